@@ -178,11 +178,11 @@ def test_a_runner_follows_its_file_and_a_second_one_is_refused(start, mark, fold
     runner.says(r"entity:\d: berry_eater is running", times=2)
     code, said = start("runner", "agents.yaml", "--world", address).end()
     assert code == 1
-    assert "another runner is at work" in said
+    assert "another runner uses" in said
     file = folder / "agents.yaml"
     text = file.read_text()
     file.write_text(text.replace("use: null", "use: nobody"))
-    runner.says(r"the mapping has mistakes")
+    runner.says(r"the mapping has errors")
     file.write_text(text.replace("use: null", "use: walker"))
     runner.says(r"loaded anew: 0 agents stop, 1 start")
     runner.says(r"entity:3: walker is running")

@@ -1,11 +1,11 @@
-"""Keeps a world's characters alive: which agent for whom, in which process, and what happens when one dies.
+"""The runner: keeps a world's characters alive by starting, watching and restarting their agents' processes.
 
     mapping = load_mapping("agents.yaml")
     runner = Runner(mapping, Path(".tickmind"))
     await runner.run()
 
-`ProcessLifecycle` and `GroupRoster` decide, without a clock, a process or a network of their own; `Warden` starts
-processes so that none of them, and nothing that they fork, outlives the runner.
+`ProcessLifecycle` and `GroupRoster` decide, without clock, process or network; `Warden` starts processes so that
+none of them, and nothing that they fork, outlives the runner.
 """
 
 from tickmind.runner.checking import check_mapping, check_start

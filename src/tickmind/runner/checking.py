@@ -1,4 +1,4 @@
-"""What keeps a mapping from running on this machine or in a certain world, told before anything starts."""
+"""Checks of a mapping: what keeps it from running on this machine or in a certain world, found before the start."""
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -18,36 +18,36 @@ Found = Iterator[tuple[SettingPath, str]]  # which setting, and what is wrong wi
 def check_mapping(
     path: Path, environment: Mapping[str, str], entities: Collection[EntityInfo] | None = None
 ) -> RunnerMapping:
-    """Read a mapping and look for all that it needs; raises `ConfigFileError` with what is missing, by line.
+    """Read a mapping and check all that it needs; raises `ConfigFileError` with what is missing, by line.
 
-    Programs and the secrets of agents that are used must be there, and somebody must get an agent. With `entities`,
-    who are those of a world, each assignment must also fit somebody there.
+    Programs and the secrets of agents in use must exist, and at least one character must get an agent. With `entities`
+    of a world, each assignment must also match at least one of them.
     """
     mapping = load_mapping(path)
-    found = [lack for spec in mapping.agents.values() for lack in _missing_program(spec, environment)]
+    lacks = [lack for spec in mapping.agents.values() for lack in _missing_program(spec, environment)]
     used = {spec.name: spec for rule in mapping.rules for spec in mapping.chain(rule.use)}
-    found += (lack for spec in used.values() for lack in _missing_secrets(spec, environment))
-    return _without_lacks(path, mapping, [*found, *_missing_token(mapping, environment), *_idle(mapping, entities)])
+    lacks += (lack for spec in used.values() for lack in _missing_secrets(spec, environment))
+    return _without_lacks(path, mapping, [*lacks, *_missing_token(mapping, environment), *_idle(mapping, entities)])
 
 
 def check_start(path: Path, environment: Mapping[str, str]) -> RunnerMapping:
-    """Read a mapping to run; raises `ConfigFileError` if somebody's agent can't, nor any of its fallbacks."""
+    """Read a mapping to run; raises `ConfigFileError` if an agent and all its fallbacks can't run."""
     mapping = load_mapping(path)
-    found: dict[tuple[SettingPath, str], None] = {}
+    missing: dict[tuple[SettingPath, str], None] = {}
     for rule in mapping.rules:
         lacks = [
             [*_missing_program(spec, environment), *_missing_secrets(spec, environment)]
             for spec in mapping.chain(rule.use)
         ]
         if all(lacks):
-            found |= dict.fromkeys(lack for each in lacks for lack in each)
-    return _without_lacks(path, mapping, [*found, *_missing_token(mapping, environment)])
+            missing |= dict.fromkeys(lack for each in lacks for lack in each)
+    return _without_lacks(path, mapping, [*missing, *_missing_token(mapping, environment)])
 
 
-def _without_lacks(path: Path, mapping: RunnerMapping, found: list[tuple[SettingPath, str]]) -> RunnerMapping:
-    if found:
+def _without_lacks(path: Path, mapping: RunnerMapping, lacks: list[tuple[SettingPath, str]]) -> RunnerMapping:
+    if lacks:
         document = read_config(path, hint="it was there just now")
-        raise ConfigFileError(str(path), in_order(Problem(where, why, document.place(where)) for where, why in found))
+        raise ConfigFileError(str(path), in_order(Problem(where, why, document.place(where)) for where, why in lacks))
     return mapping
 
 
@@ -75,7 +75,7 @@ def _missing_secret(where: SettingPath, source: SecretSource, environment: Mappi
 
 def _idle(mapping: RunnerMapping, entities: Collection[EntityInfo] | None) -> Found:
     if not any(rule.use for rule in mapping.rules):
-        yield ("assignments",), "nobody gets an agent; write for example `- {match: {}, use: AGENT}`"
+        yield ("assignments",), "no character gets an agent; write for example `- {match: {}, use: AGENT}`"
         return
     if entities is None:
         return
@@ -83,21 +83,21 @@ def _idle(mapping: RunnerMapping, entities: Collection[EntityInfo] | None) -> Fo
         for setting, why in _unfit(rule.match, entities):
             yield ("assignments", place, "match", *setting), why
     if not any(mapping.spec_for(entity) for entity in entities):
-        yield ("assignments",), "nobody in that world gets an agent; the first assignment that fits decides"
+        yield ("assignments",), "no character of that world gets an agent; the first matching assignment decides"
 
 
 def _unfit(match: Match, entities: Collection[EntityInfo]) -> Found:
-    """What in a rule nobody has, or that nobody has all of it together."""
+    """Iterate over conditions of a rule that no entity meets, alone or all together."""
     known = {
         "id": (match.ids, {entity.entity_id for entity in entities}, "is called"),
         "type": (match.types, {entity.type for entity in entities}, "has the type"),
         "tags": (match.tags, {tag for entity in entities for tag in entity.tags}, "has the tag"),
     }
     unknown = [
-        ((setting,), f"nobody there {has} {name}{nearest(name, there)}")
+        ((setting,), f"no character there {has} {name}{nearest(name, there)}")
         for setting, (wanted, there, has) in known.items()
         for name in sorted(wanted - there)
     ]
     yield from unknown
     if not unknown and not any(match.fits(entity) for entity in entities):
-        yield (), "nobody there has all of this together"
+        yield (), "no character there has all of this together"

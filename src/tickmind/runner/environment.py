@@ -1,4 +1,4 @@
-"""What a runner's own environment passes on to the processes that it starts."""
+"""The environment of agents: the part of the runner's own that is passed on."""
 
 from collections.abc import Mapping
 
@@ -9,5 +9,5 @@ _PASSED_ON = (
 
 
 def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
-    """What agents get of the runner's environment: what programs need to run, and no keys."""
+    """Return what agents get of the runner's environment: what programs need to run, and no keys."""
     return {name: value for name, value in environment.items() if name in _PASSED_ON or name.startswith("LC_")}

@@ -1,7 +1,7 @@
-"""What can go wrong in a runner; what goes wrong in an agent is an `Ending`, and its restart.
+"""Errors of a runner; what goes wrong in an agent is an `Ending`, and its restart.
 
     RunnerError
-    ├── StateChangeError    a process's life can't go from that state to this one: a fault of ours
+    ├── StateChangeError    an invalid change of a process's state: a bug of the runner
     └── WardenError         no process can be started here, or an order is too large
 
 A mapping that can't be used is a `base.problems.ConfigFileError`.
@@ -11,15 +11,15 @@ from tickmind.base import TickmindError, redact
 
 
 class RunnerError(TickmindError):
-    """Anything that a runner raises."""
+    """Base class of a runner's errors."""
 
     def __init__(self, message: str) -> None:
         super().__init__(redact(message))
 
 
 class StateChangeError(RunnerError):
-    """A life can't change so."""
+    """An invalid change of state."""
 
 
 class WardenError(RunnerError):
-    """The process that starts all others can't do its work."""
+    """The process that starts all others failed."""

@@ -1,4 +1,4 @@
-"""The folder of a runner, which two runners must not share: their agents would take each other's characters."""
+"""The folder of a runner, which two runners must not share: their agents would compete for characters."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from tickmind.runner.errors import RunnerError
 
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Have a folder for oneself as long as this process lives; raises `RunnerError` if another runner has it."""
+    """Lock a folder as long as this process lives; raises `RunnerError` if another runner has it."""
     try:
         descriptor = open_file(folder / "lock", os.O_RDWR | os.O_CREAT, mode=PRIVATE_MODE)
     except OSError as error:
@@ -21,9 +21,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunnerError(
-                f"another runner is at work in {folder}; stop it, or choose another folder with --state"
-            ) from None
+            raise RunnerError(f"another runner uses {folder}; stop it, or choose another folder with --state") from None
         yield
     finally:
         os.close(descriptor)

@@ -1,9 +1,9 @@
-"""The life of one agent's process as its keeper sees it: pure, with the time as an argument.
+"""The lifecycle of one agent's process: pure, with the time as an argument.
 
 assigned -> starting -> running -> ... ended: -> backing off -> starting again
 -> fallback    another spec takes over
--> failed      nobody does
-stopping and stopped are for processes that are not wanted any longer.
+-> failed      there is no fallback
+stopping and stopped are for processes that are no longer needed.
 """
 
 from collections import deque
@@ -12,16 +12,16 @@ from enum import StrEnum
 from tickmind.runner.errors import StateChangeError
 from tickmind.runner.spec import RESTART_WINDOW_S, AgentSpec
 
-LEAST_MISSING_S = 5.0  # quick ticks are missed quickly on a busy machine, which is no death yet
+LEAST_MISSING_S = 5.0  # fast ticks are easily missed on a busy machine, which is no failure yet
 
 
 class LifeState(StrEnum):
-    """Where a process is in its life."""
+    """The states of a process."""
 
     ASSIGNED = "assigned"  # not started yet
     STARTING = "starting"  # started, without a sign of life
     RUNNING = "running"
-    BACKING_OFF = "backing off"  # it ended, and is started again after a while
+    BACKING_OFF = "backing off"  # it ended, and is restarted after a delay
     FALLBACK = "fallback"  # it ended too often; its fallback has taken over
     FAILED = "failed"  # it ended too often, and there is no fallback
     STOPPING = "stopping"  # asked to end
@@ -46,18 +46,18 @@ ALIVE = frozenset({LifeState.STARTING, LifeState.RUNNING, LifeState.STOPPING})  
 
 
 class ProcessLifecycle:
-    """Decides when a process is started, when it is taken for dead, and what follows its end.
+    """Decides when a process is started, when it counts as dead, and what follows its end.
 
-    Tell it what happens, with monotonic seconds; ask `due_s` when to look again, `may_start` and `verdict` what to do.
+    Report events to it, with monotonic seconds; `due_s` is when to check again, `may_start` and `verdict` what to do.
     """
 
     def __init__(self, spec: AgentSpec) -> None:
         self.spec = spec
         self.state = LifeState.ASSIGNED
-        self.restarts = 0  # in all its life
+        self.restarts = 0  # in total
         self.trouble = ""  # why it ended last
         self._recent: deque[float] = deque()  # times of restarts within the window
-        self._in_row = 0  # restarts since it last ran for a good while
+        self._in_row = 0  # restarts since it last ran long enough
         self._start_at_s: float | None = None  # the end of the backoff
         self._started_s = 0.0
         self._seen_s = 0.0  # the last sign of life
@@ -68,14 +68,14 @@ class ProcessLifecycle:
         return f"Life({self.spec.name!r}, {self.state.value!r}, restarts={self.restarts})"
 
     def may_start(self, now_s: float) -> bool:
-        """Whether it waits for nothing but to be started."""
+        """Whether it is ready to be started."""
         if self.state is LifeState.BACKING_OFF:
             assert self._start_at_s is not None
             return now_s >= self._start_at_s
         return self.state is LifeState.ASSIGNED
 
     def started(self, now_s: float) -> None:
-        """Its process was started."""
+        """Record the start of its process."""
         if self.state is LifeState.BACKING_OFF:
             self.restarts += 1
             self._in_row += 1
@@ -86,26 +86,26 @@ class ProcessLifecycle:
         self.missed(0, now_s)
 
     def seen(self, now_s: float) -> None:
-        """It gave a sign of life: a heartbeat or an intent."""
+        """Record a sign of life: a heartbeat or an intent."""
         if self.state is LifeState.STARTING:
             self._go(LifeState.RUNNING)
         self._seen_s = now_s
 
     def acted(self, opened_s: float, now_s: float) -> None:
-        """The world accepted an intent for one of its characters in a tick that opened at `opened_s`.
+        """Record an intent that the world accepted for one of its characters in a tick that opened at `opened_s`.
 
-        That is a sign of life, unless the tick opened before the start: then the intent may be of the process before.
+        That is a sign of life, unless the tick opened before the start: then it may be of the process before.
         """
         if opened_s >= self._started_s:
             self.seen(now_s)
 
     def excuse(self, now_s: float) -> None:
-        """Nobody can be expected to give signs of life just now: the world does not tick."""
+        """Reset the timeouts: the world does not tick, so no sign of life can be expected."""
         self._seen_s = now_s
         self.missed(0, now_s)
 
     def missed(self, intents: int, now_s: float) -> None:
-        """For how many ticks in a row one of its characters was under control and did nothing."""
+        """Record for how many ticks in a row a controlled character did nothing."""
         if intents == 0:
             self._missing_s = None
         elif self._missing_s is None:
@@ -113,7 +113,7 @@ class ProcessLifecycle:
         self._missed = intents
 
     def verdict(self, now_s: float, tick_s: float = 0.0) -> str:
-        """Why its process must be killed, empty if it does well; slow ticks make slow heartbeats."""
+        """Return why its process must be killed, empty if it is fine; slow ticks make slow heartbeats."""
         silent_s = now_s - self._seen_s
         if self.state is LifeState.STARTING:
             if silent_s * 1000 >= self.spec.start_timeout_ms:
@@ -130,7 +130,7 @@ class ProcessLifecycle:
         return max(self.spec.heartbeat_timeout_ms / 1000, 3 * tick_s)
 
     def due_s(self, tick_s: float = 0.0) -> float | None:
-        """When time alone changes something."""
+        """Return when time alone changes something."""
         match self.state:
             case LifeState.BACKING_OFF:
                 return self._start_at_s
@@ -142,7 +142,7 @@ class ProcessLifecycle:
                 return None
 
     def ended(self, now_s: float, trouble: str) -> LifeState:
-        """Its process is gone; what follows is the new state."""
+        """Record the end of its process; return the new state."""
         if self.state is LifeState.STOPPING:
             return self._go(LifeState.STOPPED)
         self.trouble = trouble
@@ -158,7 +158,7 @@ class ProcessLifecycle:
         return self._go(LifeState.BACKING_OFF)
 
     def stop(self) -> bool:
-        """It is not wanted any longer; whether there is a process to end first."""
+        """Record that it is no longer needed; return whether there is a process to end first."""
         if self.state is LifeState.STOPPING:
             return True
         there = self.state in ALIVE

@@ -1,4 +1,4 @@
-"""What agents print, kept in files that never grow without bounds, however much they print."""
+"""Agents' logs: their output in files of bounded size, however much they print."""
 
 import asyncio
 import os
@@ -16,13 +16,13 @@ _log = get_logger(__name__)
 _LAST_CHARS = 300
 _ERROR_LINES = 12  # of one error; gRPC's have five
 _TRACEBACK = "Traceback (most recent call last):"
-_BURST_S = 4.0  # an agent that was quiet may log so many seconds' worth at once
+_BURST_S = 4.0  # burst: an agent that was quiet may log so many seconds' worth at once
 
 
 class AgentLog:
-    """Takes the output of one agent: whole lines, secrets masked, at most so much a second, a few files of a size.
+    """Takes the output of one agent: whole lines, secrets masked, at a bounded rate, in a few files of bounded size.
 
-    What is too much is counted and left out; a line in the log says so.
+    Output beyond that is counted and left out, which a line in the log states.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class AgentLog:
         self._allowed = self._rate * _BURST_S
         self._asked_s = clock.monotonic()
         self._rest = b""  # the beginning of a line
-        self._cut = False  # the rest of a line that was too long is left out
+        self._cut = False  # skipping the rest of a too long line
         self._left_out_lines = 0
         self._broken = False
-        self._last = ""  # line that the agent wrote since its start
+        self._last = ""  # last line of the agent since its start
         self._raised: list[str] | None = None  # the error behind the last traceback, if nothing else was written since
         self._in_traceback = False  # whether the error is still to come
         descriptor = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode=PRIVATE_MODE)
@@ -53,7 +53,7 @@ class AgentLog:
         self._size = os.fstat(descriptor).st_size
 
     def take(self, data: bytes) -> None:
-        """More output, cut anywhere."""
+        """Take more output, split anywhere."""
         self._refill()
         *lines, rest = (self._rest + data).split(b"\n")
         longest = int(MAX_LINE_BYTES.maximum)
@@ -75,16 +75,16 @@ class AgentLog:
             self._write(bytes(kept))
 
     def begin(self, text: str) -> None:
-        """A process begins to write; a note says which."""
+        """Begin the output of a new process, with a note."""
         self._last = ""
         self._raised, self._in_traceback = None, False
         self.note(text)
 
     @property
     def last_line(self) -> str:
-        """Why the process ended, as far as it wrote so last, shortened: the error of a traceback, or the last line.
+        """Return why the process ended, from its last output, shortened: the error of a traceback, or the last line.
 
-        Errors may go over several lines, as those of gRPC do, whose last one is a bracket.
+        Errors may span several lines, like those of gRPC, whose last line is a bracket.
         """
         rest = redact(self._rest.decode("utf-8", "replace")) if self._rest and not self._cut else ""
         if self._raised:
@@ -92,11 +92,11 @@ class AgentLog:
         return " ".join((rest or self._last).split())[:_LAST_CHARS]
 
     def note(self, text: str) -> None:
-        """A line of the runner itself; it is never left out."""
+        """Write a line of the runner itself, which is never left out."""
         self._write(f"--- {text}\n".encode())
 
     def close(self) -> None:
-        """Write what is left and let go of the file."""
+        """Write the rest and close the file."""
         if self._rest and not self._cut:
             self.take(b"\n")
         if self._left_out_lines:
@@ -123,7 +123,7 @@ class AgentLog:
             self._follow(text)
 
     def _follow(self, text: str) -> None:
-        """Note the lines of the error behind a traceback; too many lines are no error's any more."""
+        """Collect the lines of the error after a traceback; too many lines are no error."""
         if text.startswith(_TRACEBACK):
             self._raised, self._in_traceback = None, True
         elif self._in_traceback:
@@ -145,9 +145,7 @@ class AgentLog:
         except OSError as error:
             if not self._broken:
                 self._broken = True
-                _log.error(
-                    "an agent's log can't be written; the agent goes on", file=str(self._path), why=error.strerror
-                )
+                _log.error("an agent's log can't be written; it runs on", file=str(self._path), why=error.strerror)
             return
         self._size += len(data)
 
@@ -165,7 +163,7 @@ class AgentLog:
 
 
 class PacedReader:
-    """Reads a pipe in pieces with a pause after each, so that whoever floods it waits instead of the reader."""
+    """Reads a pipe in pieces with a pause after each, so that a flooding writer waits instead of the reader."""
 
     def __init__(
         self, descriptor: int, on_data: Callable[[bytes], None], *, piece_bytes: int = 65_536, pause_s: float = 0.05
@@ -198,7 +196,7 @@ class PacedReader:
             self._loop.add_reader(self._descriptor, self._read)
 
     def drain(self) -> None:
-        """Read what is there, up to one piece, and let go: after the end of the process."""
+        """Read the rest, up to one piece, and close: after the end of the process."""
         if self._open:
             try:
                 data = os.read(self._descriptor, self._piece_bytes)
@@ -209,7 +207,7 @@ class PacedReader:
             self.close()
 
     def close(self) -> None:
-        """Let go of the pipe; a writer gets an error from then on."""
+        """Close the pipe; a writer gets an error from then on."""
         if self._open:
             self._open = False
             self._loop.remove_reader(self._descriptor)

@@ -1,4 +1,4 @@
-"""Reads a mapping: a YAML file of its own, or the same sections in a scenario file."""
+"""Reads a mapping: from its own YAML file, or from the same sections in a scenario file."""
 
 import json
 import re
@@ -29,7 +29,7 @@ from tickmind.wire import WireConfigError
 from tickmind.wire.client.connection import is_local
 
 HOW_TO_GIVE_SECRETS = (
-    "no secret is written into the file; write `secrets: {NAME: {env: A_VARIABLE}}` or `{file: A_PRIVATE_FILE}`, "
+    "don't write secrets into the file; write `secrets: {NAME: {env: A_VARIABLE}}` or `{file: A_PRIVATE_FILE}`, "
     "and the agent gets it by a file descriptor"
 )
 _NUMBER = re.compile(r"[0-9.]*")  # MAX_TOKENS is no secret
@@ -43,7 +43,7 @@ _NUMBERS = ("per_process", "start_timeout_ms", "heartbeat_timeout_ms", "missed_i
 
 
 def mapping_schema_text() -> str:
-    """The JSON schema of the file, for editors too."""
+    """Return the JSON schema of the file, for editors too."""
     return files("tickmind.runner").joinpath("mapping.schema.json").read_text(encoding="utf-8")
 
 
@@ -53,13 +53,13 @@ def _form() -> FileForm:
 
 
 def load_mapping(path: Path | str) -> RunnerMapping:
-    """Read a mapping, or the mapping in a scenario; raises `ConfigFileError` with all that is wrong, by line."""
+    """Read a mapping, or the mapping in a scenario; raises `ConfigFileError` with all errors, by line."""
     file = Path(path)
     document = read_config(file, hint=_HINT)
     if is_scenario(document.value):
         kept = {name: value for name, value in document.value.items() if name in _SECTIONS}
         if not kept:
-            message = "the scenario names no agents; add `agents` and `assignments`, or give a mapping of its own"
+            message = "the scenario names no agents; add `agents` and `assignments`, or use a mapping file"
             raise ConfigFileError(str(file), [Problem((), message)])
         document = Document(kept, document.keys, document.values)
     problems = _form().problems(document)
@@ -74,7 +74,7 @@ def is_scenario(value: object) -> bool:
 
 
 class _Reader:
-    """Turns one checked document into a mapping, and collects what only code can see to be wrong."""
+    """Turns a checked document into a mapping, and collects errors that the schema can't find."""
 
     def __init__(self, name: str, document: Document, folder: Path) -> None:
         self._name = name
@@ -119,7 +119,7 @@ class _Reader:
         path = ("agents", name)
         settings = said.get("settings", {})
         if not MAX_LAUNCH_BYTES.at(MAX_LAUNCH_BYTES.maximum / 2).allows(len(json.dumps(settings))):
-            self._wrong((*path, "settings"), "they are too large; put them into a file and name it here")
+            self._wrong((*path, "settings"), "they are too large; put them into a file and write its path here")
         numbers = {key: said.get(key, self._defaults.get(key)) for key in _NUMBERS}
         return AgentSpec(
             name=name,
@@ -142,7 +142,7 @@ class _Reader:
         for path, env in ((("defaults", "env"), self._defaults), (("agents", name, "env"), said)):
             for key, value in env.get("env", {}).items():
                 if key in _RESERVED:
-                    self._wrong((*path, key), "the runner sets this one itself; take it out", of_key=True)
+                    self._wrong((*path, key), "the runner sets this variable itself; remove it", of_key=True)
                 elif is_secret_name(key) and not _NUMBER.fullmatch(value):
                     self._wrong((*path, key), HOW_TO_GIVE_SECRETS, of_key=True)
         return tuple(sorted({**self._defaults.get("env", {}), **said.get("env", {})}.items()))
@@ -158,7 +158,7 @@ class _Reader:
                     self._wrong(path, f"there is no agent {following!r}{nearest(following, agents)}")
                 return
             if following in seen:
-                self._wrong(path, f"the fallbacks go in a circle: {' -> '.join([*seen, following])}; end it somewhere")
+                self._wrong(path, f"the fallbacks go in a circle: {' -> '.join([*seen, following])}; remove one")
                 return
             seen.append(following)
 
@@ -177,6 +177,6 @@ def _names(said: Any) -> frozenset[str]:
 
 
 def _laid_over(kind: Any, *given: Table[str, Any]) -> Any:
-    """A frozen section made of its defaults and what is given, the last one on top; the schema has checked it."""
+    """Return a frozen section of its defaults overridden by what is given, the last one on top."""
     values = {key: value for each in given for key, value in each.items()}
     return kind(**{item.name: values[item.name] for item in fields(kind) if item.name in values})

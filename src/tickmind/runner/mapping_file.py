@@ -1,4 +1,4 @@
-"""A mapping that may change while it is in use."""
+"""A mapping file that may change while it is in use."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ _log = get_logger(__name__)
 
 
 class MappingFile:
-    """Reads a mapping file again when it has changed. `world_addr` and `gateway_url` go before what the file says.
+    """Rereads a mapping file when it has changed. `world_addr` and `gateway_url` override the file's.
 
     `settings` are for all agents whose own settings do not say otherwise.
     """
@@ -30,50 +30,50 @@ class MappingFile:
         self.mapping = self._load()
 
     def settle(self, world_addr: str, gateway_url: str = "") -> RunnerMapping:
-        """The mapping as it was read, at addresses that are known only now; they hold for later versions too."""
+        """Return the mapping with addresses that are known only now; they hold for later versions too."""
         self.world_addr, self.gateway_url = world_addr, gateway_url or self.gateway_url
         self.mapping = self._with_addresses(self.mapping)
         return self.mapping
 
     def reload(self, *, even_if_same: bool = False) -> RunnerMapping | None:
-        """The new mapping, or None if there is none that can be used; what is wrong with it is logged.
+        """Return the new mapping, or None if it is unchanged or invalid; errors are logged.
 
-        A world that is running can't be exchanged for another.
+        A running world can't be exchanged for another.
         """
         stamp = self._stamp()
         if stamp == self._read_of and not even_if_same:
             return None
         self._read_of = stamp
         try:
-            found = self._load()
+            mapping = self._load()
         except ConfigError as error:
-            _log.error("the mapping has mistakes; the one before stays", mistakes=str(error))
+            _log.error("the mapping has errors; keeping the one before", mistakes=str(error))
             return None
-        if found.world_addr != self.mapping.world_addr:
-            _log.error("the mapping names another world; start the runner again for that. The one before stays")
+        if mapping.world_addr != self.mapping.world_addr:
+            _log.error("the mapping names another world; restart the runner for that. Keeping the one before")
             return None
-        self.mapping = found
-        return found
+        self.mapping = mapping
+        return mapping
 
     def _load(self) -> RunnerMapping:
         return self._with_addresses(load_mapping(self.path))
 
-    def _with_addresses(self, found: RunnerMapping) -> RunnerMapping:
-        agents = found.agents
+    def _with_addresses(self, mapping: RunnerMapping) -> RunnerMapping:
+        agents = mapping.agents
         if self._settings:
             agents = {
                 name: replace(spec, settings=Settings({**self._settings, **spec.settings.to_json()}))
                 for name, spec in agents.items()
             }
         return replace(
-            found,
-            world_addr=self.world_addr or found.world_addr,
-            gateway_url=self.gateway_url or found.gateway_url,
+            mapping,
+            world_addr=self.world_addr or mapping.world_addr,
+            gateway_url=self.gateway_url or mapping.gateway_url,
             agents=agents,
         )
 
     def _stamp(self) -> tuple[int, int, int]:
-        """What tells one version of the file from another; one that is not there is a version too."""
+        """Return what distinguishes versions of the file; a missing file is a version too."""
         try:
             facts = self.path.stat()
         except OSError:

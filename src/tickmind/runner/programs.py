@@ -1,4 +1,4 @@
-"""Whether there is what a command names, found out without running it."""
+"""Checks that the program of a command exists, without running it."""
 
 import importlib
 import importlib.util
@@ -14,13 +14,13 @@ from tickmind.base.problems import nearest
 from tickmind.runner.environment import passed_on
 from tickmind.runner.spec import AgentSpec
 
-OUR_PYTHON = ("python", "python3")  # what stands for the runner's own interpreter
+OUR_PYTHON = ("python", "python3")  # names of the runner's own interpreter
 _ANY_PYTHON = re.compile(r"python[0-9.]*")
 _WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")  # options of Python that are two words
 
 
 def missing_program(spec: AgentSpec, environment: Mapping[str, str]) -> str:
-    """What of an agent's command is not there, and what to do; empty if nothing is missing as far as can be told."""
+    """Return what of an agent's command is missing, and what to do; empty if nothing is, as far as can be checked."""
     program = spec.cmd[0]
     env = {**passed_on(environment), **dict(spec.env)}
     if program not in OUR_PYTHON and (why := _missing_file(program, spec.cwd, env.get("PATH", os.defpath))):
@@ -51,7 +51,7 @@ def _missing_file(program: str, folder: Path, search: str) -> str:
 
 
 def _python_runs(arguments: Sequence[str]) -> tuple[str, str]:
-    """What Python is to run: `-m` and a module, `-c` and code, or nothing and a file; the last may be empty."""
+    """Return what Python is to run: `-m` and a module, `-c` and code, or empty and a file; the last may be empty."""
     rest = iter(arguments)
     for word in rest:
         if word in _WITH_VALUE:
@@ -68,24 +68,24 @@ def _missing_script(name: str, folder: Path) -> str:
     if path.exists():
         return ""
     beside = (str(file.relative_to(folder)) for file in path.parent.glob("*.py") if file.is_relative_to(folder))
-    return f"there is no file {name} in {folder}{nearest(name, beside)}; paths begin at the folder of the mapping"
+    return f"there is no file {name} in {folder}{nearest(name, beside)}; paths are relative to the mapping's folder"
 
 
 def _missing_module(name: str, folders: list[str]) -> str:
-    """Nothing is imported: a package may do anything when it is."""
+    """Return what is missing of a module. Nothing is imported: a package may do anything when it is."""
     if not all(map(str.isidentifier, name.split("."))):
-        return f"{name} is no name of a module; write for example [python, -m, tickmind.characters.berry_eater]"
+        return f"{name} is no valid module name; write for example [python, -m, tickmind.characters.berry_eater]"
     importlib.invalidate_caches()
-    found: ModuleSpec | None = None
+    module: ModuleSpec | None = None
     parts, places = name.split("."), folders
     for count, part in enumerate(parts, 1):
         known = PathFinder.find_spec(".".join(parts[:count]), places)
-        found = known or (_installed(part) if count == 1 else None)
-        if found is None:
+        module = known or (_installed(part) if count == 1 else None)
+        if module is None:
             others = nearest(part, (each.name for each in pkgutil.iter_modules(places)))
             return f"there is no module {'.'.join(parts[:count])}{others}; it must be installed or in {folders[0]}"
-        places = list(found.submodule_search_locations or ())
-    if found is None or found.submodule_search_locations is None or PathFinder.find_spec(f"{name}.__main__", places):
+        places = list(module.submodule_search_locations or ())
+    if module is None or module.submodule_search_locations is None or PathFinder.find_spec(f"{name}.__main__", places):
         return ""
     return f"the package {name} can't be run, since it has no __main__.py; name one of its modules"
 
@@ -93,5 +93,5 @@ def _missing_module(name: str, folders: list[str]) -> str:
 def _installed(name: str) -> ModuleSpec | None:
     try:
         return importlib.util.find_spec(name)
-    except ValueError:  # no name at all, or a module that came from nowhere
+    except ValueError:  # an empty name, or a module without a spec
         return None

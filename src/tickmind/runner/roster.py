@@ -1,4 +1,4 @@
-"""Who is run by which process: characters are put together, and a new mapping touches only whom it must. Pure."""
+"""The roster: groups characters into processes; a new mapping changes as few groups as possible. Pure."""
 
 import hashlib
 import re
@@ -14,9 +14,9 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The characters of one process, in the order of their ids; `instead_of` is who should have run them.
+    """The characters of one process, in the order of their ids; `instead_of` is the agent that it replaces.
 
-    The key tells it from all others of a runner; the same characters get the same one in the next run.
+    The key is unique within a runner; the same characters get the same key in the next run.
     """
 
     key: str
@@ -26,19 +26,19 @@ class Group:
 
     @property
     def folder_name(self) -> str:
-        """The key as a file's name: readable, and never the same for two keys."""
+        """The key as a file's name: readable and unique."""
         digest = hashlib.blake2b(self.key.encode(), digest_size=4).hexdigest()
         return f"{_UNSAFE.sub('_', self.key)[:80]}-{digest}"
 
     def assignments(self, runner: str) -> tuple[Assignment, ...]:
-        """Who controls whom under which name."""
+        """Return which controller controls which character."""
         controller = f"{runner}:{self.key.partition('@')[2]}:{self.spec.name}"
         return tuple(Assignment(entity_id, controller) for entity_id in self.entity_ids)
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What must be done: processes that are not wanted any longer, and those that are new."""
+    """The changes to make: processes to stop, and processes to start."""
 
     stop: tuple[Group, ...] = ()
     start: tuple[Group, ...] = ()
@@ -49,28 +49,28 @@ class GroupRoster:
 
     def __init__(self, mapping: RunnerMapping) -> None:
         self.mapping = mapping
-        self._entities: dict[str, EntityInfo] = {}  # id -> who
+        self._entities: dict[str, EntityInfo] = {}  # id -> entity
         self._groups: dict[str, Group] = {}  # key -> group
         self._group_of: dict[str, str] = {}  # entity id -> key
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """All groups there are."""
+        """All groups."""
         return tuple(self._groups.values())
 
     @property
     def known(self) -> frozenset[str]:
-        """Whoever is in the world, as far as we were told."""
+        """The ids of all known characters of the world."""
         return frozenset(self._entities)
 
     def add(self, entities: Iterable[EntityInfo]) -> Moves:
-        """Some came into the world; whoever is there already stays where it is."""
+        """Add characters that came into the world; known ones stay where they are."""
         fresh = [entity for entity in entities if entity.entity_id not in self._entities]
         self._entities.update((entity.entity_id, entity) for entity in fresh)
         return Moves(start=self._place(fresh))
 
     def remove(self, entity_id: str) -> Moves:
-        """One left the world; its process goes on for the others, if there are any."""
+        """Remove a character that left the world; its process runs on for the others, if there are any."""
         if self._entities.pop(entity_id, None) is None or entity_id not in self._group_of:
             return Moves()
         key = self._group_of.pop(entity_id)
@@ -80,19 +80,19 @@ class GroupRoster:
         return Moves(stop=(self._forget(group),))
 
     def here(self, group: Group) -> Group:
-        """The group without those who left the world since; they are gone when its process starts the next time."""
+        """Return the group without characters that left the world; they are dropped at its process's next start."""
         present = tuple(each for each in group.entity_ids if self._group_of.get(each) == group.key)
         return replace(group, entity_ids=present) if present else group
 
     def remap(self, mapping: RunnerMapping) -> Moves:
-        """Another mapping holds now. Groups whose agent, settings and fallbacks are the same are not touched."""
+        """Apply another mapping. Groups with the same agent, settings and fallbacks are not touched."""
         old, self.mapping = self.mapping, mapping
         stop = tuple(self._forget(group) for group in self.groups if not self._is_same(group, old))
         free = [entity for entity in self._entities.values() if entity.entity_id not in self._group_of]
         return Moves(stop=stop, start=self._place(free))
 
     def fall_back(self, group: Group) -> Moves:
-        """The agent of a group failed too often; its fallback takes its characters."""
+        """Replace the agent of a group, which failed too often, by its fallback."""
         spec = self.mapping.agents[group.spec.fallback]
         there = [each for each in group.entity_ids if self._group_of.get(each) == group.key]
         self._forget(group)
@@ -126,7 +126,7 @@ class GroupRoster:
         return tuple(made)
 
     def _free_key(self, key: str) -> str:
-        """A key that no group has; one may still be called after a character that left and came back."""
+        """Return an unused key; another group may still be named after a character that left and came back."""
         free, number = key, 2
         while free in self._groups:
             free, number = f"{key}+{number}", number + 1
@@ -141,5 +141,5 @@ class GroupRoster:
 
 
 def _outside(mapping: RunnerMapping) -> tuple[object, ...]:
-    """What every process is told besides its spec."""
+    """Return what every process gets besides its spec."""
     return mapping.world_addr, mapping.name, mapping.gateway_url, mapping.session, mapping.world_token

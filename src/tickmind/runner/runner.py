@@ -1,4 +1,4 @@
-"""Runs an agent for every character that a mapping gives one: finds them, starts, watches, restarts, stops."""
+"""The runner: finds characters, and starts, watches, restarts and stops their agents."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from tickmind.wire import Backoff, ViewerEventType, ViewFilter, WireError, World
 STARTING_AT_ONCE = Limit("number of agents that start at the same time", max(2, 2 * (os.cpu_count() or 1)))
 POLL_S = 5.0
 _LONGEST_LOOK_S = 1.0
-_GATHER_S = 0.05  # characters that come together are put into processes together
+_GATHER_S = 0.05  # characters that arrive within this share processes
 _ENDLESS = Backoff(first_s=0.2, longest_s=2.0, attempts=1_000_000_000)
 _VIEW = ViewFilter(types=(ViewerEventType.RESULT, ViewerEventType.STATUS, ViewerEventType.THOUGHT))
 _log = get_logger(__name__)
@@ -29,7 +29,7 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CharacterRow:
-    """One line of the table: a character, and how its agent is doing."""
+    """One row of the status table: a character, and the state of its agent."""
 
     entity_id: str
     agent: str
@@ -41,7 +41,7 @@ class CharacterRow:
     restarts: int
     thinking: bool
     trouble: str  # why its process ended last
-    last_error: str = ""  # what the agent says went wrong last, while it runs
+    last_error: str = ""  # the last error that the agent reported, while it runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class RunnerStatistics:
 
 
 class Runner:
-    """Keeps a mapping true in a world. `run` it; `stop`, `reload` and `rows` may be called meanwhile.
+    """Keeps every character of a mapping under control. `run` it; `stop`, `reload` and `rows` may be called meanwhile.
 
-    The world may come and go: agents are started when it is there, and are not blamed for its silence.
+    The world may come and go: agents are started when it is reachable, and are not blamed for its silence.
     """
 
     def __init__(
@@ -82,39 +82,39 @@ class Runner:
         self._poll_s = poll_s
         self._sight = WorldWatcher()
         self._units: dict[str, Unit] = {}  # group key -> unit
-        self._leaving: list[Unit] = []  # not wanted any longer, but still there
+        self._leaving: list[Unit] = []  # no longer needed, but still running
         self._wake = asyncio.Event()
         self._stopping = False
-        self._is_there = False  # the world
+        self._is_there = False  # whether the world is reachable
         self._restarts = 0  # of units that are gone
 
     @property
     def mapping(self) -> RunnerMapping:
-        """The mapping that holds now."""
+        """The current mapping."""
         return self._roster.mapping
 
     @property
     def sight(self) -> WorldWatcher:
-        """What is seen of the world."""
+        """What is known of the world."""
         return self._sight
 
     async def isolation(self) -> Isolation:
-        """What the agents are kept in."""
+        """Return how the agents are isolated."""
         return await self._warden.isolation()
 
     def stop(self) -> None:
-        """Let `run` end all agents and come back."""
+        """Let `run` end all agents and return."""
         self._stopping = True
         self._wake.set()
 
     def reload(self, mapping: RunnerMapping) -> Moves:
-        """Let another mapping hold; agents that it does not concern go on. The world must be the same."""
+        """Apply another mapping; agents that it does not concern run on. The world must be the same."""
         moves = self._roster.remap(mapping)
         self._make(moves)
         return moves
 
     async def run(self) -> None:
-        """Run until `stop`; in the end no agent is left."""
+        """Run until `stop`; afterwards no agent is left."""
         await self._warden.isolation()
         connection = WorldEndpoint(self.mapping.world_addr, token=self._world_token())
         async with WorldClient(connection) as client:
@@ -133,12 +133,12 @@ class Runner:
                 task.result()
 
     def rows(self) -> list[CharacterRow]:
-        """The table, in the order of the characters."""
-        found = []
+        """Return the status table, in the order of the characters."""
+        rows = []
         for unit in self._units.values():
             for entity_id in self._roster.here(unit.group).entity_ids:
                 seen = self._sight.of(entity_id)
-                found.append(
+                rows.append(
                     CharacterRow(
                         entity_id=entity_id,
                         agent=unit.group.spec.name,
@@ -153,10 +153,10 @@ class Runner:
                         last_error=seen.last_error,
                     )
                 )
-        return sorted(found, key=lambda row: row.entity_id)
+        return sorted(rows, key=lambda row: row.entity_id)
 
     def statistics(self) -> RunnerStatistics:
-        """How it goes on the whole."""
+        """Return the totals."""
         states = dict.fromkeys(LifeState, 0)
         for unit in self._units.values():
             states[unit.life.state] += 1
@@ -169,7 +169,7 @@ class Runner:
         )
 
     def unit_of(self, entity_id: str) -> Unit | None:
-        """The process of a character, if it has one."""
+        """Return the process of a character, if it has one."""
         for unit in self._units.values():
             if entity_id in unit.group.entity_ids:
                 return unit
@@ -182,11 +182,11 @@ class Runner:
         try:
             value = find_secret(SecretSources(self._environment.get, self._state_dir), source)
         except SourceError as error:
-            raise ConfigError(f"the world's token can't be had: {error}") from None
+            raise ConfigError(f"can't get the world's token: {error}") from None
         return Secret(value, lasting=True)
 
     async def _follow(self, client: WorldClient) -> None:
-        """Learn of everybody who comes, goes, is taken or given up, as it happens."""
+        """Follow the lifecycle of all characters."""
         fresh: list[EntityInfo] = []
         events = aiter(client.lifecycle(retry=_ENDLESS))
         following = asyncio.ensure_future(anext(events))
@@ -211,14 +211,14 @@ class Runner:
             following.cancel()
 
     async def _poll(self, client: WorldClient) -> None:
-        """Ask for everybody now and then, in case that something was missed."""
+        """List all characters from time to time, in case that an event was missed."""
         while True:
             await asyncio.sleep(self._poll_s)
             try:
                 everybody = await client.entities()
                 free = {entity.entity_id for entity in await client.entities(uncontrolled_only=True)}
             except WireError as error:
-                _log.debug("the world was not asked", error=str(error))
+                _log.debug("listing the world's characters failed", error=str(error))
                 continue
             self._make(self._roster.add(everybody))
             for entity_id in self._roster.known - {entity.entity_id for entity in everybody}:
@@ -228,7 +228,7 @@ class Runner:
                     self._sight.control(entity.entity_id, controlled=entity.entity_id not in free)
 
     async def _watch(self, client: WorldClient) -> None:
-        """See what is done in each tick."""
+        """Watch the actions of each tick."""
         while True:
             try:
                 world = await client.world()
@@ -239,12 +239,12 @@ class Runner:
                     self._sight.tick(event, self._clock.monotonic())
                     self._judge_intents()
             except WireError as error:
-                _log.debug("the world is not seen", error=str(error))
+                _log.debug("watching the world failed", error=str(error))
             self._is_there = False
             await asyncio.sleep(_LONGEST_LOOK_S)
 
     def _judge_intents(self) -> None:
-        """Take the intents of the last tick for signs of life, and count those that are missing."""
+        """Take the intents of the last tick as signs of life, and count missing ones."""
         now_s, sight = self._clock.monotonic(), self._sight
         for unit in self._units.values():
             if unit.life.state not in (LifeState.STARTING, LifeState.RUNNING):
@@ -257,7 +257,7 @@ class Runner:
         self._wake.set()
 
     async def _supervise(self) -> None:
-        """Do what the lives of all processes ask for, when it is due."""
+        """Do what the lifecycles of all processes require, when it is due."""
         while not self._stopping:
             now_s = self._clock.monotonic()
             ticking, tick_s = self._sight.is_ticking(now_s), self._sight.tick_s
@@ -286,8 +286,8 @@ class Runner:
         """Whether it can take its characters now: it kept their lease, or no controller has them.
 
         The lease of a process that died runs on for a while. A successor that started meanwhile would be refused, and
-        would burn its restarts on that. Others may hold some characters of a group for longer, so the rest of the
-        group waits for them only as long as a lease lasts.
+        would waste its restarts on that. Other controllers may hold some characters of a group for longer, so the
+        rest of the group waits for them only as long as a lease lasts.
         """
         if not self._is_there or any(not leaving.gives_way_to(unit) for leaving in self._leaving):
             return False
@@ -313,7 +313,7 @@ class Runner:
         return Unit(group, self._state_dir, self._warden, self._clock, self._environment, self._changed)
 
     def _changed(self, unit: Unit) -> None:
-        """A process ended, or gave its first sign of life."""
+        """Handle the end of a process, or its first sign of life."""
         if unit in self._leaving:
             self._leaving.remove(unit)
         elif unit.life.state is LifeState.FALLBACK and not self._stopping:

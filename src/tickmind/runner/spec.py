@@ -1,4 +1,4 @@
-"""Which agent for whom, and how it is run: a mapping, once it was read and checked."""
+"""A mapping, read and checked: which agent for which characters, and how it is run."""
 
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ DEFAULT_NAME = "runner"
 
 @dataclass(frozen=True, slots=True)
 class RestartPolicy:
-    """How often and how soon an agent that ended is started again.
+    """How often and how soon an agent that ended is restarted.
 
     The n-th restart in a row waits for the n-th backoff, later ones for the last; a run that lasted as long as the
     longest backoff ends the row.
@@ -26,13 +26,13 @@ class RestartPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ResourceLimits:
-    """What an agent with all that it forks may use; 0 is no limit of ours."""
+    """What an agent with all that it forks may use; 0 is no limit."""
 
     memory_mb: int = 1024
     cpu_s: int = 0  # of each process, over its whole life
     files: int = 1024  # of each process
     processes: int = 32
-    nice: int = 5  # how much it yields to the world
+    nice: int = 5  # its niceness
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class SecretSource:
 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """One kind of agent: what is run, with what, and what happens when it does not do well."""
+    """One kind of agent: its program, its settings, and how failures are handled."""
 
     name: str
     cmd: tuple[str, ...]
@@ -65,14 +65,14 @@ class AgentSpec:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Whom a rule is for: whoever has all the tags, one of the types and one of the ids; what is empty is for all."""
+    """The condition of a rule: all the tags, one of the types and one of the ids; an empty list matches all."""
 
     tags: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
     ids: frozenset[str] = frozenset()
 
     def fits(self, entity: EntityInfo) -> bool:
-        """Whether the rule is for this one."""
+        """Whether the rule is for this entity."""
         return (
             self.tags.issubset(entity.tags)
             and (not self.types or entity.type in self.types)
@@ -82,7 +82,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of the assignments; `use` is a spec's name, empty for whoever is left to others."""
+    """One line of the assignments; `use` is a spec's name, empty for characters that get no agent."""
 
     match: Match
     use: str
@@ -90,7 +90,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RunnerMapping:
-    """A whole mapping file. The first rule that fits decides; whom none fits is left alone."""
+    """A whole mapping file. The first matching rule decides; characters without one get no agent."""
 
     agents: Table[str, AgentSpec]
     rules: tuple[Rule, ...]
@@ -101,16 +101,16 @@ class RunnerMapping:
     world_token: SecretSource | None = None
 
     def spec_for(self, entity: EntityInfo) -> AgentSpec | None:
-        """The agent of an entity, if it gets one."""
+        """Return the agent of an entity, if it gets one."""
         for rule in self.rules:
             if rule.match.fits(entity):
                 return self.agents.get(rule.use)
         return None
 
     def chain(self, name: str) -> tuple[AgentSpec, ...]:
-        """A spec and its fallbacks, in the order in which they take over."""
-        found: list[AgentSpec] = []
+        """Return a spec and its fallbacks, in the order in which they take over."""
+        chain: list[AgentSpec] = []
         while name and name in self.agents:
-            found.append(self.agents[name])
-            name = found[-1].fallback
-        return tuple(found)
+            chain.append(self.agents[name])
+            name = chain[-1].fallback
+        return tuple(chain)

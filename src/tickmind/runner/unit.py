@@ -1,4 +1,4 @@
-"""One process of a runner, from its launch file to its log."""
+"""A unit: one process of a runner, from its launch file to its log."""
 
 import os
 import sys
@@ -22,8 +22,8 @@ from tickmind.runner.warden import Bounds, Child, Command, Ending, Warden
 
 _HEARTBEAT_FD, _SECRETS_FD = 3, 4  # in the agent
 _LOG_BUFFER_BYTES = 65_536
-LONGEST_LEASE_S = 15.0  # of a process that died: what the world gives by default, and half as much again
-KIT = (  # what nearly every agent imports, and what starts no thread
+LONGEST_LEASE_S = 15.0  # of a process that died: the world's default, and half as much again
+KIT = (  # imported by nearly every agent, and starts no thread
     "tickmind.agent",
     "tickmind.agent.control.columns",
     "tickmind.agent.character.models",
@@ -37,7 +37,7 @@ _log = get_logger(__name__)
 
 
 def starts_warm(spec: AgentSpec) -> bool:
-    """Whether an agent may be a fork of a process that has the kit: a Python program of ours, told nothing special."""
+    """Whether an agent may be a fork of a process with the kit: a Python program without special options."""
     return (
         len(spec.cmd) > 1
         and spec.cmd[0] in OUR_PYTHON
@@ -47,7 +47,7 @@ def starts_warm(spec: AgentSpec) -> bool:
 
 
 class Unit:
-    """A group of characters and the process that runs them, with its life, its heartbeats and its log."""
+    """A group of characters and the process that runs them, with its lifecycle, heartbeats and log."""
 
     def __init__(
         self,
@@ -72,25 +72,25 @@ class Unit:
         self._beat_rest = b""
         self._why_killed = ""
         self.follows_until_s = clock.monotonic() + LONGEST_LEASE_S if group.instead_of else 0.0
-        """Until when leases of a process before this one may run on."""
+        """Until when leases of an earlier process may run on."""
 
     @property
     def log_path(self) -> Path:
-        """Where the agent's output is."""
+        """The path of the agent's log."""
         return self._folder / "agent.log"
 
     @property
     def pid(self) -> int:
-        """Of the process that keeps the agent, 0 if there is none."""
+        """The pid of the agent's keeper, 0 if there is none."""
         return self._child.keeper_pid if self._child is not None else 0
 
     @property
     def was_here_before(self) -> bool:
-        """Whether the agent left something behind that takes its characters back."""
+        """Whether the agent left a lease file behind, by which it can take its characters back."""
         return (self._folder / "state" / LEASE_FILE).is_file()
 
     def start(self, group: Group, mapping: RunnerMapping) -> None:
-        """Start the process; what goes wrong is the end of it, and its life decides what follows."""
+        """Start the process; an error ends it, and its lifecycle decides what follows."""
         now_s = self._clock.monotonic()
         self.life.started(now_s)
         self._why_killed = ""
@@ -160,13 +160,13 @@ class Unit:
             self._close_log()
 
     def kill(self, why: str) -> None:
-        """End the process at once, because of something that its life said."""
+        """Kill the process, for a reason from its lifecycle."""
         if self._child is not None and not self._why_killed:
             self._why_killed = why
             self._child.kill()
 
     def gives_way_to(self, other: "Unit") -> bool:
-        """Whether another one may start while this one is still there: they have nobody in common."""
+        """Whether another unit may start while this one is still there: they share no character."""
         return not set(self.group.entity_ids).intersection(other.group.entity_ids)
 
     def is_over(self) -> bool:
@@ -181,7 +181,7 @@ class Unit:
         try:
             beat = Heartbeat.decode(lines[-1])
         except LaunchError:
-            return  # not a heartbeat, so not a sign of life; silence has its own consequence
+            return  # not a heartbeat, so not a sign of life; the timeout will handle silence
         was = self.life.state
         self.life.seen(self._clock.monotonic())
         self.thinking = beat.state is AgentState.DELIBERATING
@@ -215,7 +215,7 @@ class Unit:
 
 
 def find_secret(sources: SecretSources, source: SecretSource) -> str:
-    """The value of a secret now; raises `SourceError` if it can't be had."""
+    """Return the present value of a secret; raises `SourceError` if it is missing."""
     if source.file is not None:
         try:
             return sources.file(str(source.file))
@@ -228,7 +228,7 @@ def find_secret(sources: SecretSources, source: SecretSource) -> str:
 
 
 def _in_memory(content: bytes) -> int:
-    """A descriptor that holds some bytes and has no name anywhere."""
+    """Return a descriptor of an anonymous file with these bytes."""
     descriptor = os.memfd_create("agent-secrets", os.MFD_CLOEXEC)
     os.write(descriptor, content)
     os.lseek(descriptor, 0, os.SEEK_SET)

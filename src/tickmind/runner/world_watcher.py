@@ -1,4 +1,4 @@
-"""What a runner sees of the world: who is there, who is controlled, who does something, who thinks. Pure."""
+"""The world watcher: what a runner knows of characters: presence, control, actions and errors. Pure."""
 
 from dataclasses import dataclass
 
@@ -8,21 +8,21 @@ from tickmind.wire import ViewerEvent
 
 @dataclass(slots=True)
 class SeenCharacter:
-    """One character as it was seen last."""
+    """One character as it was last seen."""
 
     controlled: bool = False
     last_action: str = ""
     last_tick: int = 0  # of that action
     missed: int = 0  # ticks in a row under control without an action
     thinking: bool = False
-    last_error: str = ""  # what its agent says went wrong last
+    last_error: str = ""  # the last error that its agent reported
 
 
 class WorldWatcher:
-    """Keeps what the streams of a world tell; a gap in them is nobody's fault and counts for nothing."""
+    """Keeps what the world's streams report; gaps in them count for nothing."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, SeenCharacter] = {}  # entity id -> what was seen
+        self._seen: dict[str, SeenCharacter] = {}  # entity id -> character
         self._names: tuple[str, ...] = ()  # actor row -> id
         self.tick_id = 0
         self.tick_s = 0.0  # how long a tick lasts
@@ -30,16 +30,16 @@ class WorldWatcher:
         self.ticked_s: float | None = None  # when the last tick was seen to end; None before the first
 
     def of(self, entity_id: str) -> SeenCharacter:
-        """What was seen of one."""
+        """Return one character as it was last seen."""
         return self._seen.setdefault(entity_id, SeenCharacter())
 
     def enter(self, world: WorldInfo) -> None:
-        """Learn the names behind the rows, and the pace."""
+        """Learn the names of the rows, and the pace."""
         self._names = tuple(actor.entity_id for actor in world.actors)
         self.tick_s = world.tick_duration_ms / 1000
 
     def lifecycle(self, event: LifecycleEvent) -> None:
-        """Somebody came, went, was taken or given up."""
+        """Handle a lifecycle event."""
         entity_id = event.entity.entity_id
         if event.kind is LifecycleKind.DESPAWNED:
             self._seen.pop(entity_id, None)
@@ -47,7 +47,7 @@ class WorldWatcher:
             self.control(entity_id, controlled=event.kind is LifecycleKind.CONTROLLED)
 
     def control(self, entity_id: str, *, controlled: bool) -> None:
-        """Whether somebody holds the lease of one."""
+        """Record whether a character has a controller."""
         seen = self.of(entity_id)
         seen.controlled = controlled
         seen.missed = 0
@@ -55,7 +55,7 @@ class WorldWatcher:
         seen.last_error = seen.last_error if controlled else ""
 
     def tick(self, event: ViewerEvent, now_s: float) -> None:
-        """A tick is over."""
+        """Handle the end of a tick."""
         acted: set[str] = set()
         for row, action in zip(event.results.actor.tolist(), event.results.action.tolist(), strict=True):
             name = self._names[row]
@@ -74,5 +74,5 @@ class WorldWatcher:
         self.tick_id, self.opened_s, self.ticked_s = event.tick_id, self.ticked_s, now_s
 
     def is_ticking(self, now_s: float) -> bool:
-        """Whether the world goes on, as far as we can see."""
+        """Whether the world goes on, as far as is known."""
         return self.ticked_s is not None and now_s - self.ticked_s < max(1.0, 3 * self.tick_s)

@@ -269,7 +269,7 @@ async def test_closing_ends_everything(isolation, tools, mark):
 
 @pytest.mark.asyncio
 async def test_an_order_that_is_too_large_is_refused(warden, tools):
-    with pytest.raises(WardenError, match="put what is large into its settings"):
+    with pytest.raises(WardenError, match="put large values into its settings"):
         Started(warden, tools.command("true", "x" * 200_000))
 
 

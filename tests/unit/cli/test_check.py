@@ -50,7 +50,7 @@ def test_a_mapping_is_compared_with_the_scenarios_beside_it_in_any_order(tickmin
     for files in (("agents.yaml", "clearing"), ("clearing", "agents.yaml")):
         result = tickmind("check", *files)
         assert result.exit_code == 1
-        assert "nobody there has the tag plyer (did you mean 'player'?)" in result.stderr
+        assert "no character there has the tag plyer (did you mean 'player'?)" in result.stderr
         assert "clearing: the world clearing" in result.stdout
 
 

@@ -65,7 +65,7 @@ def test_a_command_that_is_there_is_fine_and_not_run(check, tmp_path, cmd):
         ("[python, -m, tickmind.characters.bery_eater]", "there is no module tickmind.characters.bery_eater (did you"),
         ("[python, -m, here.inner]", "there is no module here.inner"),
         ("[python, -m, empty]", "the package empty can't be run, since it has no __main__.py"),
-        ("[python, -m, ../here]", "../here is no name of a module"),
+        ("[python, -m, ../here]", "../here is no valid module name"),
         ("[python]", "it names nothing to run; write [python, FILE.py]"),
         ("[python, -m]", "it names nothing to run"),
         ("[/usr/bin/python9.9, here.py]", "there is no program /usr/bin/python9.9"),
@@ -111,17 +111,17 @@ def test_secrets_must_be_there_if_somebody_needs_them(check, tmp_path):
 
 @pytest.mark.parametrize("rules", ["[]", "[{match: {}, use: null}]"])
 def test_somebody_must_get_an_agent(check, rules):
-    assert "assignments: nobody gets an agent" in check(rules=rules)
+    assert "assignments: no character gets an agent" in check(rules=rules)
 
 
 @pytest.mark.parametrize(
     ("match", "why"),
     [
-        ("{id: bem}", "assignments[0].match.id: nobody there is called bem (did you mean 'ben'?)"),
-        ("{id: [anna, carl]}", "assignments[0].match.id: nobody there is called carl"),
-        ("{type: [wolf, bear]}", "assignments[0].match.type: nobody there has the type bear"),
-        ("{tags: [npc, tame]}", "assignments[0].match.tags: nobody there has the tag tame"),
-        ("{type: villager, tags: [wild]}", "assignments[0].match: nobody there has all of this together"),
+        ("{id: bem}", "assignments[0].match.id: no character there is called bem (did you mean 'ben'?)"),
+        ("{id: [anna, carl]}", "assignments[0].match.id: no character there is called carl"),
+        ("{type: [wolf, bear]}", "assignments[0].match.type: no character there has the type bear"),
+        ("{tags: [npc, tame]}", "assignments[0].match.tags: no character there has the tag tame"),
+        ("{type: villager, tags: [wild]}", "assignments[0].match: no character there has all of this together"),
     ],
 )
 def test_each_assignment_must_fit_somebody_in_the_world(check, match, why):
@@ -134,7 +134,7 @@ def test_each_assignment_must_fit_somebody_in_the_world(check, match, why):
 
 def test_a_world_in_which_all_are_left_to_others_is_told(check):
     rules = "[{match: {}, use: null}, {match: {id: anna}, use: a}]"
-    assert "nobody in that world gets an agent" in check(rules=rules, entities=EVERYBODY)
+    assert "no character of that world gets an agent" in check(rules=rules, entities=EVERYBODY)
 
 
 def test_everybody_may_be_caught_by_earlier_assignments(check):

@@ -97,7 +97,7 @@ def test_secrets_are_named_and_never_written(load, tmp_path):
         (SMALL % ", per_process: ^0", "agents.a.per_process: expected a whole number of 1 or more"),
         (SMALL % ", limits: {^memory: 1}", "did you mean 'memory_mb'?"),
         (SMALL % ", env: {N: ^5}", "agents.a.env.N: expected a text; put numbers and truth values in quotes"),
-        (SMALL % ", env: {^ENTITY_ID: x}", "the runner sets this one itself"),
+        (SMALL % ", env: {^ENTITY_ID: x}", "the runner sets this variable itself"),
         (SMALL % ", env: {^MY_API_KEY: abcdefghij}", "by a file descriptor"),
         (SMALL % ", restart: {backoff_ms: ^[]}", "at least 1 entries"),
         (SMALL % ", secrets: {A: ^abcdefghij}", "either `env: NAME` or `file: PATH`"),

@@ -1,4 +1,4 @@
-"""Processes that leave nothing behind: one small process starts and keeps all others of a runner."""
+"""The warden: one small process that starts and keeps all others of a runner, so that none is left behind."""
 
 from tickmind.runner.warden.client import Child, Command, Warden
 from tickmind.runner.warden.isolation import Isolation

@@ -1,7 +1,7 @@
 """Starts the warden's own process: `python -S boot.py SOCKET ISOLATION`.
 
-The warden must be there at once, so it is imported without the packages around it, which bring gRPC along; they are
-looked for and imported when the first agent wants them.
+The warden must start fast, so it is imported without the packages around it, which import gRPC; these are imported when
+the first agent needs them.
 """
 
 import sys
@@ -10,7 +10,7 @@ from types import ModuleType
 
 
 def bare_packages() -> None:
-    """Let the modules beside this one be imported by their names, without what `__init__` files import."""
+    """Make the modules beside this one importable by name, without running `__init__` files."""
     folder = Path(__file__).resolve().parent
     for name, path in (
         ("tickmind", folder.parents[1]),
@@ -23,7 +23,7 @@ def bare_packages() -> None:
 
 
 if __name__ == "__main__":
-    del sys.path[0]  # this folder, whose files would be modules
+    del sys.path[0]  # this folder, whose files would shadow modules
     bare_packages()
     from tickmind.runner.warden.process import main
 

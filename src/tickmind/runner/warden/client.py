@@ -1,4 +1,4 @@
-"""The runner's side of the warden: start a process, hear of its end, stop it."""
+"""The runner's side of the warden: starts and stops processes, and reports their end."""
 
 import asyncio
 import json
@@ -21,8 +21,8 @@ from tickmind.runner.warden.isolation import Isolation
 from tickmind.runner.warden.order import MAX_MESSAGE_BYTES, UNBOUNDED, Bounds, Ending, Order
 
 _BOOT = Path(__file__).with_name("boot.py")
-_GONE = Ending(trouble="the warden was killed, and everything that it kept with it")
-_CLOSE_S = 2.0  # for what is killed, and again for the warden; then that is killed, and all that is left goes with it
+_GONE = Ending(trouble="the warden was killed, and all its processes with it")
+_CLOSE_S = 2.0  # for killed processes, and again for the warden; then the warden is killed with all that is left
 _log = get_logger(__name__)
 
 
@@ -36,7 +36,7 @@ class Command:
     bounds: Bounds = UNBOUNDED
     own_session: bool = False
     stop_signal: int = signal.SIGTERM  # asks it to end
-    kit: tuple[str, ...] = ()  # modules; with some it is a Python program, started from a warm process that has them
+    kit: tuple[str, ...] = ()  # modules; if any, it is a Python program started from a warm process with them
 
 
 class Child:
@@ -51,15 +51,15 @@ class Child:
         self.ended = asyncio.Event()
 
     def stop(self, grace_s: float) -> None:
-        """Ask it to end by its signal; what is left after the grace is killed."""
+        """Send its stop signal; what is left after the grace period is killed."""
         self._warden.say({"number": self._number, "stop_ms": round(grace_s * 1000)})
 
     def kill(self) -> None:
-        """End all of it at once."""
+        """Kill all of it."""
         self._warden.say({"number": self._number})
 
     def end(self, ending: Ending) -> None:
-        """Take note of its end; the warden calls this."""
+        """Record its end; called by the warden."""
         if self.ending is None:
             self.ending = ending
             self.ended.set()
@@ -69,9 +69,9 @@ class Child:
 class Warden:
     """Starts processes and keeps them: no process outlives this one, nor a forked child its parent tree.
 
-    All of it is in one small process beside the runner, because a runner has threads and must not fork. If that one is
-    killed, everything that it kept is gone too, each `on_end` is told, and the next `launch` starts another. Of the
-    `environment` it gets only what agents get too, since some of them are forks of it.
+    It is a small process beside the runner, because a runner has threads and must not fork. If it is killed, all its
+    processes end too, each `on_end` is called, and the next `launch` starts another. It gets only that part of the
+    `environment` that agents get too, since some of them are forks of it.
     """
 
     def __init__(self, isolation: Isolation | None = None, environment: Mapping[str, str] | None = None) -> None:
@@ -93,11 +93,11 @@ class Warden:
 
     @property
     def pid(self) -> int:
-        """Of the warden's own process, 0 if there is none."""
+        """The pid of the warden's process, 0 if there is none."""
         return self._process.pid if self._process is not None else 0
 
     async def isolation(self) -> Isolation:
-        """What processes are kept in; raises `WardenError` if the warden can't start."""
+        """Return how processes are isolated; raises `WardenError` if the warden can't start."""
         if self._isolation is None:
             self._start()
         assert self._isolation is not None
@@ -123,25 +123,25 @@ class Warden:
         if len(data) > MAX_MESSAGE_BYTES:
             raise WardenError(
                 f"the arguments and variables of {command.argv[0]} are {len(data):,} bytes, more than "
-                f"{MAX_MESSAGE_BYTES:,}; put what is large into its settings"
+                f"{MAX_MESSAGE_BYTES:,}; put large values into its settings"
             )
         self._children[number] = child
         self._send(data, [os.dup(each) for each in descriptors])
         return child
 
     def warm(self, modules: Sequence[str]) -> None:
-        """Have a kit imported now, and not when the first agent wants it."""
+        """Import a kit now, and not when the first agent needs it."""
         if self._talk is None:
             self._start()
         self._send(json.dumps({"warm": list(modules)}).encode(), [])
 
     def say(self, message: Mapping[str, int]) -> None:
-        """Give a short order about a child; children call this. One that is gone is not disturbed."""
+        """Send a short order about a child; ignored if the child has ended."""
         if self._talk is not None and message["number"] in self._children:
             self._send(json.dumps(message).encode(), [])
 
     async def close(self) -> None:
-        """End everything that is still there, and the warden."""
+        """End all processes and the warden."""
         children = list(self._children.values())
         for child in children:
             child.kill()
@@ -166,7 +166,7 @@ class Warden:
                 )
             except OSError as error:
                 ours.close()
-                raise WardenError(f"the warden can't be started: {error.strerror}") from None
+                raise WardenError(f"can't start the warden: {error.strerror}") from None
         self._talk = ours
         loop = asyncio.get_running_loop()
         self._isolation = loop.create_future()
@@ -218,8 +218,8 @@ class Warden:
             child.end(Ending(**said))
 
     def _lose(self) -> None:
-        """The warden is gone, and all that it kept."""
-        _log.warning("the warden is gone", processes=len(self._children))
+        """Handle the loss of the warden and all its processes."""
+        _log.warning("the warden ended unexpectedly", processes=len(self._children))
         self._let_go()
         children, self._children = list(self._children.values()), {}
         for child in children:
@@ -236,8 +236,8 @@ class Warden:
             _close(descriptors)
         self._unsent.clear()
         if self._isolation is not None and not self._isolation.done():
-            self._isolation.set_exception(WardenError("the warden could not start; see what it wrote above"))
-            self._isolation.exception()  # nobody may be waiting for it
+            self._isolation.set_exception(WardenError("the warden could not start; see its output above"))
+            self._isolation.exception()  # marks it as retrieved, as no task may be waiting
         if self._process is not None:
             try:
                 self._process.wait(_CLOSE_S)

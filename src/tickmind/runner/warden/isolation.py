@@ -1,4 +1,4 @@
-"""How a tree of processes is held together so that nothing of it is left: what Linux offers, and what is allowed here.
+"""Isolation of process trees, so that nothing of them is left: what Linux offers, and what is allowed here.
 
 Standard library only: the warden's process imports it.
 """
@@ -30,11 +30,11 @@ _libc = ctypes.PyDLL(None, use_errno=True)  # PyDLL keeps the interpreter's lock
 
 
 class Isolation(StrEnum):
-    """What a process and all that it forks are kept in, the best first."""
+    """How a process and all that it forks are isolated, best first."""
 
-    NAMESPACE = "pid-namespace"  # the kernel ends all of it when its first process ends
-    USER_NAMESPACE = "user-namespace"  # the same, for users who are not root
-    SUBREAPER = "subreaper"  # a keeper becomes the parent of every orphan, and ends them one by one
+    NAMESPACE = "pid-namespace"  # the kernel kills all of it when its first process ends
+    USER_NAMESPACE = "user-namespace"  # the same, for users other than root
+    SUBREAPER = "subreaper"  # a keeper adopts every orphan, and kills them one by one
 
 
 _FLAGS = {
@@ -66,7 +66,7 @@ def fork_isolated(isolation: Isolation) -> int:
 
 
 def _keep_identity(user: int, group: int) -> None:
-    """Be the same user inside as outside; nobody else exists there."""
+    """Keep the same user inside as outside; no other user exists there."""
     with suppress(OSError):  # older kernels have no such file and need none
         Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
@@ -74,7 +74,7 @@ def _keep_identity(user: int, group: int) -> None:
 
 
 def own_proc() -> bool:
-    """Mount a `/proc` that shows the own namespace only; whether that is allowed here."""
+    """Mount a `/proc` of the own namespace only; return whether that is allowed here."""
     no_source = ctypes.c_char_p(None)
     if _libc.mount(b"none", b"/", no_source, ctypes.c_ulong(_MS_REC | _MS_SLAVE), no_source) != 0:
         return False
@@ -83,9 +83,9 @@ def own_proc() -> bool:
 
 
 def can_cap_tasks(isolation: Isolation) -> bool:
-    """Whether the kernel itself holds the number of tasks of a tree that is kept so, where a `/proc` can be mounted.
+    """Whether the kernel itself can limit the number of tasks of such a tree, where a `/proc` can be mounted.
 
-    Root without a namespace, or with a kernel before 6.14, can't be held: then only the count is watched.
+    Root without a namespace, or with a kernel before 6.14, can't be limited: then the keeper watches the count.
     """
     return _has_own_pid_max(isolation) or os.getuid() != 0
 
@@ -95,7 +95,7 @@ def _has_own_pid_max(isolation: Isolation) -> bool:
 
 
 def cap_tasks(isolation: Isolation, processes: int) -> None:
-    """Hold the processes and threads of this tree to `TASKS_PER_PROCESS` for each process, where the kernel can."""
+    """Limit the processes and threads of this tree to `TASKS_PER_PROCESS` for each process, where the kernel can."""
     most = TASKS_PER_PROCESS * processes
     if _has_own_pid_max(isolation):
         with suppress(OSError):
@@ -111,7 +111,7 @@ def _kernel() -> tuple[int, ...]:
 
 
 def _tasks_of_user() -> int:
-    """The processes and threads of this user, which the kernel counts together."""
+    """Return the processes and threads of this user, which the kernel counts together."""
     count = 0
     for folder in Path("/proc").iterdir():
         with suppress(OSError):
@@ -136,7 +136,7 @@ def set_name(name: str) -> None:
 
 
 def is_allowed(isolation: Isolation) -> bool:
-    """Try whether processes can be kept so here; it forks one that ends at once."""
+    """Try whether this isolation works here; forks a process that ends at once."""
     try:
         pid = fork_isolated(isolation)
     except OSError:
@@ -147,5 +147,5 @@ def is_allowed(isolation: Isolation) -> bool:
 
 
 def best_isolation() -> Isolation:
-    """The best that is allowed here; only for a process with a single thread."""
+    """Return the best isolation that is allowed here; only for a process with a single thread."""
     return next(each for each in Isolation if is_allowed(each))

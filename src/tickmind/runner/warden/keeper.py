@@ -1,4 +1,4 @@
-"""The parent of one started process, and the first one in its namespace: nothing of the tree outlives it.
+"""The keeper: parent of one started process, and the first in its namespace; nothing of the tree outlives it.
 
 Standard library only: the warden forks it.
 """
@@ -23,7 +23,7 @@ _LOG_FD = 1
 _FIRST_FD = 3  # of what is passed on
 _HIGH_FD = 64  # from here on, descriptors wait until they get their numbers
 _WATCH_S = 0.2
-_WATCH_ALL_S = 1.0  # where every process of the machine has to be looked at
+_WATCH_ALL_S = 1.0  # where every process of the machine must be checked
 _MEGABYTE = 1 << 20
 _NO_DUMP_BYTES = 1  # unlike 0, it also keeps the kernel from starting a program that takes core dumps
 _EXIT_NOT_STARTED = 127
@@ -31,9 +31,9 @@ _OOM_SCORE = "500"  # of -1000 to 1000: when memory runs out, these go before th
 
 
 def keep(order: Order, line: int, descriptors: list[int], isolation: Isolation, *, warm: bool) -> NoReturn:
-    """Run the process of an order in this freshly forked one, tell how it ended, and leave nothing behind.
+    """Run the process of an order in this freshly forked one, report how it ended, and leave nothing behind.
 
-    `warm` tells that the order's kit is imported here, so that its process needs no interpreter of its own.
+    `warm`: the order's kit is imported here, so that its process needs no interpreter of its own.
     """
     alone = isolation is not Isolation.SUBREAPER
     die_with_parent(signal.SIGKILL if alone else signal.SIGTERM)
@@ -44,15 +44,15 @@ def keep(order: Order, line: int, descriptors: list[int], isolation: Isolation, 
     if order.bounds.processes and (sees_only_own or not alone):
         cap_tasks(isolation, order.bounds.processes)
     keeper = _Keeper(order, in_namespace=alone, sees_only_own=sees_only_own, warm=warm)
-    with suppress(OSError):  # the warden is gone: nobody wants to know
+    with suppress(OSError):  # the warden is gone, and needs no report
         os.write(_LINE_FD, keeper.run(given).encode())
     if not alone:
         end_all_children()
-    os._exit(0)  # in a namespace, the kernel ends and buries all that is left in it
+    os._exit(0)  # in a namespace, the kernel kills and reaps all that is left in it
 
 
 def _take_places(line: int, descriptors: list[int]) -> list[int]:
-    """Put the descriptors where they belong and close all others, those of other trees above all."""
+    """Move the descriptors to their numbers and close all others, those of other trees above all."""
     high = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD) for each in (line, *descriptors)]
     os.dup2(high[0], _LINE_FD)
     os.dup2(high[1], _LOG_FD)
@@ -67,12 +67,12 @@ def _take_places(line: int, descriptors: list[int]) -> list[int]:
 def _close_from(lowest: int) -> None:
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names are all it needs
         if int(name) >= lowest:
-            with suppress(OSError):  # the one that the listing itself had open
+            with suppress(OSError):  # the descriptor of the listing itself
                 os.close(int(name))
 
 
 class _Keeper:
-    """Starts the process, buries what ends, watches what the tree uses."""
+    """Starts the process, reaps what ends, and watches what the tree uses."""
 
     def __init__(self, order: Order, *, in_namespace: bool, sees_only_own: bool, warm: bool) -> None:
         self._order = order
@@ -82,17 +82,17 @@ class _Keeper:
         self._watch_s = _WATCH_S if sees_only_own else _WATCH_ALL_S
         self._pid = 0
         self._kill_at_s: float | None = None
-        self._told: list[int] = []  # signals
+        self._signals: list[int] = []  # received
 
     def run(self, given: list[int]) -> Ending:
-        """The whole life of the process."""
+        """Run the process from start to end."""
         woken, wake = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(woken, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda got, _frame: self._told.append(got))
+            signal.signal(number, lambda got, _frame: self._signals.append(got))
         try:
             self._pid = _start(self._order, given, warm=self._warm)
         except OSError as error:
@@ -109,7 +109,7 @@ class _Keeper:
                     os.read(woken, 4096)
             if (ended := self._bury()) is not None:
                 return ended
-            if self._told or (_LINE_FD in ready and not self._obey()):
+            if self._signals or (_LINE_FD in ready and not self._obey()):
                 return Ending(trouble="it was killed")
             if self._kill_at_s is not None and time.monotonic() >= self._kill_at_s:
                 return Ending(trouble="it did not stop in time and was killed")
@@ -123,7 +123,7 @@ class _Keeper:
         return min(waits) * 1000 if waits else None
 
     def _obey(self) -> bool:
-        """Do what the warden says: `stop` and the milliseconds that it may take; False if it says nothing any more."""
+        """Follow an order of the warden: `stop` and its grace in milliseconds; return False if the line has ended."""
         said = os.read(_LINE_FD, 256)
         for word in said.split(b"\n"):
             if word.startswith(b"stop ") and self._kill_at_s is None:
@@ -133,7 +133,7 @@ class _Keeper:
         return bool(said)
 
     def _bury(self) -> Ending | None:
-        """Take note of every end; that of the process itself is the end."""
+        """Reap ended processes; return the ending of the main process, if it is among them."""
         try:
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -165,7 +165,7 @@ class _Keeper:
         if not self._in_namespace:
             return descendants(os.getpid())
         own = _namespace_of("self")
-        return [pid for pid, _ in processes() if _namespace_of(str(pid)) == own][1:]  # the first is this one
+        return [pid for pid, _ in processes() if _namespace_of(str(pid)) == own][1:]  # the first is this process
 
 
 def _namespace_of(pid: str) -> str:
@@ -175,7 +175,7 @@ def _namespace_of(pid: str) -> str:
 
 
 def _start(order: Order, given: list[int], *, warm: bool) -> int:
-    """Fork and become the command; an `OSError` of the new process is raised here."""
+    """Fork and exec the command; an `OSError` of the new process is raised here."""
     failed, fail = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -183,7 +183,7 @@ def _start(order: Order, given: list[int], *, warm: bool) -> int:
             os.setsid() if order.own_session else os.setpgid(0, 0)
             _prepare(order)
             if warm:
-                _close_from(_FIRST_FD + len(given))  # `fail` among them, which tells that it has started
+                _close_from(_FIRST_FD + len(given))  # `fail` among them, whose end signals the start
                 be_python(order.argv, order.env)
             for each in given:
                 os.set_inheritable(each, True)
@@ -205,7 +205,7 @@ def _start(order: Order, given: list[int], *, warm: bool) -> int:
 
 
 def _prepare(order: Order) -> None:
-    """Make the new process as the order wants it, but for the program."""
+    """Set up the new process as ordered, before its program."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
@@ -223,12 +223,12 @@ def _bind(bounds: Bounds) -> None:
         resource.RLIMIT_CORE: _NO_DUMP_BYTES,
         resource.RLIMIT_CPU: bounds.cpu_s or None,
         resource.RLIMIT_NOFILE: bounds.files or None,
-        resource.RLIMIT_DATA: 2 * bounds.memory_mb * _MEGABYTE or None,  # in case it grows between two looks
+        resource.RLIMIT_DATA: 2 * bounds.memory_mb * _MEGABYTE or None,  # in case it grows between two checks
     }
     for kind, most in limits.items():
         if most is not None:
             hard = resource.getrlimit(kind)[1]
             allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
             resource.setrlimit(kind, (allowed, allowed))
-    if bounds.nice > os.getpriority(os.PRIO_PROCESS, 0):  # to yield less than the runner does may be forbidden
+    if bounds.nice > os.getpriority(os.PRIO_PROCESS, 0):  # a lower niceness than the runner's may be forbidden
         os.setpriority(os.PRIO_PROCESS, 0, bounds.nice)

@@ -1,4 +1,4 @@
-"""What the warden is told and what it tells, as one JSON object per message. Standard library only."""
+"""Messages to and from the warden, one JSON object each. Standard library only."""
 
 import json
 import signal
@@ -10,7 +10,7 @@ MAX_MESSAGE_BYTES = 131_072  # of a message on the socket; the kernel's buffers 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one tree of processes may use; 0 is no limit of ours. `nice` is how much it yields to others."""
+    """Limits of one tree of processes; 0 is no limit. `nice` is its niceness."""
 
     memory_mb: int = 0
     cpu_s: int = 0  # of each process
@@ -31,9 +31,9 @@ class Order:
     env: dict[str, str] = field(repr=False)
     cwd: str = "/"
     bounds: Bounds = UNBOUNDED
-    own_session: bool = False  # not scheduled together with the others, and not with their politeness
+    own_session: bool = False  # scheduled apart from the others, without their niceness
     stop_signal: int = signal.SIGTERM
-    kit: tuple[str, ...] = ()  # modules; with some it is a Python program that may be a fork of the warden
+    kit: tuple[str, ...] = ()  # modules; if any, it is a Python program that may be a fork of the warden
 
     def encode(self) -> bytes:
         """The message."""
@@ -41,26 +41,26 @@ class Order:
 
     @classmethod
     def read(cls, said: dict[str, Any]) -> "Order":
-        """What a message says; only our own process writes them."""
+        """Parse a message; only our own process writes them."""
         bounds = Bounds(**said.pop("bounds"))
         return cls(argv=tuple(said.pop("argv")), bounds=bounds, kit=tuple(said.pop("kit")), **said)
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a process ended: by itself with a code, by a signal, or because of what `trouble` says."""
+    """How a process ended: with an exit code, by a signal, or for the reason in `trouble`."""
 
     code: int | None = None
     signal: int | None = None
     trouble: str = ""
 
     def encode(self) -> bytes:
-        """As a line."""
+        """Return it as a line."""
         return json.dumps(asdict(self)).encode() + b"\n"
 
     @classmethod
     def read(cls, line: bytes) -> "Ending":
-        """What a line says; no line is a keeper that was killed before it could say anything."""
+        """Parse a line; an empty line means that the keeper was killed before it could report."""
         try:
             return cls(**json.loads(line))
         except (ValueError, TypeError):

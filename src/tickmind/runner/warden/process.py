@@ -1,7 +1,7 @@
-"""The warden: one small process that starts all others for its runner, and ends them all when the runner is gone.
+"""The warden's process: it starts all others for its runner, and ends them all when the runner is gone.
 
-Standard library only, until an agent wants its kit, and one thread: it forks without exec, which nothing with threads
-in it may do.
+Standard library only, until an agent needs its kit, and one thread: it forks without exec, which a process with threads
+must not do.
 """
 
 import json
@@ -35,7 +35,7 @@ class _Tree:
 
 
 class _Warden:
-    """Takes orders and tells endings until nobody is there to give or hear them."""
+    """Takes orders and reports endings until the runner is gone and all trees have ended."""
 
     def __init__(self, talk: socket.socket, isolation: Isolation) -> None:
         self._talk = talk
@@ -44,12 +44,12 @@ class _Warden:
         self._by_line: dict[int, _Tree] = {}  # descriptor -> tree
         self._poll = select.poll()
         self._kit = Kit()
-        self.told = False
+        self.stopped = False
 
     def run(self, woken: int) -> None:
         self._poll.register(self._talk, select.POLLIN)
         self._poll.register(woken, select.POLLIN)
-        while not self.told:
+        while not self.stopped:
             for descriptor, _ in self._poll.poll():
                 if descriptor == woken:
                     with suppress(BlockingIOError):
@@ -62,7 +62,7 @@ class _Warden:
                     self._hear(tree)
 
     def _obey(self) -> bool:
-        """Do one order; False when there will be none any more."""
+        """Handle one order; return False when there will be no more."""
         data, descriptors, _, _ = socket.recv_fds(self._talk, MAX_MESSAGE_BYTES, _MOST_DESCRIPTORS)
         if not data:
             return False
@@ -77,9 +77,9 @@ class _Warden:
                     tree.line.send(b"stop %d\n" % said["stop_ms"])
             elif self._isolation is Isolation.SUBREAPER:
                 with suppress(OSError):  # it has just ended
-                    tree.line.shutdown(socket.SHUT_WR)  # its keeper ends the tree
+                    tree.line.shutdown(socket.SHUT_WR)  # its keeper then ends the tree
             else:
-                os.kill(tree.keeper, signal.SIGKILL)  # and with it the namespace
+                os.kill(tree.keeper, signal.SIGKILL)  # which also ends the namespace
         return True
 
     def _start(self, order: Order, descriptors: list[int]) -> None:
@@ -89,7 +89,7 @@ class _Warden:
             pid = fork_isolated(self._isolation)
         except OSError as error:
             ours.close()
-            self._tell(order.number, Ending(trouble=f"no process can be started: {error.strerror}"))
+            self._report(order.number, Ending(trouble=f"no process can be started: {error.strerror}"))
         else:
             if pid == 0:
                 keep(order, theirs.fileno(), descriptors, self._isolation, warm=warm)
@@ -102,7 +102,7 @@ class _Warden:
             os.close(each)
 
     def _hear(self, tree: _Tree) -> None:
-        """Take what a keeper says; at its end the tree is gone, and that is told."""
+        """Handle a keeper's message; at its end the tree is gone, which is reported."""
         try:
             said = tree.line.recv(4096)
         except ConnectionResetError:
@@ -113,13 +113,13 @@ class _Warden:
         self._poll.unregister(tree.line)
         del self._trees[tree.number], self._by_line[tree.line.fileno()]
         tree.line.close()
-        os.waitpid(tree.keeper, 0)  # a namespace is empty when its first process can be buried
+        os.waitpid(tree.keeper, 0)  # a namespace is empty when its first process can be reaped
         if not tree.report and self._isolation is Isolation.SUBREAPER:
             self._end_strays()
-        self._tell(tree.number, Ending.read(tree.report))
+        self._report(tree.number, Ending.read(tree.report))
 
     def _end_strays(self) -> None:
-        """End what was adopted because somebody killed its keeper; what that leaves behind is adopted in turn."""
+        """Kill adopted processes whose keeper was killed; their children are adopted in turn."""
         me, keepers = os.getpid(), {tree.keeper for tree in self._trees.values()}
         while strays := [pid for pid, parent in processes() if parent == me and pid not in keepers]:
             for pid in strays:
@@ -127,19 +127,19 @@ class _Warden:
                 os.waitpid(pid, 0)
 
     def _bury_strays(self) -> None:
-        """Bury what was adopted and has ended by itself; the keepers are waited for by name."""
+        """Reap adopted processes that have ended; the keepers are waited for by pid."""
         keepers = {tree.keeper for tree in self._trees.values()}
         with suppress(ChildProcessError):
-            while (found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
-                if found.si_pid in keepers:
+            while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+                if ended.si_pid in keepers:
                     return
-                os.waitpid(found.si_pid, 0)
+                os.waitpid(ended.si_pid, 0)
 
-    def _tell(self, number: int, ending: Ending) -> None:
+    def _report(self, number: int, ending: Ending) -> None:
         self._say({"ended": number, **asdict(ending)})
 
     def _say(self, message: dict[str, Any]) -> None:
-        with suppress(OSError):  # the runner is gone, and the next look at the socket says so
+        with suppress(OSError):  # the runner is gone, which the next read of the socket shows
             self._talk.send(json.dumps(message).encode())
 
     def hello(self) -> None:
@@ -147,10 +147,10 @@ class _Warden:
 
 
 def main(descriptor: int, wanted: str) -> int:
-    """Serve the runner at the other end of a socket; `wanted` is an isolation, or nothing for the best one."""
+    """Serve the runner at the other end of a socket; `wanted` is an isolation, or empty for the best one."""
     isolation = Isolation(wanted) if wanted else best_isolation()
     with suppress(PermissionError):
-        os.setsid()  # Ctrl-C is for the runner, which then stops the others in order
+        os.setsid()  # Ctrl-C is for the runner, which then stops the agents in order
     make_polite([os.getpid()], _GROUP_NICE)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # one descriptor for each tree
@@ -163,7 +163,7 @@ def main(descriptor: int, wanted: str) -> int:
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
         if isolation is Isolation.SUBREAPER:
             adopt_orphans()
-            signal.signal(signal.SIGTERM, lambda _number, _frame: setattr(warden, "told", True))
+            signal.signal(signal.SIGTERM, lambda _number, _frame: setattr(warden, "stopped", True))
             die_with_parent(signal.SIGTERM)
         else:
             die_with_parent(signal.SIGKILL)  # the keepers die with this process, and the namespaces with them

@@ -1,4 +1,4 @@
-"""The processes of one tree: how many, how large, and gone when they must be. Standard library only."""
+"""The processes of one tree: their number and memory, and their end. Standard library only."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ _PAUSE_S = 0.002
 
 
 def processes() -> Iterator[tuple[int, int]]:
-    """Pid and parent of each process that `/proc` shows and that is no zombie."""
+    """Iterate over pid and parent of each process in `/proc` that is no zombie."""
     for name in os.listdir(_PROC):  # noqa: PTH208 - called often, and names are all it needs
         if name.isdigit():
             with suppress(OSError, ValueError):
@@ -23,25 +23,25 @@ def processes() -> Iterator[tuple[int, int]]:
 
 
 def descendants(root: int) -> list[int]:
-    """All that descend from a process, parents before their children."""
+    """Return all descendants of a process, parents before their children."""
     children: dict[int, list[int]] = {}
     for pid, parent in processes():
         children.setdefault(parent, []).append(pid)
-    found, place = list(children.get(root, [])), 0
-    while place < len(found):
-        found += children.get(found[place], [])
+    pids, place = list(children.get(root, [])), 0
+    while place < len(pids):
+        pids += children.get(pids[place], [])
         place += 1
-    return found
+    return pids
 
 
 def memory_used(pids: list[int], most_bytes: int) -> int:
-    """How much memory some processes use; those that end meanwhile use nothing.
+    """Return how much memory some processes use; those that end meanwhile use nothing.
 
-    What is mapped from files counts for nobody, and what several share counts once. To find that out takes long, so
-    it is only done for those that may use more than `most_bytes`: of others, a little too much is told.
+    Mapped files do not count, and shared memory counts once. Measuring that is slow, so it is only done for processes
+    that may use more than `most_bytes`: for others, the result is a little too high.
     """
     used = 0
-    for look in (_resident_bytes, _own_bytes, _fair_bytes):  # the quickest first; each tells less than the one before
+    for look in (_resident_bytes, _own_bytes, _fair_bytes):  # fastest first; each is lower than the one before
         used = sum(map(look, pids))
         if used <= most_bytes:
             break
@@ -49,24 +49,24 @@ def memory_used(pids: list[int], most_bytes: int) -> int:
 
 
 def _resident_bytes(pid: int) -> int:
-    """All that is in memory, in microseconds."""
+    """Return all resident memory; takes microseconds."""
     with suppress(OSError, ValueError, IndexError):
         return int((_PROC / str(pid) / "statm").read_bytes().split()[1]) * _PAGE_BYTES
     return 0
 
 
 def _own_bytes(pid: int) -> int:
-    """Without mapped files."""
+    """Return the memory without mapped files."""
     return _sum_of(pid, "status", (b"RssAnon:", b"RssShmem:"))
 
 
 def _fair_bytes(pid: int) -> int:
-    """Without mapped files, and of what is shared only its part; takes milliseconds, and may be forbidden."""
+    """Return the memory without mapped files, and its part of shared memory; takes milliseconds, may be forbidden."""
     return _sum_of(pid, "smaps_rollup", (b"Pss_Anon:", b"Pss_Shmem:")) or _own_bytes(pid)
 
 
 def _sum_of(pid: int, file: str, names: tuple[bytes, ...]) -> int:
-    """The sum of some lines of a file with lines such as `RssAnon:  1024 kB`."""
+    """Return the sum of some lines of a file with lines such as `RssAnon:  1024 kB`."""
     with suppress(OSError, ValueError, IndexError):
         lines = (_PROC / str(pid) / file).read_bytes().splitlines()
         return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith(names))
@@ -74,7 +74,7 @@ def _sum_of(pid: int, file: str, names: tuple[bytes, ...]) -> int:
 
 
 def make_polite(pids: list[int], nice: int) -> None:
-    """Let processes that made a session of their own yield as the others do; groups are scheduled as one."""
+    """Set the niceness of processes that made their own session, which is scheduled as a group."""
     for pid in pids:
         with suppress(OSError):  # no autogroups here, or it has ended
             file = _PROC / str(pid) / "autogroup"
@@ -83,9 +83,9 @@ def make_polite(pids: list[int], nice: int) -> None:
 
 
 def end_all_children() -> None:
-    """Kill whatever descends from this process, until there is nothing left; it must adopt orphans.
+    """Kill all descendants of this process, until there are none; it must adopt orphans.
 
-    All are stopped first, and none is buried meanwhile: killed one by one, those that fork quickly would be quicker.
+    All are stopped first, and none is reaped meanwhile: otherwise processes that fork fast would escape.
     """
     if not reap():
         return
@@ -107,7 +107,7 @@ def _send(pids: list[int], number: int) -> None:
 
 
 def reap() -> bool:
-    """Bury the children that have ended; whether there are others."""
+    """Reap the children that have ended; return whether there are others."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -1,7 +1,7 @@
-"""Agents from a warm process: what every agent imports is imported once, by the warden, and each agent is a fork of it.
+"""Warm starts: the warden imports once what every agent imports, and each agent is a fork of it.
 
-That is a start in milliseconds instead of most of a second, and a few megabytes instead of tens. Standard library only;
-what is imported is named by whoever gives the order.
+An agent then starts in milliseconds instead of most of a second, and takes a few megabytes instead of tens. Standard
+library only; each order names the modules to import.
 """
 
 import atexit
@@ -32,7 +32,7 @@ class Kit:
         self._broken = False
 
     def holds(self, modules: Sequence[str]) -> bool:
-        """Import modules, if they are not yet; whether an agent that wants them may be a fork of this process."""
+        """Import modules, if need be; return whether an agent with them may be a fork of this process."""
         wanted = tuple(modules)
         if not wanted or self._broken:
             return False
@@ -43,8 +43,8 @@ class Kit:
 
 
 def _imported(modules: Sequence[str]) -> bool:
-    """Import them as a fresh interpreter would: without the bare packages that stand in for ours in the warden."""
-    site.main()  # the warden itself has started without
+    """Import them as a fresh interpreter would: without the warden's bare packages."""
+    site.main()  # the warden itself has started without `site`
     for name in [each for each in sys.modules if each.partition(".")[0] == _OURS]:
         del sys.modules[name]
     kept = {name: os.environ.get(name) for name in _ONE_THREAD}
@@ -53,7 +53,7 @@ def _imported(modules: Sequence[str]) -> bool:
         for name in modules:
             importlib.import_module(name)
     except Exception as error:  # noqa: BLE001  whatever it is, an interpreter of its own will tell the agent
-        sys.stderr.write(f"each agent starts an interpreter of its own, which takes longer: {error!r}\n")
+        sys.stderr.write(f"each agent starts its own interpreter, which is slower: {error!r}\n")
         return False
     finally:
         for name, value in kept.items():
@@ -62,15 +62,15 @@ def _imported(modules: Sequence[str]) -> bool:
             else:
                 os.environ[name] = value
     if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208 - names are all it needs
-        sys.stderr.write("each agent starts an interpreter of its own, which takes longer: an import started threads\n")
+        sys.stderr.write("each agent starts its own interpreter, which is slower: an import started threads\n")
         return False
     gc.collect()
-    gc.freeze()  # so that no agent copies all of it by looking through it
+    gc.freeze()  # so that garbage collection in agents copies no pages
     return True
 
 
 def be_python(argv: Sequence[str], env: Mapping[str, str]) -> NoReturn:
-    """In a forked process: be what `python -m MODULE ...` or `python FILE ...` would be, until its end."""
+    """Act as `python -m MODULE ...` or `python FILE ...` in a forked process, until its end."""
     os.environ.clear()
     os.environ.update(env)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -83,7 +83,7 @@ def be_python(argv: Sequence[str], env: Mapping[str, str]) -> NoReturn:
     finally:
         atexit._run_exitfuncs()  # noqa: SLF001  the same
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):  # closed, or nobody reads it
+            with suppress(OSError, ValueError):  # closed, or without a reader
                 stream.flush()
         os._exit(code)
 
@@ -93,7 +93,7 @@ def _lines(descriptor: int) -> TextIO:
 
 
 def _run(arguments: list[str]) -> int:
-    """Run the program; its exit code."""
+    """Run the program; return its exit code."""
     try:
         if arguments[0] == "-m":
             set_name(arguments[1].rpartition(".")[2])
