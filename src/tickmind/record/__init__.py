@@ -1,4 +1,4 @@
-"""The log of a run: written as it happens, finished as Parquet, read in every state, mended after a crash.
+"""The record of a run: written as it happens, sealed as Parquet, readable in every state, repaired after a crash.
 
 store = RunStore(Path("runs"))
 log = store.create(world.info)          # a Sink and a ReportSink
@@ -9,7 +9,7 @@ with store.open(run_id) as run:         # running, crashed or finished alike
     run.state_at(40)
     for record in run.records(1, 100): ...
 
-store.resume(run_id)                    # go on after a crash
+store.resume(run_id)                    # continue after a crash
 store.recover(run_id)                   # or finish it
 """
 

@@ -1,4 +1,4 @@
-"""Finished runs in any filesystem that pyarrow knows, as a bucket."""
+"""Archives: finished runs in any filesystem that pyarrow supports, such as a bucket."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ from tickmind.record.tables.world_files import read_world
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A folder of finished runs, as `Archive(fs.S3FileSystem(), "bucket/runs")`; a `RunStore` can write to it."""
+    """A folder of finished runs, such as `Archive(fs.S3FileSystem(), "bucket/runs")`; a `RunStore` can write to it."""
 
     filesystem: fs.FileSystem
     folder: str
 
     def path(self, run_id: str) -> str:
-        """Where the files of a run are."""
+        """Return where the files of a run are."""
         return f"{self.folder}/{check_run_id(run_id)}"
 
     def open(self, run_id: str) -> RunReader:
-        """Read a run."""
+        """Open a run for reading; raises `NoSuchRunError`."""
         try:
             with self.filesystem.open_input_file(f"{self.path(run_id)}/{META}") as file:
                 MAX_META_BYTES.check(file.size())
@@ -40,7 +40,7 @@ class Archive:
         return RunReader(meta, info, source)
 
     def tables(self, run_id: str) -> Callable[[TableSpec], TableFile]:
-        """What opens the tables of a run."""
+        """Return a function that opens the tables of a run."""
 
         def open_table(spec: TableSpec) -> TableFile:
             try:

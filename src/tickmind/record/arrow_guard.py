@@ -1,4 +1,4 @@
-"""Just enough of the form of Arrow's messages to see, before one is read, whether it would grow while being read."""
+"""A guard for Arrow messages: detects, before reading, whether one would grow while being read."""
 
 import struct
 
@@ -11,10 +11,10 @@ _COMPRESSION = 3  # place of the compression among the fields of a batch
 
 
 def _field(data: bytes, table: int, place: int) -> int | None:
-    """Where a field of a table is, or None if it has none."""
+    """Return where a field of a table is, or None if it is absent."""
     entries = table - _SIGNED.unpack_from(data, table)[0]
     if entries < 0:
-        raise struct.error("a table of fields before the beginning")
+        raise struct.error("a table before the beginning of the message")
     if 4 + 2 * place >= _SHORT.unpack_from(data, entries)[0]:
         return None
     offset = _SHORT.unpack_from(data, entries + 4 + 2 * place)[0]
@@ -22,7 +22,7 @@ def _field(data: bytes, table: int, place: int) -> int | None:
 
 
 def is_compressed(metadata: bytes) -> bool:
-    """Whether the buffers of a batch are compressed; `metadata` is that of its message."""
+    """Whether the buffers of a batch are compressed, by the metadata of its message."""
     message = _OFFSET.unpack_from(metadata)[0]
     header = _field(metadata, message, _HEADER)
     if header is None:

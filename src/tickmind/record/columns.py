@@ -1,4 +1,4 @@
-"""Arrow batches as the log holds them: one for each table that has rows, one after another."""
+"""Arrow batches in the log: one after another, one for each table that has rows."""
 
 import struct
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ Column = np.ndarray[Any, Any]
 
 
 def texts(values: Sequence[str]) -> pa.Array:
-    """A column of texts; what is no Unicode, as half a surrogate pair, becomes a question mark."""
+    """Make a column of texts; invalid Unicode, such as half a surrogate pair, becomes a question mark."""
     try:
         return pa.array(values, pa.string())
     except UnicodeEncodeError:
@@ -29,7 +29,7 @@ def _unicode(value: str) -> str:
 
 
 def pack_batches(batches: Iterable[tuple[int, pa.RecordBatch]]) -> bytes:
-    """The batches as bytes; those without rows are left out."""
+    """Return the batches as bytes, without empty ones."""
     parts: list[bytes | pa.Buffer] = []
     for number, batch in batches:
         if batch.num_rows:
@@ -41,8 +41,8 @@ def pack_batches(batches: Iterable[tuple[int, pa.RecordBatch]]) -> bytes:
 def unpack_batches(
     content: pa.Buffer, schemas: Mapping[int, pa.Schema], *, only: Collection[int] | None = None
 ) -> dict[int, pa.RecordBatch]:
-    """The batches by the number of their table, of all tables or only of some; their columns lie in `content`."""
-    found: dict[int, pa.RecordBatch] = {}
+    """Return the batches by table number, of all tables or only of some; their columns lie in `content`."""
+    batches: dict[int, pa.RecordBatch] = {}
     seen: set[int] = set()
     place = 0
     try:
@@ -50,9 +50,9 @@ def unpack_batches(
             number, size = _ENTRY.unpack(content[place : place + _ENTRY.size])
             place += _ENTRY.size
             if place + size > content.size:
-                raise DamagedRunError("the log holds a batch that is cut short; recover the run")
+                raise DamagedRunError("the log holds a truncated batch; recover the run")
             if number in seen:
-                raise DamagedRunError("the log holds a table twice in one tick")
+                raise DamagedRunError("the log holds a table twice in one tick; recover the run")
             seen.add(number)
             schema = schemas[number]
             if only is not None and number not in only:
@@ -60,24 +60,24 @@ def unpack_batches(
                 continue
             message = pa.ipc.read_message(content[place : place + size])
             if message.type != "record batch" or is_compressed(message.metadata.to_pybytes()):
-                raise DamagedRunError("the log holds a batch in a form that we never write")
+                raise DamagedRunError("the log holds a batch in an unexpected form; recover the run")
             batch = pa.ipc.read_record_batch(message, schema)
             batch.validate(full=True)
-            found[number] = batch
+            batches[number] = batch
             place += size
     except (pa.ArrowException, struct.error, EOFError, KeyError, OSError, ValueError) as error:
-        raise DamagedRunError(f"the log holds what is no batch of ours ({type(error).__name__})") from error
-    return found
+        raise DamagedRunError(f"the log holds an invalid batch ({type(error).__name__}); recover the run") from error
+    return batches
 
 
 def batch(schema: pa.Schema, *columns: Column | Sequence[Any]) -> pa.RecordBatch:
-    """A batch of one table from columns in the schema's order; arrays are taken as they are, not copied."""
+    """Make a batch of one table from columns in the schema's order; arrays are not copied."""
     arrays = [_array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def one_row(kind: pa.StructType, *values: Any) -> pa.RecordBatch:
-    """A batch with one row, from values in the order of its fields; quicker than a column for each."""
+    """Make a batch with one row, from values in the order of its fields; faster than by columns."""
     try:
         return pa.RecordBatch.from_struct_array(pa.array([values], kind))
     except UnicodeEncodeError:
@@ -86,34 +86,34 @@ def one_row(kind: pa.StructType, *values: Any) -> pa.RecordBatch:
 
 def _array(column: Column | Sequence[Any], kind: pa.DataType) -> pa.Array:
     if isinstance(column, np.ndarray):
-        assert column.itemsize == kind.bit_width // 8, "columns are handed over in the type that they are written in"
+        assert column.itemsize == kind.bit_width // 8, "columns have the type that is written"
         return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(np.ascontiguousarray(column))], 0)
     return texts(column) if kind == _TEXT else pa.array(column, kind)
 
 
 def numbers(batch: pa.RecordBatch, name: str) -> Column:
-    """A column of numbers without nulls, not copied."""
+    """Return a column of numbers without nulls, not copied."""
     column = batch.column(name)
     if column.null_count:
-        raise DamagedRunError(f"the log has no value where there must be one, in {name}")
-    found: Column = column.to_numpy(zero_copy_only=True)
-    return found
+        raise DamagedRunError(f"the log has a null in the column {name}, which must have none")
+    values: Column = column.to_numpy(zero_copy_only=True)
+    return values
 
 
 def values_of(column: pa.ChunkedArray | pa.Array) -> list[Any]:
-    """The values of a column; texts that are the same are one object, so that they take no more room than they did."""
-    found: list[Any] = []
+    """Return the values of a column; equal texts share one object, to save memory."""
+    values: list[Any] = []
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else (column,):
         if not pa.types.is_dictionary(chunk.type):
-            found += chunk.to_pylist()
+            values += chunk.to_pylist()
             continue
         words, codes = chunk.dictionary, chunk.indices
-        if codes.null_count:  # else it is not worth loading what fills them
+        if codes.null_count:  # else `fill_null` need not be loaded
             codes = codes.fill_null(len(words))
         places = codes.to_numpy()
-        if len(places) < len(words):  # most words are of rows that nobody asked for
+        if len(places) < len(words):  # most words belong to rows that are not requested
             used, places = np.unique(places, return_inverse=True)
             words = words.take(pa.array(used[used < len(words)]))
         known = [*words.to_pylist(), None]
-        found += [known[code] for code in places.tolist()]
-    return found
+        values += [known[code] for code in places.tolist()]
+    return values

@@ -1,4 +1,4 @@
-"""The disk as an argument: the real one, or one that loses what was not synced (`tickmind.record.testing`)."""
+"""The disk port: the real disk, or one that loses unsynced data (`tickmind.record.testing`)."""
 
 import errno
 import fcntl
@@ -12,66 +12,65 @@ from tickmind.record.errors import DiskFaultError, RunBusyError
 
 
 class DiskFile(Protocol):
-    """A file that is being written, at its end."""
+    """A file that is open for appending."""
 
     def write(self, data: bytes) -> None:
-        """Add all of it. When it returns, other processes see it; a crash of the machine may still lose it."""
+        """Append all bytes. When it returns, other processes see them; a crash of the machine may still lose them."""
         ...
 
     def sync(self) -> None:
-        """Wait until all that was written is on disk, length included."""
+        """Wait until everything written is on disk, including the length."""
         ...
 
     def close(self) -> None:
-        """Let go of the file; that alone makes nothing safe."""
+        """Close the file; that alone makes nothing durable."""
         ...
 
 
 class DiskLock(Protocol):
-    """The right to write in a folder, until it is released or the process ends in whichever way."""
+    """The right to write in a folder, until it is released or the process ends."""
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release it."""
         ...
 
 
 class Disk(Protocol):
-    """Every operation that the record makes, so that a simulation can count them, fail them and crash between them.
+    """All disk operations of the record, so that a simulation can count them, fail them and crash between them.
 
-    Whatever is refused raises `OSError`. A name that was created, replaced or removed is sure to stay so only after
-    `sync_folder`.
+    Failures raise `OSError`. A name that was created, replaced or removed is durable only after `sync_folder`.
     """
 
     def make_folder(self, path: Path) -> None:
-        """Make a folder and those above it; one that is there already is fine."""
+        """Make a folder and its parents; existing ones are fine."""
         ...
 
     def create(self, path: Path) -> DiskFile:
-        """Make an empty file in the place of whatever has the name; a link is replaced, never followed."""
+        """Create an empty file, replacing any file of that name; a link is replaced, never followed."""
         ...
 
     def append(self, path: Path) -> DiskFile:
-        """Go on at the end of a file that is no link."""
+        """Open a file that is no link for appending."""
         ...
 
     def open(self, path: Path) -> BinaryIO:
-        """Read a regular file from any place in it; a pipe or a device is refused."""
+        """Open a regular file for random access; a pipe or a device is refused."""
         ...
 
     def read_bytes(self, path: Path, limit: Limit) -> bytes:
-        """All of a small regular file; one beyond the limit is a `LimitExceededError`."""
+        """Read a small regular file; raises `LimitExceededError` beyond the limit."""
         ...
 
     def size(self, path: Path) -> int:
-        """How many bytes a file has."""
+        """Return the size of a file in bytes."""
         ...
 
     def truncate(self, path: Path, size: int) -> None:
-        """Cut a file that is no link, and wait until that is on disk."""
+        """Truncate a file that is no link, and wait until that is on disk."""
         ...
 
     def replace(self, old: Path, new: Path) -> None:
-        """Give a file another name, in the place of whatever has it; or a folder one that nothing has."""
+        """Rename a file, replacing any file of the new name; or a folder to an unused name."""
         ...
 
     def remove(self, path: Path) -> None:
@@ -79,11 +78,11 @@ class Disk(Protocol):
         ...
 
     def list(self, path: Path) -> "list[str]":
-        """The names in a folder, sorted; none if there is no such folder."""
+        """Return the names in a folder, sorted; none if it does not exist."""
         ...
 
     def is_link(self, path: Path) -> bool:
-        """Whether the name belongs to a symbolic link, whatever that leads to."""
+        """Whether the name is a symbolic link, whatever its target."""
         ...
 
     def sync_folder(self, path: Path) -> None:
@@ -91,11 +90,11 @@ class Disk(Protocol):
         ...
 
     def lock(self, path: Path) -> DiskLock:
-        """Take the lock of this name, or raise `BlockingIOError` if somebody has it."""
+        """Acquire the lock of this name; raises `BlockingIOError` if it is held."""
         ...
 
     def is_locked(self, path: Path) -> bool:
-        """Whether somebody has the lock of this name. Nothing is written for that."""
+        """Whether the lock of this name is held; writes nothing."""
         ...
 
 
@@ -106,7 +105,7 @@ class OsFile:
         self._number = number
 
     def write(self, data: bytes) -> None:
-        """Add all of it, however often the system has to be asked."""
+        """Append all bytes, in as many system calls as needed."""
         written = os.write(self._number, data)
         if written < len(data):
             rest = memoryview(data)
@@ -114,11 +113,11 @@ class OsFile:
                 written += os.write(self._number, rest[written:])
 
     def sync(self) -> None:
-        """`fdatasync`: the data, and of the rest what is needed to read it again."""
+        """Call `fdatasync`: the data, and the metadata needed to read it again."""
         os.fdatasync(self._number)
 
     def close(self) -> None:
-        """Give the number back; closing twice does no harm."""
+        """Close the descriptor; closing twice does no harm."""
         if self._number >= 0:
             os.close(self._number)
             self._number = -1
@@ -136,7 +135,7 @@ class OsLock:
             raise
 
     def release(self) -> None:
-        """Let others have it; doing so twice does no harm."""
+        """Release it; doing so twice does no harm."""
         if self._number >= 0:
             os.close(self._number)
             self._number = -1
@@ -150,29 +149,29 @@ class OsDisk:
         path.mkdir(parents=True, exist_ok=True)
 
     def create(self, path: Path) -> OsFile:
-        """Make a file in the place of whatever has the name."""
+        """Create a file, replacing any file of that name."""
         return OsFile(create_file(path))
 
     def append(self, path: Path) -> OsFile:
-        """Go on at the end of a file."""
+        """Open a file for appending."""
         return OsFile(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
 
     def open(self, path: Path) -> BinaryIO:
-        """Read a file, without a buffer: somebody may be writing to it."""
+        """Open a file without a buffer: another process may be writing to it."""
         return open(path, "rb", buffering=0, opener=open_to_read)  # Path.open has no opener
 
     def read_bytes(self, path: Path, limit: Limit) -> bytes:
-        """All of a small file, by what can be read of it: a size that the system tells may be a lie."""
+        """Read a small file by what can be read of it: the reported size may be wrong."""
         data = read_at_most(path, int(limit.maximum) + 1)
         limit.check(len(data))
         return data
 
     def size(self, path: Path) -> int:
-        """How many bytes a file has."""
+        """Return the size of a file in bytes."""
         return path.stat().st_size
 
     def truncate(self, path: Path, size: int) -> None:
-        """Cut a file, and wait until that is on disk."""
+        """Truncate a file, and wait until that is on disk."""
         number = open_file(path, os.O_WRONLY)
         try:
             os.ftruncate(number, size)
@@ -181,7 +180,7 @@ class OsDisk:
             os.close(number)
 
     def replace(self, old: Path, new: Path) -> None:
-        """Give a file or a folder another name."""
+        """Rename a file or a folder."""
         old.replace(new)
 
     def remove(self, path: Path) -> None:
@@ -192,14 +191,14 @@ class OsDisk:
             path.unlink()
 
     def list(self, path: Path) -> "list[str]":
-        """The names in a folder."""
+        """Return the names in a folder."""
         try:
             return sorted(os.listdir(path))  # noqa: PTH208  # names, not paths
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def is_link(self, path: Path) -> bool:
-        """Whether the name belongs to a symbolic link."""
+        """Whether the name is a symbolic link."""
         return path.is_symlink()
 
     def sync_folder(self, path: Path) -> None:
@@ -211,11 +210,11 @@ class OsDisk:
             os.close(number)
 
     def lock(self, path: Path) -> OsLock:
-        """Take a lock, or raise `BlockingIOError`."""
+        """Acquire a lock; raises `BlockingIOError` if it is held."""
         return OsLock(path)
 
     def is_locked(self, path: Path) -> bool:
-        """Whether somebody has a lock; who may only read the file may ask."""
+        """Whether a lock is held; read access to the file suffices."""
         try:
             number = open_to_read(path)
         except FileNotFoundError:
@@ -233,22 +232,22 @@ _ADVICE = {
     errno.ENOSPC: "the disk is full; make room, then resume the run or recover it",
     errno.EDQUOT: "the disk quota is used up; make room, then resume the run or recover it",
     errno.EROFS: "the disk is read-only; mount it for writing, or choose another folder",
-    errno.EACCES: "this user may not write there; choose another folder or change its rights",
+    errno.EACCES: "this user may not write there; choose another folder or change its permissions",
     errno.EIO: "the disk reports an error; check it, then resume the run or recover it",
     errno.EMFILE: "too many files are open; raise the limit (ulimit -n), then resume the run",
 }
 
 
 _READING_ADVICE = {
-    errno.EACCES: "this user may not read it; change its rights, or ask whoever owns it",
-    errno.EPERM: "this user may not read it; change its rights, or ask whoever owns it",
+    errno.EACCES: "this user may not read it; change its permissions, or ask its owner",
+    errno.EPERM: "this user may not read it; change its permissions, or ask its owner",
     errno.EIO: "the disk reports an error; check it",
     errno.EMFILE: _ADVICE[errno.EMFILE],
 }
 
 
 def disk_fault(what: str, error: OSError) -> DiskFaultError:
-    """An error that says what could not be done, why, and what to do."""
+    """Make an error that says what failed, why, and what to do."""
     why = _ADVICE.get(error.errno or 0, f"{error.strerror or error}; check the disk, then resume the run or recover it")
     if isinstance(error, UnsafeFileError):
         why = f"{error.filename}: {error.strerror}"
@@ -256,7 +255,7 @@ def disk_fault(what: str, error: OSError) -> DiskFaultError:
 
 
 def reading_fault(what: str, error: OSError) -> DiskFaultError:
-    """The same, where somebody only wanted to look."""
+    """Make the same error for a failed read."""
     why = _READING_ADVICE.get(error.errno or 0, f"{error.strerror or error}; check the disk")
     if isinstance(error, UnsafeFileError):
         why = f"{error.filename}: {error.strerror}"
@@ -264,7 +263,7 @@ def reading_fault(what: str, error: OSError) -> DiskFaultError:
 
 
 def write_whole(disk: Disk, path: Path, data: bytes) -> None:
-    """Put a small file in place so that at every moment the old one or the new one is there, whole."""
+    """Write a small file atomically: at every moment the old or the new one is there, complete."""
     beside = path.with_name(f"{path.name}.new")
     file = disk.create(beside)
     try:
@@ -277,10 +276,10 @@ def write_whole(disk: Disk, path: Path, data: bytes) -> None:
 
 
 def take_lock(disk: Disk, path: Path, run_id: str) -> DiskLock:
-    """The lock of a run, or `RunBusyError` if another process has it."""
+    """Acquire the lock of a run; raises `RunBusyError` if another process has it."""
     try:
         return disk.lock(path)
     except BlockingIOError:
         raise RunBusyError(
-            f"the run {run_id} is being written by another process; stop that one first, or read the run"
+            f"the run {run_id} is being written by another process; stop that process first, or only read the run"
         ) from None

@@ -1,15 +1,15 @@
-"""What can go wrong with the record of a run.
+"""Errors of the record of a run.
 
 RecordError
-├── RunIdError           a name that can't be a run's (also a ConfigError)
+├── RunIdError           an invalid run id (also a ConfigError)
 ├── NoSuchRunError       there is no such run (also a ConfigError)
-├── RunExistsError       there is one already (also a ConfigError)
-├── RunBusyError         somebody else writes to it
+├── RunExistsError       the run exists already (also a ConfigError)
+├── RunBusyError         another process writes to it
 ├── RunFinishedError     it is finished, so nothing can be added
 ├── RunNotFinishedError  it is not finished, and this needs the finished files
-├── RecordOrderError     a tick that is not the next one, or nothing that this run records
+├── RecordOrderError     a tick that is not the next one, or is not of this run's world
 ├── DiskFaultError       the disk refused: full, broken, read-only
-├── DamagedRunError      its files are not what was written
+├── DamagedRunError      its files are damaged
 └── SchemaVersionError   it was written by a later version
 """
 
@@ -21,7 +21,7 @@ class RecordError(TickmindError):
 
 
 class RunIdError(RecordError, ConfigError):
-    """A name that can't be a run's; nothing was looked up."""
+    """The run id is invalid; nothing was looked up."""
 
 
 class NoSuchRunError(RecordError, ConfigError):
@@ -29,7 +29,7 @@ class NoSuchRunError(RecordError, ConfigError):
 
 
 class RunExistsError(RecordError, ConfigError):
-    """There is a run of this name already."""
+    """A run of this name exists already."""
 
 
 class RunBusyError(RecordError):
@@ -41,19 +41,19 @@ class RunFinishedError(RecordError):
 
 
 class RunNotFinishedError(RecordError):
-    """The finished files of the run are not there yet."""
+    """The finished files of the run do not exist yet."""
 
 
 class RecordOrderError(RecordError):
-    """A tick came that is not the next one, or that is not of this run's world. Nothing was written."""
+    """A tick is not the next one, or is not of this run's world. Nothing was written."""
 
 
 class DiskFaultError(RecordError):
-    """The disk refused. The tick at hand is not kept and must not be shown; the log takes no further ones."""
+    """The disk refused. The current tick is not stored and must not be shown; the log accepts no further ticks."""
 
 
 class DamagedRunError(RecordError):
-    """A file of a run is damaged, or was never one of ours."""
+    """A file of a run is damaged, or was not written by tickmind."""
 
 
 class SchemaVersionError(RecordError):

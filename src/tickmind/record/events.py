@@ -1,4 +1,4 @@
-"""What happened in a run, one thing after another, for those who look for something in it."""
+"""The events of a run, one after another, for searches."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _GROUND = "ground:"
 
 
 class EventKind(StrEnum):
-    """What an event is of."""
+    """The kinds of events."""
 
     ACTION = "action"
     UTTERANCE = "utterance"
@@ -23,7 +23,7 @@ Happening: TypeAlias = ActionResult | Utterance | ObjectDelta
 
 @dataclass(frozen=True, slots=True)
 class TileArea:
-    """A rectangle of tiles, its corners included."""
+    """A rectangle of tiles, including its corners."""
 
     left: int
     top: int
@@ -31,13 +31,13 @@ class TileArea:
     bottom: int
 
     def holds(self, x: int, y: int) -> bool:
-        """Whether a tile is in it."""
+        """Whether a tile lies in it."""
         return self.left <= x <= self.right and self.top <= y <= self.bottom
 
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """Something that happened; the place is that of the actor after the tick, or of the object."""
+    """An event; its place is the actor's after the tick, or the object's."""
 
     tick_id: int
     kind: EventKind
@@ -49,10 +49,10 @@ class RunEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events are wanted; None means all."""
+    """A filter for events; None means all."""
 
     kinds: Collection[EventKind] | None = None
-    actors: Collection[str] | None = None  # events of objects are left out if this is given
+    actors: Collection[str] | None = None  # if given, events of objects are left out
     region: TileArea | None = None
 
 
@@ -66,7 +66,7 @@ class EventFinder:
         self._region = wanted.region
 
     def find(self, record: TickRecord) -> Iterator[RunEvent]:
-        """The wanted events of a tick: results of actions, then what was said, then objects."""
+        """Iterate over the matching events of a tick: results of actions, then speech, then objects."""
         for event in self._all(record):
             if self._region is None or self._region.holds(event.x, event.y):
                 yield event
@@ -90,9 +90,9 @@ class EventFinder:
                 yield RunEvent(tick_id, EventKind.OBJECT, delta.object_id, x, y, delta)
 
     def _place_of(self, object_id: str) -> tuple[int, int]:
-        """Where an object is; what lies on the ground has its tile in its name."""
-        found = self._places.get(object_id)
-        if found is not None:
-            return found
+        """Return where an object is; items on the ground have their tile in the name."""
+        place = self._places.get(object_id)
+        if place is not None:
+            return place
         x, _, y = object_id.removeprefix(_GROUND).partition(",")
         return (int(x), int(y)) if x.isdecimal() and y.isdecimal() else (-1, -1)

@@ -1,4 +1,4 @@
-"""The log of a run while it is being written: the only place where ticks are kept before others see them."""
+"""The live log of a run: stores each tick before it is shown."""
 
 import threading
 from collections.abc import Callable
@@ -18,11 +18,11 @@ _TOO_LARGE = "reports of agents were left out of the record: they are too large 
 
 
 class LiveLog:
-    """Takes the ticks of a run (a `protocol.Sink`) and what agents tell of themselves.
+    """Stores the ticks of a run (a `protocol.Sink`) and the reports of agents (a `ReportSink`).
 
-    When `publish` returns, the tick is kept as safely as the `SyncPolicy` says. When it raises `DiskFaultError`, the
-    tick is not kept, and neither is any later one. `thought`, `status` and `insight` never wait for the disk: what they
-    take is written together with the next tick. `publish` may run in another thread than these.
+    When `publish` returns, the tick is as durable as the `SyncPolicy` says. When it raises `DiskFaultError`, neither
+    that tick nor any later one is stored. `thought`, `status` and `insight` never wait for the disk: they are written
+    with the next tick. `publish` may run in another thread than these.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class LiveLog:
         self._seal = seal
         self._fault: DiskFaultError | None = None
         self._closed = False
-        self._guard = threading.Lock()  # for what waits for the next tick
+        self._guard = threading.Lock()  # for reports pending for the next tick
         self._thoughts: list[ThoughtReport] = []
         self._statuses: list[AgentStatus] = []
         self._insights: list[Insight] = []
@@ -57,22 +57,22 @@ class LiveLog:
 
     @property
     def last_tick_id(self) -> int | None:
-        """The last tick that is kept, or None before the first."""
+        """The last stored tick, or None before the first."""
         return self._last_tick_id
 
     @property
     def fault(self) -> DiskFaultError | None:
-        """Why nothing more can be kept, if so."""
+        """Why nothing more can be stored, if so."""
         return self._fault
 
     def publish(self, record: TickRecord) -> None:
-        """Keep a tick, and with it all that agents have told since the last one."""
+        """Store a tick, with all reports since the last one; raises `DiskFaultError` or `RecordOrderError`."""
         self._check(record)
         reports = self._take()
         try:
             self._write(record, reports)
         except OSError as error:
-            self._fault = disk_fault(f"keeping tick {record.tick_id} of run {self._run_id}", error)
+            self._fault = disk_fault(f"storing tick {record.tick_id} of run {self._run_id}", error)
             self._writer.abandon()
             raise self._fault from error
         self._last_tick_id = record.tick_id
@@ -92,7 +92,7 @@ class LiveLog:
         if self._closed:
             raise RecordOrderError(f"the log of run {self._run_id} is closed; resume the run to add to it")
         if self._last_tick_id is not None and record.tick_id != self._last_tick_id + 1:
-            raise RecordOrderError(f"after tick {self._last_tick_id} comes the next one, not {record.tick_id}")
+            raise RecordOrderError(f"tick {record.tick_id} can't follow tick {self._last_tick_id}")
         if len(record.actor_ids) != self._actors or len(record.actor_state.x) != self._actors:
             raise RecordOrderError(f"run {self._run_id} has {self._actors} actors, the tick {len(record.actor_ids)}")
 
@@ -105,14 +105,14 @@ class LiveLog:
                 self._chars += chars
 
     def status(self, status: AgentStatus) -> None:
-        """Take how an agent is doing, to be written with the next tick."""
+        """Take an agent's status, to be written with the next tick."""
         with self._guard:
             if self._has_room(len(status.detail)):
                 self._statuses.append(status)
                 self._chars += len(status.detail)
 
     def insight(self, insight: Insight) -> None:
-        """Take what an agent shows of a mind, to be written with the next tick."""
+        """Take an insight into a mind, to be written with the next tick."""
         chars = insight.chars
         with self._guard:
             if self._has_room(chars):
@@ -130,17 +130,17 @@ class LiveLog:
         if not self._thoughts and not self._statuses and not self._insights:
             return NO_REPORTS
         with self._guard:
-            found = TickReports(tuple(self._thoughts), tuple(self._statuses), tuple(self._insights))
+            reports = TickReports(tuple(self._thoughts), tuple(self._statuses), tuple(self._insights))
             self._thoughts, self._statuses, self._insights, self._chars = [], [], [], 0
             left_out, self._left_out = self._left_out, 0
         if left_out:
             _log.warning("reports of agents were left out of the record: too many in one tick", count=left_out)
-        return found
+        return reports
 
     def close(self, *, seal: bool = True, progress: Progress = no_progress) -> None:
-        """End the log and write the finished files, unless it is to be resumed or recovered later.
+        """Close the log and write the finished files; with `seal=False` the run can be resumed or recovered later.
 
-        After a disk fault it only lets go, and the log stays as it is.
+        After a disk fault it only closes, and the log stays unchanged.
         """
         if self._closed:
             return
@@ -153,7 +153,7 @@ class LiveLog:
             self._lock.release()
 
     def abandon(self) -> None:
-        """Let go of the log as it is, so that the run can be resumed or recovered."""
+        """Close the log unchanged, so that the run can be resumed or recovered."""
         self._closed = True
         self._writer.abandon()
         self._lock.release()

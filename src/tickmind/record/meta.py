@@ -1,4 +1,4 @@
-"""`meta.json`: what a run is, how its files are written, and whether they are all there."""
+"""`meta.json`: the description of a run, the format of its files, and whether they are complete."""
 
 import json
 from collections.abc import Mapping
@@ -19,11 +19,11 @@ _FORMAT = "tickmind run"
 
 
 class RunState(StrEnum):
-    """How a run is doing."""
+    """The states of a run."""
 
-    RUNNING = "running"  # somebody writes to it
+    RUNNING = "running"  # a process writes to it
     CLEAN = "clean"  # finished; all files are in place
-    CRASHED = "crashed"  # nobody writes to it, and it was not finished
+    CRASHED = "crashed"  # no process writes to it, and it was not finished
     DAMAGED = "damaged"  # it can't be read
 
 
@@ -45,7 +45,7 @@ class RunMeta:
     finished: bool = False
     finished_at: str = ""
     recovered: bool = False  # finished after a crash
-    cut_bytes: int = 0  # what a crash had left half written, or what was damaged
+    cut_bytes: int = 0  # half-written or damaged bytes that were cut
     first_tick_id: int | None = None
     last_tick_id: int | None = None
     block_ticks: int = 0  # ticks in one block of actor_state
@@ -56,29 +56,29 @@ class RunMeta:
     api_version: str = API_VERSION
 
     def as_finished(self, **changes: Any) -> "RunMeta":
-        """The same run, with all files in place."""
+        """Return the run with all files in place."""
         return replace(self, finished=True, **changes)
 
     def as_begun(self) -> "RunMeta":
-        """The same run as if it had not been finished."""
+        """Return the run as if it had not been finished."""
         return RunMeta(self.run_id, self.created_at, self.world_version)
 
 
 def encode_meta(meta: RunMeta, world: Mapping[str, Any]) -> bytes:
-    """The file's content."""
+    """Return the file's content."""
     document = {"format": _FORMAT, **asdict(meta), "world": world}
     return json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
 def decode_meta(data: bytes) -> tuple[RunMeta, Mapping[str, Any]]:
-    """Read it; gives the description of the world too, as it is."""
+    """Parse the content; return also the description of the world."""
     MAX_META_BYTES.check(len(data))
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise DamagedRunError(f"{META} is no JSON; the run can't be read without it") from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise DamagedRunError(f"{META} is not that of a run")
+        raise DamagedRunError(f"{META} is not a run's")
     version = str(document.get("log_schema_version", ""))
     if version.partition(".")[0] != LOG_SCHEMA_VERSION.partition(".")[0]:
         raise SchemaVersionError(
@@ -88,7 +88,7 @@ def decode_meta(data: bytes) -> tuple[RunMeta, Mapping[str, Any]]:
         known = {one.name: _typed(one.name, one.type, document[one.name]) for one in fields(RunMeta)}
         world = document["world"]
     except (KeyError, TypeError, ValueError) as error:
-        raise DamagedRunError(f"{META} lacks what every run has, or has it in another form") from error
+        raise DamagedRunError(f"{META} lacks a required field, or has it in another form") from error
     if not isinstance(world, dict) or not is_run_id(known["run_id"]):
         raise DamagedRunError(f"{META} does not describe the world of a run")
     return RunMeta(**known), world
@@ -103,15 +103,15 @@ def _typed(name: str, kind: Any, value: Any) -> Any:
     if kind == int | None:
         kind = type(None) if value is None else int
     if type(value) is not kind:
-        raise TypeError(f"{name} is not of the type that it has")
+        raise TypeError(f"{name} has a wrong type")
     return value
 
 
 def read_meta(disk: Disk, folder: Path) -> tuple[RunMeta, Mapping[str, Any]]:
-    """The `meta.json` of a run."""
+    """Read the `meta.json` of a run."""
     return decode_meta(disk.read_bytes(folder / META, MAX_META_BYTES))
 
 
 def write_meta(disk: Disk, folder: Path, meta: RunMeta, world: Mapping[str, Any]) -> None:
-    """Put it in place, whole, and wait until it is on disk."""
+    """Write it atomically, and wait until it is on disk."""
     write_whole(disk, folder / META, encode_meta(meta, world))

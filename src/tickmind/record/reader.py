@@ -1,4 +1,4 @@
-"""A run to read: while it is being written, after a crash, and finished, all alike."""
+"""The reader of a run: while it is written, after a crash, and finished."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -31,16 +31,16 @@ POLL_S = 0.1
 
 
 class TickSource(Protocol):
-    """Where the ticks of a run come from: its log, or its finished files."""
+    """The source of a run's ticks: its log, or its finished files."""
 
     @property
     def first_tick_id(self) -> int | None:
-        """The first tick there is."""
+        """The first tick."""
         ...
 
     @property
     def last_tick_id(self) -> int | None:
-        """The last tick there is."""
+        """The last tick."""
         ...
 
     def refresh(self) -> None:
@@ -48,51 +48,51 @@ class TickSource(Protocol):
         ...
 
     def records(self, first: int, last: int) -> Iterator[TickRecord]:
-        """The ticks between these."""
+        """Iterate over the ticks of a range."""
         ...
 
     def state_at(self, tick_id: int) -> ActorColumns:
-        """All actors after a tick."""
+        """Return all actors after a tick."""
         ...
 
     def sim_time_ms(self, tick_id: int) -> int:
-        """The time in the world after a tick."""
+        """Return the world's time after a tick."""
         ...
 
     def counts(self, first: int, last: int, between: Between) -> Iterator[TickCounts]:
-        """How many actors were and did what."""
+        """Iterate over the counts of states and actions."""
         ...
 
     def actor_states(self, row: int, first: int, last: int) -> ActorColumns:
-        """One actor after each of the ticks between these."""
+        """Return one actor after each tick of a range."""
         ...
 
     def object_deltas(self, first: int, last: int) -> Iterator[tuple[int, tuple[ObjectDelta, ...]]]:
-        """What changed about objects."""
+        """Iterate over changes of objects."""
         ...
 
     def thoughts(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[ThoughtReport]:
-        """What agents thought."""
+        """Iterate over agents' thoughts."""
         ...
 
     def thoughts_of(self, actor: str, before_tick: int, count: int) -> list[ThoughtReport]:
-        """The newest thoughts of an actor before a tick, newest first."""
+        """Return the newest thoughts of an actor before a tick, newest first."""
         ...
 
     def statuses(self, first: int, last: int) -> Iterator[AgentStatus]:
-        """How agents said that they are doing."""
+        """Iterate over agents' statuses."""
         ...
 
     def insights(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[Insight]:
-        """What agents showed of minds in these ticks."""
+        """Iterate over insights into minds of these ticks."""
         ...
 
     def needs(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
-        """What was told of needs in these ticks."""
+        """Iterate over the needs recorded in these ticks."""
         ...
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close all files."""
         ...
 
 
@@ -107,7 +107,7 @@ class ActorHistory:
 
 @dataclass(frozen=True, slots=True)
 class LlmCall:
-    """What one call to a model took; the texts are in the thought."""
+    """The figures of one model call; the texts are in the thought."""
 
     actor_id: str
     tick_id: int
@@ -126,7 +126,7 @@ class LlmCall:
 
     @classmethod
     def of(cls, report: ThoughtReport) -> "LlmCall":
-        """The call behind a thought."""
+        """Return the call behind a thought."""
         thought = report.thought
         return cls(
             actor_id=report.entity_id,
@@ -149,7 +149,7 @@ class LlmCall:
 class RunReader:
     """Reads one run. Use it in a `with` block, or close it; threads must not share it.
 
-    Where a first and a last tick can be given, both are included, and left out they are those of the run.
+    Ranges include their first and last tick; left out, they are those of the run.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class RunReader:
         self._meta = meta
         self._info = info
         self._source = source
-        self._finished = finished  # gives the finished files, if there are any by now
+        self._finished = finished  # returns the finished files, once they exist
 
     @property
     def run_id(self) -> str:
@@ -171,12 +171,12 @@ class RunReader:
 
     @property
     def meta(self) -> RunMeta:
-        """What `meta.json` says."""
+        """The content of `meta.json`."""
         return self._meta
 
     @property
     def info(self) -> WorldInfo:
-        """The map, and the names behind the numbers in columns."""
+        """The map, and the names of the numbers in columns."""
         return self._info
 
     @property
@@ -198,15 +198,15 @@ class RunReader:
         """Look for ticks that were added since; cheap if there are none."""
         if self._meta.finished:
             return
-        found = self._finished()
-        if found is None:
+        finished = self._finished()
+        if finished is None:
             self._source.refresh()
         else:
             self._source.close()
-            self._meta, self._source = found
+            self._meta, self._source = finished
 
     def records(self, first: int | None = None, last: int | None = None) -> Iterator[TickRecord]:
-        """The ticks from `first` to `last`; those that there are."""
+        """Iterate over the existing ticks from `first` to `last`."""
         return self._source.records(*_bounds(first, last))
 
     def follow(
@@ -217,7 +217,7 @@ class RunReader:
         poll_s: float = POLL_S,
         until: Callable[[], bool] = lambda: False,
     ) -> Iterator[TickRecord]:
-        """The ticks from `first` on and then each new one, until the run is finished or `until` says so."""
+        """Iterate over the ticks from `first` on and each new one, until the run is finished or `until()` is true."""
         clock = clock or SystemClock()
         place = FIRST if first is None else first
         while not until():
@@ -236,32 +236,32 @@ class RunReader:
         return next(self._source.records(tick_id, tick_id))
 
     def state_at(self, tick_id: int) -> ActorColumns:
-        """Where all actors are after a tick."""
+        """Return all actors after a tick; raises `RecordError` if the run does not have it."""
         self._check(tick_id)
         return self._source.state_at(tick_id)
 
     def sim_time_ms(self, tick_id: int) -> int:
-        """The time in the world after a tick. Nothing else is read of a finished run."""
+        """Return the world's time after a tick. Of a finished run nothing else is read."""
         self._check(tick_id)
         return self._source.sim_time_ms(tick_id)
 
     def counts(
         self, first: int | None = None, last: int | None = None, *, between: Between = lambda: None
     ) -> Iterator[TickCounts]:
-        """How many actors were and did what in each tick. Of a finished run only those columns are read that tell it.
+        """Iterate over the counts of states and actions in each tick. Of a finished run only those columns are read.
 
-        `between` is called between two pieces of work, for readers in the background that make way for others.
+        `between` is called between two pieces of work, so that a background reader can yield to others.
         """
         return self._source.counts(*_bounds(first, last), between)
 
     def object_deltas(
         self, first: int | None = None, last: int | None = None
     ) -> Iterator[tuple[int, tuple[ObjectDelta, ...]]]:
-        """What changed about objects: ticks in which something did, each with its changes. Nothing else is read."""
+        """Iterate over ticks with changes of objects, each with its changes. Nothing else is read."""
         return self._source.object_deltas(*_bounds(first, last))
 
     def actor_history(self, actor_id: str, first: int | None = None, last: int | None = None) -> ActorHistory:
-        """Where one actor was after each tick."""
+        """Return where one actor was after each tick; raises `RecordError` for an unknown actor."""
         row = next((row for row, one in enumerate(self._info.actors) if one.entity_id == actor_id), None)
         if row is None:
             raise RecordError(f"run {self.run_id} has no actor {actor_id[:100]!r}")
@@ -278,7 +278,7 @@ class RunReader:
         actors: Collection[str] | None = None,
         region: TileArea | None = None,
     ) -> Iterator[RunEvent]:
-        """What happened, tick by tick; None means all kinds, all actors, everywhere."""
+        """Iterate over events, tick by tick; None means all kinds, all actors, everywhere."""
         finder = EventFinder(self._info.objects, EventFilter(kinds, actors, region))
         for record in self.records(first, last):
             yield from finder.find(record)
@@ -286,29 +286,29 @@ class RunReader:
     def thoughts(
         self, first: int | None = None, last: int | None = None, *, actors: Collection[str] | None = None
     ) -> Iterator[ThoughtReport]:
-        """The deliberations that agents reported in these ticks."""
+        """Iterate over the deliberations that agents reported in these ticks."""
         return self._source.thoughts(*_bounds(first, last), actors)
 
     def thoughts_of(self, actor: str, before_tick: int, count: int) -> list[ThoughtReport]:
-        """The newest deliberations of an actor before a tick, newest first; nothing older than these is read."""
+        """Return the newest deliberations of an actor before a tick, newest first; nothing older is read."""
         return self._source.thoughts_of(actor, before_tick, count)
 
     def llm_calls(self, first: int | None = None, last: int | None = None) -> Iterator[LlmCall]:
-        """What the calls to models behind these deliberations took."""
+        """Iterate over the model calls behind these deliberations."""
         return map(LlmCall.of, self.thoughts(first, last))
 
     def statuses(self, first: int | None = None, last: int | None = None) -> Iterator[AgentStatus]:
-        """What agents said of how they are doing."""
+        """Iterate over agents' statuses."""
         return self._source.statuses(*_bounds(first, last))
 
     def insights(
         self, first: int | None = None, last: int | None = None, *, actors: Collection[str] | None = None
     ) -> Iterator[Insight]:
-        """What agents showed of minds: trees, Blackboards and memories as they were in these ticks."""
+        """Iterate over insights into minds: trees, Blackboards and memories as they were in these ticks."""
         return self._source.insights(*_bounds(first, last), actors)
 
     def needs(self, first: int | None = None, last: int | None = None) -> Iterator[tuple[int, NeedColumns]]:
-        """What was told of energy and hunger: ticks in which something was, each with that."""
+        """Iterate over ticks with recorded energy and hunger, each with these needs."""
         return self._source.needs(*_bounds(first, last))
 
     def _check(self, tick_id: int) -> None:
@@ -319,7 +319,7 @@ class RunReader:
             raise RecordError(f"run {self.run_id} has ticks {first} to {last}, not {tick_id}")
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close all files."""
         self._source.close()
 
     def __enter__(self) -> Self:

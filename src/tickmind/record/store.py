@@ -1,4 +1,4 @@
-"""The folder of all runs: begin one, go on with one, read one, mend one."""
+"""The store: a folder of runs, to create, resume, read and recover them."""
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,8 +31,8 @@ from tickmind.record.tables.targets import SEALING, ArchiveTarget, FileTarget, F
 from tickmind.record.tables.world_files import WORLD_TABLES, check_sizes, read_world, world_document, write_world
 
 LIVE = "live"
-DISCARDED = "discarded"  # what was the log, while it is being removed
-DAMAGED = "damaged"  # segments of a log in which a part between whole ticks can't be read
+DISCARDED = "discarded"  # the log, while it is being removed
+DAMAGED = "damaged"  # segments of a log with unreadable parts between whole ticks
 LOCK = "lock"
 DEFAULT_OPTIONS = LogOptions()
 
@@ -56,11 +56,11 @@ class RunStore:
         self._archive = archive
 
     def folder(self, run_id: str) -> Path:
-        """Where a run is kept; others may put files of their own there."""
+        """Return the folder of a run; other programs may add files of their own."""
         return self._root / check_run_id(run_id)
 
     def create(self, info: WorldInfo, run_id: str | None = None, *, options: LogOptions = DEFAULT_OPTIONS) -> LiveLog:
-        """Begin a run."""
+        """Create a run; raises `RunExistsError` if there is one of that id."""
         run_id = check_run_id(run_id or self._make_id("run"))
         folder = self._root / run_id
         if META in self._disk.list(folder):
@@ -69,8 +69,8 @@ class RunStore:
         try:
             self._disk.make_folder(folder / LIVE)
         except OSError as error:
-            raise disk_fault(f"beginning run {run_id} in {self._root}", error) from error
-        with self._locked(run_id, f"beginning run {run_id} in {self._root}") as lock:
+            raise disk_fault(f"creating run {run_id} in {self._root}", error) from error
+        with self._locked(run_id, f"creating run {run_id} in {self._root}") as lock:
             self._write_world(folder, info, run_id)
             write_meta(self._disk, folder, RunMeta(run_id, self._now(), info.world_version), world_document(info))
             self._disk.sync_folder(self._root)
@@ -121,9 +121,9 @@ class RunStore:
         recovered: bool = False,
         cut_bytes: int = 0,
     ) -> None:
-        """Write the finished files from a log that nobody writes to any more, and remove it when they are in place."""
+        """Write the finished files from a log without a writer, and remove the log when they are in place."""
         meta, world = self._meta(run_id)
-        if not meta.finished:  # else nothing was added since they were written
+        if not meta.finished:  # else nothing was added since
             self._write_finished(run_id, meta, world, progress, recovered=recovered, cut_bytes=cut_bytes)
         self._clear(self._root / run_id, keep_log=keep_log)
 
@@ -179,9 +179,9 @@ class RunStore:
         return target
 
     def _clear(self, folder: Path, *, keep_log: bool = False) -> None:
-        """Remove the log, unless it is kept, and what sealing has left; the finished files are in place.
+        """Remove the log, unless it is kept, and leftovers of sealing; the finished files are in place.
 
-        The log gets another name first: at no moment there is a log that lacks a part.
+        The log is renamed first: at no moment there is an incomplete log.
         """
         self._remove_folder(folder / SEALING)
         self._remove_folder(folder / DISCARDED)
@@ -200,21 +200,21 @@ class RunStore:
         return datetime.fromtimestamp(self._clock.wall(), UTC).isoformat(timespec="milliseconds")
 
     def resume(self, run_id: str, *, options: LogOptions = DEFAULT_OPTIONS) -> LiveLog:
-        """Go on with a run after its last whole tick; what a crash left half written is cut.
+        """Continue a run after its last whole tick; a half-written tick after it is cut.
 
-        A finished run goes on only if its log was kept; its finished files are written anew when it ends again. Until
-        something is added to it, it stays finished.
+        A finished run continues only if its log was kept; its finished files are rewritten when it ends again. Until
+        a tick is added, it stays finished.
         """
         self._meta(run_id)
         folder = self._root / run_id
         with self._locked(run_id, f"resuming run {run_id}") as lock:
-            meta, world = self._meta(run_id)  # as nobody else changes it any more
+            meta, world = self._meta(run_id)  # read under the lock
             info = self._info(folder, world)
             actor_ids = [one.entity_id for one in info.actors]
             if meta.finished:
                 self._remove_folder(folder / DISCARDED)
                 self._check_kept(meta, actor_ids)
-            for path in (folder, self._root):  # a name that can be seen may not be on disk yet
+            for path in (folder, self._root):  # a visible name may not be on disk yet
                 self._disk.sync_folder(path)
             mend_tail(self._disk, folder / LIVE)
             source = LiveLogSource(self._disk, folder / LIVE, actor_ids)
@@ -228,7 +228,7 @@ class RunStore:
             return self._log(run_id, info, source, lock, options, go_on)
 
     def _check_kept(self, meta: RunMeta, actor_ids: Sequence[str]) -> None:
-        """Raise unless a finished run still has a log of all its ticks."""
+        """Raise `RunFinishedError` unless a finished run still has a log of all its ticks."""
         folder = self._root / meta.run_id / LIVE
         why = "its log is gone"
         if self._disk.list(folder):
@@ -238,16 +238,16 @@ class RunStore:
                     span = source.first_tick_id, source.last_tick_id
                 if span == (meta.first_tick_id, meta.last_tick_id):
                     return
-                why = "its log has not all its ticks"
+                why = "its log lacks some of its ticks"
             except DamagedRunError:
                 why = "its log is damaged"
         raise RunFinishedError(
-            f"run {meta.run_id} is finished and {why}, so nothing can be added to it; begin a new one"
+            f"run {meta.run_id} is finished and {why}, so nothing can be added to it; create a new run"
         )
 
     @contextmanager
     def _locked(self, run_id: str, what: str) -> Iterator[DiskLock]:
-        """The lock of a run, which is let go if something goes wrong."""
+        """Hold the lock of a run, and release it after an error."""
         lock: DiskLock | None = None
         self._refuse_links(run_id)
         try:
@@ -261,22 +261,22 @@ class RunStore:
             raise
 
     def _refuse_links(self, run_id: str) -> None:
-        """Raise `DamagedRunError` where a folder of a run is a link: what it leads to may be no run."""
+        """Raise `DamagedRunError` if a folder of a run is a link: its target may be no run."""
         folder = self._root / run_id
         if self._disk.is_link(folder):
             raise DamagedRunError(
-                f"run {run_id} in {self._root} is a link, and a run is not written through one; "
-                "give the folder that it leads to with --runs"
+                f"run {run_id} in {self._root} is a link, and runs are not written through links; "
+                "give the folder of its target with --runs"
             )
         for name in (LIVE, SEALING, DISCARDED, DAMAGED):
             if self._disk.is_link(folder / name):
                 raise DamagedRunError(f"{name} of run {run_id} is a link where a folder belongs; remove the link")
 
     def recover(self, run_id: str, *, drop_log: bool = False, progress: Progress = no_progress) -> RunSummary:
-        """Finish a run that a crash has left, with all whole ticks before the first damage.
+        """Finish a run that a crash left unfinished, with all whole ticks before the first damage.
 
-        Whole ticks behind that are kept in a folder beside; the summary's `loss` says so. A run that is finished stays
-        as it is; `drop_log` removes the log of such a run, which can't go on then.
+        Whole ticks after that are kept in a folder beside the run; the summary's `loss` says so. A finished run is not
+        changed; `drop_log` removes the log of such a run, which can't be resumed then.
         """
         folder = self._root / run_id
         meta, _ = self._meta(run_id)
@@ -284,7 +284,7 @@ class RunStore:
         if meta.finished and left.isdisjoint(self._disk.list(folder)):
             return self.summary(run_id)
         with self._locked(run_id, f"recovering run {run_id}") as lock:
-            meta, _ = self._meta(run_id)  # as nobody else changes it any more
+            meta, _ = self._meta(run_id)  # read under the lock
             loss = Loss() if meta.finished else cut_damage(self._disk, folder / LIVE, folder / DAMAGED)
             keep_log = meta.finished and not drop_log
             self._seal(run_id, progress, keep_log=keep_log, recovered=True, cut_bytes=loss.cut_bytes)
@@ -292,16 +292,16 @@ class RunStore:
         return replace(self.summary(run_id), loss=loss.in_words(folder / DAMAGED))
 
     def discard_empty(self, run_id: str) -> bool:
-        """Remove a run that has no tick, and return whether it did.
+        """Remove a run without ticks, and return whether it did.
 
-        A run with any tick in it stays as it is, and so does one that a process writes to.
+        A run with any tick, or with a writer, is not changed.
         """
         folder = self.folder(run_id)
         if LIVE not in self._disk.list(folder):
             return False
         try:
             with self._locked(run_id, f"removing run {run_id}") as lock:
-                is_empty = not self._disk.list(folder / LIVE)  # the first tick makes the first file
+                is_empty = not self._disk.list(folder / LIVE)  # the first tick creates the first file
                 if is_empty:
                     for name in (LIVE, SEALING, DISCARDED):
                         self._remove_folder(folder / name)
@@ -314,7 +314,7 @@ class RunStore:
         return is_empty
 
     def open(self, run_id: str, *, from_log: bool = False) -> RunReader:
-        """Read a run, in whichever state it is; `from_log` reads the log of a finished one, if it was kept."""
+        """Open a run for reading, in any state; `from_log` reads the log of a finished run, if it was kept."""
         with _reading(f"run {run_id}"):
             return self._open(run_id, from_log=from_log)
 
@@ -342,22 +342,22 @@ class RunStore:
         return SealedSource(meta, actor_ids, self._tables(folder))
 
     def runs(self) -> list[RunSummary]:
-        """All runs, in the order of their ids, which is that of their beginnings; the damaged ones too."""
+        """List all runs in the order of their ids, which is that of their creation, including damaged ones."""
         with _reading(f"the runs in {self._root}"):
             names = self._disk.list(self._root)
-        found = []
+        summaries = []
         for name in names:
             try:
                 with _reading(f"run {name}"):
                     if META not in self._disk.list(self._root / name):
                         continue
-                found.append(self.summary(name))
+                summaries.append(self.summary(name))
             except TickmindError as error:
-                found.append(RunSummary(name, RunState.DAMAGED, problem=str(error)))
-        return found
+                summaries.append(RunSummary(name, RunState.DAMAGED, problem=str(error)))
+        return summaries
 
     def summary(self, run_id: str) -> RunSummary:
-        """A run in one line. Reads no more than it needs, and writes nothing."""
+        """Return the summary of a run. Reads no more than it needs, and writes nothing."""
         with _reading(f"run {run_id}"):
             return self._summary(run_id)
 
@@ -391,7 +391,7 @@ class RunStore:
         return RunState.CLEAN if meta.finished else RunState.CRASHED
 
     def _size(self, folder: Path) -> int:
-        """How much there is on disk; what is being removed at this moment does not count."""
+        """Return the size on disk, without files that are just being removed."""
         folders = (LIVE, DISCARDED, SEALING, DAMAGED)
         paths = [folder / name for name in self._disk.list(folder) if name not in folders]
         paths += [folder / name / one for name in folders for one in self._disk.list(folder / name)]
@@ -407,7 +407,7 @@ class RunStore:
             return read_meta(self._disk, folder)
         except (FileNotFoundError, NotADirectoryError):
             raise NoSuchRunError(
-                f"no run {run_id} in {self._root}; `tickmind runs{runs_option(self._root)}` lists what there is"
+                f"no run {run_id} in {self._root}; `tickmind runs{runs_option(self._root)}` lists the runs"
             ) from None
         except OSError as error:
             raise reading_fault(f"run {run_id}", error) from error
@@ -432,7 +432,7 @@ class RunStore:
 
 @contextmanager
 def _reading(what: str) -> Iterator[None]:
-    """Whatever the disk refuses to somebody who only looks is an error of ours."""
+    """Turn the disk's refusal of a read into a `DiskFaultError`."""
     try:
         yield
     except OSError as error:

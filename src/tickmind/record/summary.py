@@ -1,4 +1,4 @@
-"""A run in one line, as lists of runs show it."""
+"""The summary of a run, as lists of runs show it."""
 
 from dataclasses import dataclass
 
@@ -19,11 +19,11 @@ class RunSummary:
     created_at: str = ""
     recovered: bool = False  # finished after a crash
     problem: str = ""  # why it can't be read
-    loss: str = ""  # what recovering it could not keep in the tables, and where that is now
+    loss: str = ""  # which ticks are not in the tables after recovery, and where they are
 
     @property
     def ticks(self) -> int:
-        """How many ticks there are."""
+        """The number of ticks."""
         if self.first_tick_id is None or self.last_tick_id is None:
             return 0
         return self.last_tick_id - self.first_tick_id + 1

@@ -81,7 +81,7 @@ def test_recovering_a_damaged_run_says_what_is_lost_and_where_the_rest_is(tickmi
     (store.folder("spring") / "live" / "00000002.tmlog").unlink()
     said = " ".join(tickmind("recover", "spring").stdout.split())
     assert "It ends with tick 3, because the log is damaged: ticks 4 to 6 can't be read" in said
-    assert "ticks 7 to 9 behind that can't follow in the tables, and are kept in" in said
+    assert "ticks 7 to 9 after that can't be part of the tables, and are kept in" in said
     assert (store.folder("spring") / "damaged" / "00000003.tmlog").exists()
 
 
@@ -97,7 +97,7 @@ def test_a_run_takes_one_line_of_an_ordinary_terminal(tickmind, tmp_path):
 def test_a_run_that_there_is_not_is_one_plain_sentence(tickmind, command):
     done = tickmind(*command, "nothing")
     assert done.exit_code == 1
-    assert done.stderr.strip() == "no run nothing in runs; `tickmind runs` lists what there is"
+    assert done.stderr.strip() == "no run nothing in runs; `tickmind runs` lists the runs"
     done = tickmind(*command, "../etc")
     assert done.exit_code == 1
     assert "can't be a run id" in done.stderr

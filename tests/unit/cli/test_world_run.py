@@ -115,7 +115,7 @@ def test_an_attempt_to_go_on_without_the_scenario_leaves_a_finished_run_finished
     run.log.publish(TileWorld.from_scenario(run.scenario).step({}))
     run.finish()
     disk.remove(ROOT / "one" / SCENARIO)
-    with pytest.raises(RecordError, match="begin a new one"):
+    with pytest.raises(RecordError, match="create a new run"):
         runs.resume("one")
     assert RunStore(ROOT, disk).summary("one").state is RunState.CLEAN
 
@@ -129,9 +129,9 @@ def test_a_name_is_given_once(runs):
 def test_a_run_that_never_began_says_so(runs, disk):
     runs.begin(TEXT, "small.yaml", "one").log.abandon()
     disk.remove(ROOT / "one" / SCENARIO)
-    with pytest.raises(RecordError, match="begin a new one"):
+    with pytest.raises(RecordError, match="create a new run"):
         runs.resume("one")
-    with pytest.raises(RecordError, match="begin a new one"):
+    with pytest.raises(RecordError, match="create a new run"):
         runs.resume("one")  # and the run was let go
 
 

@@ -255,7 +255,7 @@ def test_a_full_disk_is_called_full():
     run = RandomRun(1)
     log = store_on(disk).create(run.info, "r")
     disk.fail_at(2, errno.ENOSPC)
-    with pytest.raises(DiskFaultError, match="keeping tick 1 of run r failed: the disk is full; make room"):
+    with pytest.raises(DiskFaultError, match="storing tick 1 of run r failed: the disk is full; make room"):
         log.publish(run.tick())
     assert log.fault is not None
     assert log.last_tick_id is None
@@ -381,7 +381,7 @@ def test_what_is_whole_behind_a_flipped_byte_is_kept_beside(crashed, tmp_path, n
     last = 4 * number + tick
     assert found.ticks == last
     assert found.loss == (
-        f"the log is damaged: {lost} can't be read; {behind} behind that can't follow in the tables, "
+        f"the log is damaged: {lost} can't be read; {behind} after that can't be part of the tables, "
         f"and are kept in {tmp_path / 'a-run' / 'damaged'}"
     )
     beside = {path.name: path.read_bytes() for path in (tmp_path / "a-run" / "damaged").iterdir()}
@@ -414,7 +414,7 @@ def test_a_crash_while_damage_is_cut_loses_nothing_that_is_whole(at):
         store.recover("r")
     disk.restart()
     if store_on(disk).summary("r").state is not RunState.CLEAN:
-        assert "ticks 5 to 12 behind that" in store_on(disk).recover("r").loss
+        assert "ticks 5 to 12 after that" in store_on(disk).recover("r").loss
     kept = {name: disk.open(Path("/runs/r/damaged") / name).read() for name in disk.list(Path("/runs/r/damaged"))}
     assert later.items() <= kept.items()
 
@@ -559,7 +559,7 @@ def test_a_run_that_may_not_be_read_does_not_hide_the_others(crashed, fill, tmp_
     log.close()
     first, second = RunStore(tmp_path, RefusingDisk("a-run", refused)).runs()
     assert (first.run_id, first.state) == ("a-run", RunState.DAMAGED)
-    assert first.problem.endswith("this user may not read it; change its rights, or ask whoever owns it")
+    assert first.problem.endswith("this user may not read it; change its permissions, or ask its owner")
     assert second.state is RunState.CLEAN
 
 

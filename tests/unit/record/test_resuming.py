@@ -91,7 +91,7 @@ def test_the_log_of_a_finished_run_is_dropped_on_request(store, disk):
     log.close()
     store.recover("one", drop_log=True)
     assert disk.list(ROOT / "one" / "live") == []
-    with pytest.raises(RunFinishedError, match="begin a new one"):
+    with pytest.raises(RunFinishedError, match="create a new run"):
         store.resume("one")
 
 
@@ -141,7 +141,7 @@ def test_a_crash_while_the_log_is_let_go_loses_no_tick(lost_power):
 def test_a_finished_run_whose_log_is_not_whole_stays_as_it_is(store, disk, number):
     finished(store)
     disk.remove(ROOT / "one" / "live" / f"{number:08d}.tmlog")
-    with pytest.raises(RunFinishedError, match="begin a new one"):
+    with pytest.raises(RunFinishedError, match="create a new run"):
         store.resume("one")
     assert_clean(store)
 

@@ -254,7 +254,7 @@ def test_an_index_of_another_place_is_damage(disk):
     data, index = ticks(3, closed=False)
     index.end += 1
     path = put(disk, data + foot_frame(index, len(data), 0))
-    with pytest.raises(DamagedRunError, match="not that of its file"):
+    with pytest.raises(DamagedRunError, match="does not match its file"):
         loaded(disk, path)
 
 

@@ -1,9 +1,9 @@
-"""One entry of the log: a header with a checksum, and what it holds, compressed as a whole.
+"""One frame of the log: a header with a checksum, and its content, compressed as a whole.
 
     marker | kind | codec | flags | tick id | raw size | stored size | synced | checksum   (little endian, 40 bytes)
 
-`synced` is how much of the segment was known to be on disk when the frame was written. It tells a torn tail, which a
-crash leaves and which is cut, from damage to what was safe already, which nobody may cut without being asked.
+`synced` is how much of the segment was known to be on disk when the frame was written. It distinguishes a torn tail,
+which a crash leaves and which is cut, from damage to durable data, which is never cut without consent.
 """
 
 import struct
@@ -22,7 +22,7 @@ _CHECKED = HEADER.size - 8  # the header up to the checksum
 
 
 class LogFrameKind(IntEnum):
-    """What a frame holds."""
+    """The kinds of frames."""
 
     HEAD = 1  # which run and which tick the segment begins with
     TICK = 2
@@ -40,14 +40,14 @@ class Codec(IntEnum):
 
 _CODECS = {Codec.ZSTD: pa.Codec("zstd", 1), Codec.LZ4: pa.Codec("lz4_raw")}
 SMALLEST_TO_COMPRESS = 128
-LARGEST_FOR_ZSTD = 32_768  # it takes less room than LZ4, and more time
-_WORTH = 0.9  # what does not shrink to this share is not worth the time
-_PAUSE = 15  # frames, until it is tried again
+LARGEST_FOR_ZSTD = 32_768  # it is smaller than LZ4, and slower
+_WORTH = 0.9  # contents that do not shrink to this share are not worth the time
+_PAUSE = 15  # frames until the next try
 
 
 @dataclass(frozen=True, slots=True)
 class LogFrame:
-    """The header of a frame, and where it is."""
+    """The header of a frame, and its place."""
 
     kind: LogFrameKind
     codec: Codec
@@ -68,7 +68,7 @@ class LogFrame:
 def pack_frame(
     kind: LogFrameKind, tick_id: int, content: bytes, *, synced: int, keyframe: bool = False, codec: Codec | None = None
 ) -> bytes:
-    """Header and content as they are written; without a codec, the one that suits the size."""
+    """Return header and content as written; without a codec, the one that suits the size."""
     MAX_FRAME_BYTES.check(len(content))
     if codec is None:
         codec = _codec_for(len(content))
@@ -87,13 +87,13 @@ def _codec_for(size: int) -> Codec:
 
 
 class CompressionBackoff:
-    """Leaves large contents as they are for a while after one of them hardly shrank: the next will be much like it."""
+    """Leaves large contents uncompressed for a while after one hardly shrank: the next will be much like it."""
 
     def __init__(self) -> None:
         self._pause = 0  # frames
 
     def codec_for(self, size: int) -> Codec:
-        """What to try for a content of this size."""
+        """Return the codec to try for a content of this size."""
         codec = _codec_for(size)
         if codec is Codec.LZ4 and self._pause:
             self._pause -= 1
@@ -101,13 +101,13 @@ class CompressionBackoff:
         return codec
 
     def learn(self, codec: Codec, raw: int, stored: int) -> None:
-        """Take in what came of it."""
+        """Learn from the result of compressing."""
         if codec is Codec.LZ4 and stored > _WORTH * raw:
             self._pause = _PAUSE
 
 
 def read_header(data: bytes | memoryview, offset: int) -> LogFrame | None:
-    """The header in these bytes, or None if it is none; whether the content is whole shows `is_whole`."""
+    """Parse the header in these bytes; None if it is invalid; `is_whole` checks the content."""
     if len(data) < HEADER.size:
         return None
     marker, kind, codec, flags, tick_id, raw, stored, synced, checksum = HEADER.unpack_from(data)
@@ -123,18 +123,18 @@ _CODEC_NUMBERS = frozenset(Codec)
 
 
 def is_whole(frame: LogFrame, data: bytes | memoryview) -> bool:
-    """Whether header and content are as they were written; `data` is all of the frame."""
+    """Whether header and content are intact; `data` is all of the frame."""
     if len(data) != HEADER.size + frame.stored_bytes:
         return False
     return zlib.crc32(data[HEADER.size :], zlib.crc32(data[:_CHECKED])) == frame.checksum
 
 
 def content_of(frame: LogFrame, data: bytes | memoryview) -> pa.Buffer:
-    """The content of a whole frame. Takes no more memory than the header says."""
+    """Return the content of a whole frame. Takes no more memory than the header says."""
     stored = pa.py_buffer(data)[HEADER.size :]
     if frame.codec is Codec.NONE:
         return stored
     try:
         return _CODECS[frame.codec].decompress(stored, decompressed_size=frame.raw_bytes)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DamagedRunError(f"tick {frame.tick_id} of the log can't be unpacked; recover the run") from error
+        raise DamagedRunError(f"tick {frame.tick_id} of the log can't be decompressed; recover the run") from error

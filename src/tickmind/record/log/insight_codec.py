@@ -1,4 +1,4 @@
-"""What agents showed of minds as rows of tables, and back."""
+"""Codec of insights as rows of tables."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from tickmind.record.errors import DamagedRunError
 
 
 def insight_row(insight: Insight) -> dict[str, Any]:
-    """An insight as a row; what it has nothing of is null."""
+    """Return an insight as a row; missing parts are null."""
     return {
         "entity_id": insight.entity_id,
         "tick_id": insight.tick_id,
@@ -19,7 +19,9 @@ def insight_row(insight: Insight) -> dict[str, Any]:
         "node_statuses": insight.node_statuses,
         "board_json": _board(insight),
         "gone_keys_json": _json(insight.gone_keys),
-        "memories_json": _json([[one.tick_id, one.text, one.about, one.importance] for one in insight.memories]),
+        "memories_json": _json(
+            [[entry.tick_id, entry.text, entry.about, entry.importance] for entry in insight.memories]
+        ),
     }
 
 
@@ -28,7 +30,7 @@ def _json(value: list[list[Any]] | tuple[str, ...]) -> str | None:
 
 
 def _board(insight: Insight) -> str | None:
-    """One object; the values are JSON already."""
+    """Return one JSON object; the values are JSON already."""
     if not insight.board:
         return None
     parts = (f"{orjson.dumps(entry.key).decode()}:{entry.value_json}" for entry in insight.board)
@@ -36,7 +38,7 @@ def _board(insight: Insight) -> str | None:
 
 
 def read_insight(row: Mapping[str, Any]) -> Insight:
-    """The insight in such a row."""
+    """Return the insight in such a row."""
     try:
         board = orjson.loads(row["board_json"] or "{}")
         return Insight(
@@ -53,4 +55,4 @@ def read_insight(row: Mapping[str, Any]) -> Insight:
             ),
         )
     except (ValueError, TypeError, AttributeError) as error:
-        raise DamagedRunError("an insight is not as we write it") from error
+        raise DamagedRunError("an insight in the log is malformed; recover the run") from error

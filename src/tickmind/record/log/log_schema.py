@@ -1,7 +1,7 @@
-"""The tables of the live log. A number and its columns never change; what is new gets a new number.
+"""The tables of the live log. A number and its columns never change; a new table gets a new number.
 
-What most actors do in most ticks takes one byte each: where they stepped and face, what they asked for, what became of
-it. Whatever does not fit into that byte is a row in a table of its own.
+The common case takes one byte per actor and tick: its step and facing, its intent, and the result. Whatever does not
+fit into that byte is a row in a table of its own.
 """
 
 from enum import IntEnum
@@ -22,15 +22,15 @@ class LogTable(IntEnum):
     TICK = 1  # one row
     KEYFRAME = 2  # all actors as they are
     STEPS = 3  # all actors: step * 8 + facing
-    SOME_STEPS = 4  # the same, of those that changed
-    PLACED = 5  # those whose change is no step
-    INTENTS = 6  # a code for each intent, left out if all move ahead; whose they are is in TICK.askers
-    SOME_INTENTS = 7  # the same, with the rows of the actors
-    INTENT_DETAILS = 8  # intents that no code says
+    SOME_STEPS = 4  # the same, of changed actors
+    PLACED = 5  # actors whose change is no step
+    INTENTS = 6  # a code for each intent, left out if all move ahead; TICK.askers says whose
+    SOME_INTENTS = 7  # the same, with the actors' rows
+    INTENT_DETAILS = 8  # intents without a code
     INTENT_TEXTS = 9
     RESULTS = 10  # actor and action, where they are not those of the intents
     REASONS = 11  # a reason for each result
-    SOME_REASONS = 12  # the same, of those that failed
+    SOME_REASONS = 12  # the same, of failed results
     TARGETS = 13
     EFFECTS = 14
     UTTERANCES = 15
@@ -38,7 +38,7 @@ class LogTable(IntEnum):
     THOUGHTS = 17
     STATUSES = 18
     INSIGHTS = 19
-    NEEDS = 20  # those that were told
+    NEEDS = 20  # those that changed
 
 
 SCHEMAS: dict[int, pa.Schema] = {

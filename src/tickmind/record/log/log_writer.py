@@ -1,4 +1,4 @@
-"""Appends to the segments of a log, and closes one and begins the next when it is long enough."""
+"""The writer of a log: appends to segments, and starts the next one when a segment is long enough."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ class LogOptions:
     """How a log is written."""
 
     sync: SyncPolicy = SyncPolicy.EVERY_TICK
-    keyframe_ticks: int = 64  # all actors once in so many ticks, so that no state is far from one
+    keyframe_ticks: int = 64  # a keyframe of all actors every so many ticks
     segment_bytes: int = 64_000_000
     segment_ticks: int = 4096
-    codec: Codec | None = None  # without one, whichever suits the size of a tick
+    codec: Codec | None = None  # None: chosen by the size of a tick
     keep_log: bool = False  # beside the finished files, so that the run can still be resumed
 
 
 class LogWriter:
-    """The files of one log. Whatever the disk refuses comes out as `OSError`; then this writer is done for."""
+    """Writes the files of one log. After an `OSError` from the disk, the writer must not be used again."""
 
     def __init__(
         self,
@@ -51,14 +51,14 @@ class LogWriter:
         self._file: DiskFile | None = None
         self._new_name = False  # the folder is not synced since the file was made
         self._index = Index()
-        self._synced = 0  # bytes of the present file that are on disk
+        self._synced = 0  # bytes of the current file that are on disk
         self._synced_s = clock.monotonic()
         self._before: ActorColumns | None = None
         self._last_tick = 0
         self._backoff = CompressionBackoff()
 
     def write(self, record: TickRecord, reports: TickReports = NO_REPORTS) -> None:
-        """Append a tick. When it returns, it is as safe as the policy says."""
+        """Append a tick. When it returns, the tick is as durable as the policy says."""
         options = self._options
         count = len(self._index.ticks)
         if count >= self._most_ticks or self._index.end >= options.segment_bytes:
@@ -88,13 +88,13 @@ class LogWriter:
         return frame
 
     def write_reports(self, reports: TickReports) -> None:
-        """Append what agents told after the last tick."""
+        """Append reports after the last tick."""
         frame = pack_frame(LogFrameKind.REPORTS, self._last_tick, pack_only_reports(reports), synced=self._synced)
         head = b"" if self._file is not None else self._begin_segment(self._last_tick)
         self._append(head + frame, end=self._index.end + len(frame))
 
     def end_segment(self) -> None:
-        """Write where the ticks are, and begin no new file until there is something for it."""
+        """Write the index of the segment; the next file is created with the next tick."""
         if self._file is None:
             return
         self._file.write(foot_frame(self._index, self._index.end, self._synced))
@@ -106,7 +106,7 @@ class LogWriter:
         self._synced = 0
 
     def abandon(self) -> None:
-        """Let go of the file as it is."""
+        """Close the file unchanged."""
         if self._file is not None:
             self._file.close()
             self._file = None

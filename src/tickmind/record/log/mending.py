@@ -1,4 +1,4 @@
-"""What is done to a log after a crash, before somebody goes on with it or finishes it."""
+"""Repair of a log after a crash, before the run is resumed or recovered."""
 
 from pathlib import Path
 
@@ -11,11 +11,11 @@ _COPY_BYTES = 1 << 20
 
 
 def mend_tail(disk: Disk, folder: Path) -> int:
-    """Cut what a crash left half written at the end of a log, and close the last segment; gives the bytes cut.
+    """Cut the half-written end that a crash left, and close the last segment; return the number of bytes cut.
 
-    The last segment is written anew: a sync that failed may have left a part of it in memory only, where it can be
-    read until the power is lost and no later sync of the same file writes it. Damage to what was safe on disk already
-    is not cut: it is a `DamagedRunError`.
+    The last segment is rewritten: a failed sync may have left a part of it in memory only, where it can be read until
+    the power is lost and no later sync of the same file writes it. Damage to durable data is not cut: it raises
+    `DamagedRunError`.
     """
     names = [name for name in disk.list(folder) if segment_number(name) is not None]
     if not names:
@@ -32,7 +32,7 @@ def mend_tail(disk: Disk, folder: Path) -> int:
         if not whole and size > index.end and segment.safe_beyond(index.end):
             raise DamagedRunError(
                 f"{segment.name} is damaged at byte {index.end:,}, and there are whole ticks after that; "
-                "recover the run to keep what comes before"
+                "recover the run to keep the ticks before it"
             )
     finally:
         segment.close()
@@ -45,7 +45,7 @@ def mend_tail(disk: Disk, folder: Path) -> int:
 
 
 def _write_anew(disk: Disk, path: Path, index: Index) -> None:
-    """Put a new file with the ticks of an index, and a foot, in the place of a segment."""
+    """Replace a segment by a new file with the ticks of an index, and a foot."""
     beside = path.with_name(f"{path.name}.new")
     file = disk.create(beside)
     try:
@@ -62,11 +62,10 @@ def _write_anew(disk: Disk, path: Path, index: Index) -> None:
 
 
 def cut_damage(disk: Disk, folder: Path, beside: Path) -> Loss:
-    """Leave nothing in a log but the ticks before the first one that is missing.
+    """Keep only the ticks before the first missing one.
 
-    Only for finishing a run: what is whole after that goes to the folder `beside`. A segment without ticks, as a
-    session leaves that ended before its first one, costs no others, whole or not: whether a tick is missing shows the
-    next segment with ticks.
+    Only for finishing a run: whole ticks after that go to the folder `beside`. A segment without ticks, from a session
+    that ended before its first tick, costs no others: the next segment with ticks shows whether one is missing.
     """
     cut, salvage = 0, Salvage(disk, beside)
     names = [name for name in disk.list(folder) if segment_number(name) is not None]
@@ -78,7 +77,7 @@ def cut_damage(disk: Disk, folder: Path, beside: Path) -> Loss:
         whole = _whole_part(disk, path)
         gap = bool(whole.ticks) and expected not in (None, whole.ticks[0])
         if damaged or gap or (not whole.ticks and not 0 < whole.end == size):
-            damaged = damaged or gap or expected is None  # before the first tick nobody knows what is missing
+            damaged = damaged or gap or expected is None  # before the first tick the gap is unknown
             cut += size
             salvage.move(path)
             continue
@@ -94,12 +93,12 @@ def cut_damage(disk: Disk, folder: Path, beside: Path) -> Loss:
 
 
 def _whole_part(disk: Disk, path: Path) -> Index:
-    """The beginning of a segment that is whole, and where it ends; if all of it is, at the end of the file."""
+    """Return the intact beginning of a segment, and where it ends (the end of the file if all is intact)."""
     segment = SegmentReader(disk, path)
     try:
         try:
             segment.load()
-        except DamagedRunError:  # its index says what can't be; it gets another one
+        except DamagedRunError:  # its index is invalid and is rebuilt
             segment.scan()
             return segment.index
         index = segment.index
@@ -114,7 +113,7 @@ def _whole_part(disk: Disk, path: Path) -> Index:
 
 
 def _make_safe(disk: Disk, path: Path, foot: bytes = b"") -> None:
-    """Let a file, its end and its name be on disk: whoever was killed may not have waited for that."""
+    """Sync a file, its end and its name, as a killed process may not have done."""
     file = disk.append(path)
     try:
         if foot:

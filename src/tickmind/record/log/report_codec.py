@@ -1,4 +1,4 @@
-"""What agents tell of themselves as tables, and back."""
+"""Codec of agents' reports as tables."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _STATUS = tuple(one.name for one in fields(AgentStatus))
 
 
 def thought_row(report: ThoughtReport) -> dict[str, Any]:
-    """A thought as a row of the log's table."""
+    """Return a thought as a row of the log's table."""
     thought = report.thought
     return {
         "entity_id": report.entity_id,
@@ -31,11 +31,11 @@ def thought_row(report: ThoughtReport) -> dict[str, Any]:
 
 
 def read_thought(row: Mapping[str, Any]) -> ThoughtReport:
-    """The thought in such a row."""
+    """Return the thought in such a row."""
     try:
         directives = json.loads(row["directives_json"])
     except (ValueError, RecursionError) as error:
-        raise DamagedRunError("a thought has directives that are no JSON") from error
+        raise DamagedRunError("a thought in the log has directives that are no JSON; recover the run") from error
     thought = Thought(
         entity_id=row["own_entity_id"],
         directives=directives if isinstance(directives, dict) else {},
@@ -45,23 +45,23 @@ def read_thought(row: Mapping[str, Any]) -> ThoughtReport:
 
 
 def status_row(status: AgentStatus) -> dict[str, Any]:
-    """A status as a row of the log's table."""
+    """Return a status as a row of the log's table."""
     return {name: getattr(status, name) for name in _STATUS}
 
 
 def read_status(row: Mapping[str, Any]) -> AgentStatus:
-    """The status in such a row."""
+    """Return the status in such a row."""
     try:
         return AgentStatus(**{**{name: row[name] for name in _STATUS}, "state": AgentState(row["state"])})
     except ValueError as error:
-        raise DamagedRunError("a status names a state that this version does not know") from error
+        raise DamagedRunError("a status has an unknown state; read the run with the version that wrote it") from error
 
 
 def pack_reports(
     thoughts: Sequence[ThoughtReport], statuses: Sequence[AgentStatus], insights: Sequence[Insight]
 ) -> list[tuple[int, pa.RecordBatch]]:
-    """The tables of some reports."""
-    found = []
+    """Return the tables of some reports."""
+    batches = []
     for table, rows in (
         (LogTable.THOUGHTS, [thought_row(report) for report in thoughts]),
         (LogTable.STATUSES, [status_row(status) for status in statuses]),
@@ -69,46 +69,46 @@ def pack_reports(
     ):
         if rows:
             schema = SCHEMAS[table]
-            found.append((int(table), batch(schema, *([row[name] for row in rows] for name in schema.names))))
-    return found
+            batches.append((int(table), batch(schema, *([row[name] for row in rows] for name in schema.names))))
+    return batches
 
 
 def thoughts_in(content: pa.Buffer) -> tuple[ThoughtReport, ...]:
-    """The thoughts in the content of a frame; nothing else of it is looked at."""
+    """Return the thoughts in the content of a frame; only these are decoded."""
     return read_thoughts(unpack_batches(content, SCHEMAS, only=(LogTable.THOUGHTS,)))
 
 
 def statuses_in(content: pa.Buffer) -> tuple[AgentStatus, ...]:
-    """The statuses in the content of a frame, and nothing else."""
+    """Return the statuses in the content of a frame; only these are decoded."""
     return read_statuses(unpack_batches(content, SCHEMAS, only=(LogTable.STATUSES,)))
 
 
 def insights_in(content: pa.Buffer) -> tuple[Insight, ...]:
-    """The insights in the content of a frame, and nothing else."""
+    """Return the insights in the content of a frame; only these are decoded."""
     return read_insights(unpack_batches(content, SCHEMAS, only=(LogTable.INSIGHTS,)))
 
 
-def read_thoughts(found: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport, ...]:
-    """The thoughts in the tables of a frame."""
-    return tuple(map(read_thought, _rows(found, LogTable.THOUGHTS)))
+def read_thoughts(batches: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport, ...]:
+    """Return the thoughts in the tables of a frame."""
+    return tuple(map(read_thought, _rows(batches, LogTable.THOUGHTS)))
 
 
-def read_statuses(found: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, ...]:
-    """The statuses in the tables of a frame."""
-    return tuple(map(read_status, _rows(found, LogTable.STATUSES)))
+def read_statuses(batches: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, ...]:
+    """Return the statuses in the tables of a frame."""
+    return tuple(map(read_status, _rows(batches, LogTable.STATUSES)))
 
 
-def read_insights(found: Mapping[int, pa.RecordBatch]) -> tuple[Insight, ...]:
-    """The insights in the tables of a frame."""
-    return tuple(map(read_insight, _rows(found, LogTable.INSIGHTS)))
+def read_insights(batches: Mapping[int, pa.RecordBatch]) -> tuple[Insight, ...]:
+    """Return the insights in the tables of a frame."""
+    return tuple(map(read_insight, _rows(batches, LogTable.INSIGHTS)))
 
 
-def _rows(found: Mapping[int, pa.RecordBatch], table: LogTable) -> list[dict[str, Any]]:
-    """The rows of a table of reports, of which there are never more than we take in a tick."""
-    some = found.get(table)
+def _rows(batches: Mapping[int, pa.RecordBatch], table: LogTable) -> list[dict[str, Any]]:
+    """Return the rows of a table of reports, within the limit of a tick."""
+    some = batches.get(table)
     if some is None:
         return []
     if not MAX_PENDING_REPORTS.allows(some.num_rows):
-        raise DamagedRunError(f"the log has {some.num_rows:,} reports in one tick, which no tick has")
+        raise DamagedRunError(f"the log has {some.num_rows:,} reports in one tick, more than possible; recover the run")
     rows: list[dict[str, Any]] = some.to_pylist()
     return rows

@@ -1,4 +1,4 @@
-"""What follows damage in a log: whole ticks that can't be put behind a gap are kept beside it, and never deleted."""
+"""Salvage of ticks after damage in a log: they can't follow a gap, so they are kept beside the run, never deleted."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,21 +13,21 @@ _WORTH_KEEPING = (LogFrameKind.TICK, LogFrameKind.REPORTS)
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a log had to lose to be without a gap."""
+    """What a log lost when its gap was cut."""
 
-    cut_bytes: int = 0  # half written, damaged, or kept beside
+    cut_bytes: int = 0  # half-written, damaged, or salvaged
     last_tick_id: int | None = None  # before the damage
-    beside: tuple[int, ...] = ()  # whole ticks after it, ascending
+    beside: tuple[int, ...] = ()  # whole ticks after the damage, ascending
 
     def in_words(self, folder: Path) -> str:
-        """Which ticks are lost and where the whole ones behind them are; empty if nothing whole was behind."""
+        """Describe which ticks are lost and where the salvaged ones are; empty if nothing was salvaged."""
         if not self.beside:
             return ""
         first = 1 if self.last_tick_id is None else self.last_tick_id + 1
         there = set(self.beside)
         lost = _ranges([tick for tick in range(first, self.beside[-1]) if tick not in there])
         gap = f"the log is damaged: {lost} can't be read" if lost else "the log has no readable beginning"
-        return f"{gap}; {_ranges(self.beside)} behind that can't follow in the tables, and are kept in {folder}"
+        return f"{gap}; {_ranges(self.beside)} after that can't be part of the tables, and are kept in {folder}"
 
 
 class Salvage:
@@ -38,7 +38,7 @@ class Salvage:
         self._folder = folder
 
     def move(self, path: Path) -> None:
-        """Take a segment out of the log; one without a single whole frame is removed."""
+        """Move a segment out of the log; a segment without any whole frame is removed."""
         if self._frames(path, 0):
             self._disk.make_folder(self._folder)
             self._disk.replace(path, self._folder / path.name)
@@ -47,7 +47,7 @@ class Salvage:
             self._disk.remove(path)
 
     def copy(self, path: Path, end: int) -> None:
-        """Keep a segment as it is before it is cut at `end`, if there is something whole behind that place."""
+        """Copy a segment before it is cut at `end`, if there are whole frames after that place."""
         if not self._frames(path, end):
             return
         self._disk.make_folder(self._folder)
@@ -62,17 +62,17 @@ class Salvage:
         self._disk.sync_folder(self._folder)
 
     def loss(self, cut_bytes: int, last_tick_id: int | None) -> Loss:
-        """What was lost on the whole, also before a crash in the middle of this."""
-        found = [
+        """Return the total loss, including that of an earlier attempt that crashed."""
+        ticks = [
             frame.tick_id
             for name in self._disk.list(self._folder)
             for frame in self._frames(self._folder / name, 0)
             if frame.kind is LogFrameKind.TICK and (last_tick_id is None or frame.tick_id > last_tick_id)
         ]
-        return Loss(cut_bytes, last_tick_id, tuple(sorted(set(found))))
+        return Loss(cut_bytes, last_tick_id, tuple(sorted(set(ticks))))
 
     def _frames(self, path: Path, offset: int) -> list[LogFrame]:
-        """The whole ticks and reports behind a place in a segment."""
+        """Return the whole ticks and reports after a place in a segment."""
         segment = SegmentReader(self._disk, path)
         try:
             return [frame for frame in segment.whole_frames_beyond(offset) if frame.kind in _WORTH_KEEPING]
@@ -81,7 +81,7 @@ class Salvage:
 
 
 def _ranges(ticks: "list[int] | tuple[int, ...]") -> str:
-    """Ascending ticks in words: `tick 4, ticks 6 to 9`."""
+    """Describe ascending ticks: `tick 4, ticks 6 to 9`."""
     spans: list[list[int]] = []
     for tick in ticks:
         if spans and tick == spans[-1][1] + 1:

@@ -1,4 +1,4 @@
-"""One file of the log: frames one after another, and at its end, if it was closed, where the ticks are.
+"""A segment, one file of the log: frames one after another, and, once closed, an index of its ticks at the end.
 
     magic | HEAD | TICK ... | FOOT | offset of FOOT | end mark
 
@@ -38,47 +38,47 @@ _MOST_HEAD_BYTES = 1 << 12  # of an index, before its columns
 
 
 def segment_name(number: int) -> str:
-    """The name of the n-th file of the log."""
+    """Return the name of the n-th file of the log."""
     return f"{number:08d}.tmlog"
 
 
 def segment_number(name: str) -> int | None:
-    """Which file of the log has this name, or None if it is none."""
+    """Return the number of the log file with this name, or None if it is none."""
     stem = name.removesuffix(".tmlog")
     return int(stem) if stem != name and len(stem) == 8 and stem.isascii() and stem.isdigit() else None
 
 
 @dataclass(slots=True)
 class Index:
-    """Where the ticks of a segment are; one place in each list for each of them."""
+    """Where the ticks of a segment are; each list has one entry per tick."""
 
     ticks: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
     keyframes: list[int] = field(default_factory=list)  # ticks
-    end: int = len(MAGIC)  # behind the last whole frame
+    end: int = len(MAGIC)  # after the last whole frame
 
     def add(self, tick_id: int, offset: int, *, keyframe: bool) -> None:
-        """Note a tick."""
+        """Add a tick."""
         self.ticks.append(tick_id)
         self.offsets.append(offset)
         if keyframe:
             self.keyframes.append(tick_id)
 
     def before(self, place: int) -> "Index":
-        """The index of what comes before one of the ticks."""
+        """Return the index of the part before one of the ticks."""
         tick_id, end = self.ticks[place], self.offsets[place]
-        keyframes = [one for one in self.keyframes if one < tick_id]
+        keyframes = [tick for tick in self.keyframes if tick < tick_id]
         return Index(self.ticks[:place], self.offsets[:place], keyframes, end)
 
     def pack(self) -> bytes:
-        """The content of a FOOT frame."""
+        """Return the content of a FOOT frame."""
         head = json.dumps({"ticks": len(self.ticks), "keyframes": len(self.keyframes), "end": self.end}).encode()
         columns = [np.array(values, dtype="<i8").tobytes() for values in (self.ticks, self.offsets, self.keyframes)]
         return b"".join((len(head).to_bytes(8, "little"), head, *columns))
 
     @classmethod
     def unpack(cls, content: bytes) -> "Index":
-        """Read it; what is not in order is a `DamagedRunError`."""
+        """Parse the content; raises `DamagedRunError` if it is invalid."""
         try:
             size = 8 + int.from_bytes(content[:8], "little")
             head = json.loads(content[8 : min(size, _MOST_HEAD_BYTES)])
@@ -87,18 +87,18 @@ class Index:
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DamagedRunError("a segment of the log has no readable index; recover the run") from error
         if ticks < 0 or keyframes < 0 or len(columns) != 2 * ticks + keyframes:
-            raise DamagedRunError("a segment of the log has an index that is cut short; recover the run")
+            raise DamagedRunError("a segment of the log has a truncated index; recover the run")
         return cls(columns[:ticks], columns[ticks : 2 * ticks], columns[2 * ticks :], end)
 
 
 def head_frame(run_id: str, number: int, first_tick: int) -> bytes:
-    """The beginning of a segment."""
+    """Return the beginning of a segment."""
     content = json.dumps({"run_id": run_id, "segment": number, "first_tick": first_tick}).encode()
     return MAGIC + pack_frame(LogFrameKind.HEAD, first_tick, content, synced=0)
 
 
 def foot_frame(index: Index, offset: int, synced: int) -> bytes:
-    """The end of a segment that will not grow any more."""
+    """Return the end of a segment that is complete."""
     frame = pack_frame(LogFrameKind.FOOT, index.ticks[-1] if index.ticks else 0, index.pack(), synced=synced)
     return frame + END.pack(offset, END_MARK)
 
@@ -114,11 +114,11 @@ class SegmentReader:
         self.closed = False  # has a FOOT, so nothing comes after
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     def reopen(self) -> None:
-        """Go on with the file that has the name now; the one before may have been written anew, ticks and all."""
+        """Reopen the file by its name; the one before may have been rewritten."""
         self._file.close()
         self._file = self._disk.open(self._path)
 
@@ -128,7 +128,7 @@ class SegmentReader:
         return self._path.name
 
     def load(self) -> None:
-        """Take the index from the end of the file if it has one, else look through what is new in it."""
+        """Load the index from the end of the file if it has one, else scan what is new in it."""
         if not self.closed and not self._take_foot():
             self.scan()
 
@@ -138,7 +138,7 @@ class SegmentReader:
         if size < len(MAGIC) + END.size:
             return False
         end = self._read(size - END.size, END.size)
-        if len(end) < END.size:  # of a file that another one has replaced
+        if len(end) < END.size:  # of a file that was replaced
             return False
         offset, mark = END.unpack(end)
         if mark != END_MARK or not len(MAGIC) <= offset < size:
@@ -151,21 +151,21 @@ class SegmentReader:
             raise DamagedRunError(f"the index of {self.name} has more ticks than a segment; recover the run")
         index = Index.unpack(self.content(frame).to_pybytes())
         if index.end != offset or len(index.ticks) > offset // HEADER.size:
-            raise DamagedRunError(f"the index of {self.name} is not that of its file; recover the run")
+            raise DamagedRunError(f"the index of {self.name} does not match its file; recover the run")
         self.index, self.closed = index, True
         return True
 
     def _check_magic(self) -> bool:
-        """Whether the beginning is there; one of another kind is an error."""
+        """Whether the magic bytes are there; raises if they are of another kind."""
         magic = self._read(0, len(MAGIC))
         if magic == MAGIC:
             return True
         if magic.startswith(_MAGIC_STEM):
-            raise SchemaVersionError(f"{self.name} was written by a later version of tickmind; use that one to read it")
+            raise SchemaVersionError(f"{self.name} was written by a later version of tickmind; use that version")
         return False
 
     def scan(self) -> None:
-        """Look through the frames behind the last known one, as far as they are whole."""
+        """Scan the frames after the last known one, as far as they are whole."""
         if not self.index.end:
             if not self._check_magic() or self.frame_at(len(MAGIC)) is None:
                 return
@@ -179,7 +179,7 @@ class SegmentReader:
             self.index.end = frame.end
 
     def whole_frames_beyond(self, offset: int) -> Iterator[LogFrame]:
-        """Whole frames behind a place, wherever they begin."""
+        """Iterate over whole frames after a place, wherever they begin."""
         mark = MARKER.to_bytes(4, "little")
         for start in range(offset, self._disk.size(self._path), _READ_BYTES):
             data = self._read(start, _READ_BYTES + HEADER.size)
@@ -191,11 +191,11 @@ class SegmentReader:
                 place = data.find(mark, place + 1)
 
     def is_complete(self) -> bool:
-        """Whether there is nothing behind the last whole frame."""
+        """Whether the file ends with the last whole frame."""
         return self.closed or self.index.end == self._disk.size(self._path)
 
     def loose_reports(self) -> Iterator[pa.Buffer]:
-        """The contents of frames with nothing but reports; they stand behind the last tick."""
+        """Iterate over the contents of frames with only reports; they follow the last tick."""
         start = self.frame_at(self.index.offsets[-1]) if self.index.offsets else None
         for frame in self._whole_frames(start.end if start is not None else self._after_head()):
             if frame.kind is LogFrameKind.REPORTS:
@@ -211,20 +211,20 @@ class SegmentReader:
             offset = frame.end
 
     def frame_at(self, offset: int) -> LogFrame | None:
-        """The header of the frame that begins there, if it is whole."""
+        """Return the header of the frame at a place, if it is whole."""
         frame = read_header(self._read(offset, HEADER.size), offset)
         if frame is None or not is_whole(frame, self._read(offset, frame.end - offset)):
             return None
         return frame
 
     def content(self, frame: LogFrame) -> pa.Buffer:
-        """What a frame holds."""
+        """Return the content of a frame."""
         return content_of(frame, self._read(frame.offset, frame.end - frame.offset))
 
     def safe_beyond(self, offset: int) -> bool:
-        """Whether a whole frame after this place says that this place was on disk when it was written.
+        """Whether a whole frame after this place shows that the place was on disk when it was written.
 
-        Then what is there is damage, not the tail that a crash left.
+        Then the place is damaged, not the torn tail of a crash.
         """
         return any(frame.synced > offset for frame in self.whole_frames_beyond(offset))
 

@@ -1,4 +1,4 @@
-"""Where actors went: a byte for each, where a byte is enough."""
+"""Codec of actors' movements: one byte each, where a byte suffices."""
 
 import numpy as np
 import pyarrow as pa
@@ -11,43 +11,43 @@ from tickmind.record.log.log_schema import SCHEMAS, LogTable
 _STILL = 4  # the step (dy + 1) * 3 + dx + 1 of an actor that stays
 _LAST_STEP = 8
 _FACINGS = 8
-_FEW = 5  # one in so many changed: then their rows are written too
+_FEW = 5  # fewer than one in so many changed: then their rows are written too
 
 
 def keyframe(state: ActorColumns) -> list[tuple[int, pa.RecordBatch]]:
-    """All actors as they are."""
+    """Return all actors' states."""
     columns = (state.x, state.y, state.status_bits, state.facing)
     return [(LogTable.KEYFRAME, batch(SCHEMAS[LogTable.KEYFRAME], *columns))]
 
 
 def steps(before: ActorColumns, now: ActorColumns) -> list[tuple[int, pa.RecordBatch]]:
-    """What changed between two ticks. Most often nobody went further than one tile, which is seen at little cost."""
+    """Return the changes between two ticks. Mostly no actor moved further than one tile, which is cheap to detect."""
     dx, dy = now.x - before.x, now.y - before.y
     odd = _odd(before, now, dx, dy)
-    code = dy.astype(np.uint8)  # what is negative wraps, and is positive again below
+    code = dy.astype(np.uint8)  # negative numbers wrap, and are positive again below
     code *= 3
     code += dx.astype(np.uint8)
     code += _STILL
     code *= _FACINGS
     code += now.facing.view(np.uint8)
     if odd is not None:
-        code[odd] = 0  # PLACED says all of them
+        code[odd] = 0  # PLACED holds all of them
     changed = code != before.facing.view(np.uint8) + np.uint8(_STILL * _FACINGS)
-    found: list[tuple[int, pa.RecordBatch]] = []
+    batches: list[tuple[int, pa.RecordBatch]] = []
     if np.count_nonzero(changed) * _FEW >= len(changed):
-        found.append((LogTable.STEPS, batch(SCHEMAS[LogTable.STEPS], code)))
+        batches.append((LogTable.STEPS, batch(SCHEMAS[LogTable.STEPS], code)))
     else:
         rows = np.flatnonzero(changed if odd is None else changed & ~odd).astype(np.int32)
-        found.append((LogTable.SOME_STEPS, batch(SCHEMAS[LogTable.SOME_STEPS], rows, code[rows])))
+        batches.append((LogTable.SOME_STEPS, batch(SCHEMAS[LogTable.SOME_STEPS], rows, code[rows])))
     if odd is not None:
         rows = np.flatnonzero(odd).astype(np.int32)
         columns = (now.x[rows], now.y[rows], now.status_bits[rows], now.facing[rows])
-        found.append((LogTable.PLACED, batch(SCHEMAS[LogTable.PLACED], rows, *columns)))
-    return found
+        batches.append((LogTable.PLACED, batch(SCHEMAS[LogTable.PLACED], rows, *columns)))
+    return batches
 
 
 def _odd(before: ActorColumns, now: ActorColumns, dx: Column, dy: Column) -> Column | None:
-    """Whose change is no step, or None if there is nobody."""
+    """Return the actors whose change is no step, or None if there are none."""
     if not len(dx):
         return None
     ways = now.facing.view(np.uint8)
@@ -60,9 +60,9 @@ def _odd(before: ActorColumns, now: ActorColumns, dx: Column, dy: Column) -> Col
     return odd
 
 
-def read_state(found: dict[int, pa.RecordBatch], before: ActorColumns | None, actors: int) -> ActorColumns:
-    """All actors after a tick; `before` is needed unless it is a keyframe."""
-    whole = found.get(LogTable.KEYFRAME)
+def read_state(batches: dict[int, pa.RecordBatch], before: ActorColumns | None, actors: int) -> ActorColumns:
+    """Return all actors after a tick; `before` is needed unless it is a keyframe."""
+    whole = batches.get(LogTable.KEYFRAME)
     if whole is not None:
         columns = [numbers(whole, name) for name in ("x", "y", "status_bits", "facing")]
         if len(columns[0]) != actors:
@@ -70,25 +70,25 @@ def read_state(found: dict[int, pa.RecordBatch], before: ActorColumns | None, ac
         return ActorColumns(*columns)
     if before is None:
         if actors:
-            raise DamagedRunError("the log has no keyframe where there must be one")
+            raise DamagedRunError("the log lacks a keyframe at the start of a segment; recover the run")
         nobody = np.zeros(0, np.int32)
         return ActorColumns(nobody, nobody, nobody, np.zeros(0, np.int8))
     x, y, status, facing = before.x, before.y, before.status_bits, before.facing
-    if LogTable.STEPS in found:
-        dx, dy, ways = _decode(numbers(found[LogTable.STEPS], "code"))
+    if LogTable.STEPS in batches:
+        dx, dy, ways = _decode(numbers(batches[LogTable.STEPS], "code"))
         if len(dx) != actors:
             raise DamagedRunError(f"the log has {len(dx)} actors in a tick of a world with {actors}")
         x, y, facing = x + dx, y + dy, ways
-    elif LogTable.SOME_STEPS in found:
-        some = found[LogTable.SOME_STEPS]
+    elif LogTable.SOME_STEPS in batches:
+        some = batches[LogTable.SOME_STEPS]
         rows = check_rows(numbers(some, "row"), actors)
         dx, dy, ways = _decode(numbers(some, "code"))
         x, y, facing = x.copy(), y.copy(), facing.copy()
         x[rows] += dx
         y[rows] += dy
         facing[rows] = ways
-    if LogTable.PLACED in found:
-        some = found[LogTable.PLACED]
+    if LogTable.PLACED in batches:
+        some = batches[LogTable.PLACED]
         rows = check_rows(numbers(some, "row"), actors)
         x, y, status, facing = x.copy(), y.copy(), status.copy(), facing.copy()
         x[rows], y[rows] = numbers(some, "x"), numbers(some, "y")
@@ -97,10 +97,10 @@ def read_state(found: dict[int, pa.RecordBatch], before: ActorColumns | None, ac
 
 
 def _decode(code: Column) -> tuple[Column, Column, Column]:
-    """The steps along x and y, and where everybody faces."""
+    """Return the steps along x and y, and the facings."""
     step = code >> np.uint8(3)
     if len(step) and step.max() > _LAST_STEP:
-        raise DamagedRunError("the log has a step that is none")
+        raise DamagedRunError("the log has an invalid step; recover the run")
     down = step // np.uint8(3)
     step -= down * np.uint8(3)
     one = np.int8(1)
@@ -108,7 +108,7 @@ def _decode(code: Column) -> tuple[Column, Column, Column]:
 
 
 def check_rows(rows: Column, count: int) -> Column:
-    """The rows, if they ascend and are all there."""
+    """Return the rows, checked to ascend and to exist in the world."""
     if len(rows) and not (rows[0] >= 0 and rows[-1] < count and bool((rows[1:] > rows[:-1]).all())):
         raise DamagedRunError("the log has rows that the world does not have")
     return rows

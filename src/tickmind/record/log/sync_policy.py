@@ -1,4 +1,4 @@
-"""How soon what is written has to be on disk."""
+"""The sync policy: how soon written data must be on disk."""
 
 import math
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from tickmind.base import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class SyncPolicy:
-    """`EVERY_TICK` loses no published tick, whatever happens. Others are quicker on a slow disk.
+    """When to sync. `EVERY_TICK` never loses a published tick. Others are faster on a slow disk.
 
-    `SyncPolicy(500)` waits for the disk once in 500 ms, so that a crash of the machine may lose as much; a crash of
-    the process alone loses nothing under any policy. `NEVER` leaves it to the operating system.
+    `SyncPolicy(500)` syncs once in 500 ms, so that a crash of the machine may lose that much; a crash of the process
+    alone loses nothing under any policy. `NEVER` leaves it to the operating system.
     """
 
     interval_ms: float = 0.0
@@ -22,7 +22,7 @@ class SyncPolicy:
 
     @classmethod
     def parse(cls, text: str) -> "SyncPolicy":
-        """Read `every-tick`, `never`, or a number of milliseconds."""
+        """Parse `every-tick`, `never`, or a number of milliseconds; raises `ConfigError`."""
         if text == "every-tick":
             return cls.EVERY_TICK
         if text == "never":
@@ -37,7 +37,7 @@ class SyncPolicy:
 
     @property
     def never(self) -> bool:
-        """Whether nobody waits for the disk."""
+        """Whether the log never waits for the disk."""
         return self.interval_ms == math.inf
 
 

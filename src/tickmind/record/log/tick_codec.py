@@ -1,4 +1,4 @@
-"""A tick as the content of a frame, and back."""
+"""Codec of a tick as the content of a frame."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from tickmind.record.log.steps import keyframe, read_state, steps
 
 @dataclass(frozen=True, slots=True)
 class TickReports:
-    """What agents told of themselves until a tick was over."""
+    """The reports of agents until a tick was over."""
 
     thoughts: tuple[ThoughtReport, ...] = ()
     statuses: tuple[AgentStatus, ...] = ()
@@ -51,8 +51,8 @@ _SAID = ("actor_id", "channel", "text", "x", "y")
 
 
 def pack_tick(record: TickRecord, before: ActorColumns | None, reports: TickReports = NO_REPORTS) -> bytes:
-    """The content of a frame: the changes since `before`, or all actors if that is None."""
-    askers, asked = pack_intents(record.intents, record.actor_state.facing)
+    """Return the content of a frame: the changes since `before`, or all actors if that is None."""
+    askers, intents = pack_intents(record.intents, record.actor_state.facing)
     controlled = None if record.controlled is None else np.packbits(record.controlled).tobytes()
     tick = one_row(
         _TICK,
@@ -69,7 +69,7 @@ def pack_tick(record: TickRecord, before: ActorColumns | None, reports: TickRepo
         [
             (LogTable.TICK, tick),
             *(keyframe(record.actor_state) if before is None else steps(before, record.actor_state)),
-            *asked,
+            *intents,
             *pack_results(record.results, record.intents, len(record.actor_ids)),
             *_pack_utterances(record.utterances, len(record.actor_ids)),
             *_pack_deltas(record.object_deltas),
@@ -80,41 +80,43 @@ def pack_tick(record: TickRecord, before: ActorColumns | None, reports: TickRepo
 
 
 def pack_only_reports(reports: TickReports) -> bytes:
-    """The content of a frame after the last tick."""
+    """Return the content of a frame after the last tick."""
     return pack_batches(pack_reports(reports.thoughts, reports.statuses, reports.insights))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoggedTick:
-    """What a frame of the log says of a tick."""
+    """Everything in a tick's frame."""
 
     record: TickRecord
     reports: TickReports
-    askers: bytes | None  # who has an intent, as the log has it
-    asked: bytes  # the intents, as the log has them
+    askers: bytes | None  # bits of acting actors, as in the log
+    asked: bytes  # the intents, as in the log
 
 
 def read_tick(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequence[str]) -> TickRecord:
-    """The tick in the content of a frame. `before` is the state after the tick before it, unless it is a keyframe."""
+    """Decode a tick. `before` is the state after the tick before it, unless it is a keyframe."""
     return _read_record(unpack_batches(content, SCHEMAS), before, actor_ids)
 
 
 def read_all(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequence[str]) -> LoggedTick:
-    """All that the content of a frame says."""
-    found = unpack_batches(content, SCHEMAS)
-    record = _read_record(found, before, actor_ids)
-    askers = found[LogTable.TICK].column("askers")[0].as_py()
-    asked = pack_batches((table, found[table]) for table in INTENT_TABLES if table in found)
-    return LoggedTick(record, _reports_in(found), askers, asked)
+    """Decode everything in the content of a frame."""
+    batches = unpack_batches(content, SCHEMAS)
+    record = _read_record(batches, before, actor_ids)
+    askers = batches[LogTable.TICK].column("askers")[0].as_py()
+    intents = pack_batches((table, batches[table]) for table in INTENT_TABLES if table in batches)
+    return LoggedTick(record, _reports_in(batches), askers, intents)
 
 
-def _read_record(found: dict[int, pa.RecordBatch], before: ActorColumns | None, actor_ids: Sequence[str]) -> TickRecord:
-    tick, actors = found.get(LogTable.TICK), len(actor_ids)
+def _read_record(
+    batches: dict[int, pa.RecordBatch], before: ActorColumns | None, actor_ids: Sequence[str]
+) -> TickRecord:
+    tick, actors = batches.get(LogTable.TICK), len(actor_ids)
     if tick is None or tick.num_rows != 1:
-        raise DamagedRunError("the log has a tick that does not say which one it is")
+        raise DamagedRunError("the log has a tick without its number; recover the run")
     row = tick.to_pylist()[0]
-    state = read_state(found, before, actors)
-    intents = read_intents(found, row["intents"], row["askers"], state.facing)
+    state = read_state(batches, before, actors)
+    intents = read_intents(batches, row["intents"], row["askers"], state.facing)
     controlled = None if row["controlled"] is None else read_bits(row["controlled"], actors)
     return TickRecord(
         tick_id=row["tick_id"],
@@ -123,27 +125,27 @@ def _read_record(found: dict[int, pa.RecordBatch], before: ActorColumns | None, 
         state_hash=row["state_hash"],
         actor_ids=actor_ids,
         actor_state=state,
-        results=read_results(found, row["results"], intents, actors),
-        utterances=_read_utterances(found, actors),
-        object_deltas=_read_deltas(found),
+        results=read_results(batches, row["results"], intents, actors),
+        utterances=_read_utterances(batches, actors),
+        object_deltas=_read_deltas(batches),
         intents=intents,
         controlled=controlled,
-        needs=_read_needs(found, actors),
+        needs=_read_needs(batches, actors),
     )
 
 
 def read_only_state(content: pa.Buffer, before: ActorColumns | None, actors: int) -> ActorColumns:
-    """The actors after a tick, and nothing else of it."""
+    """Decode only the actors after a tick."""
     return read_state(unpack_batches(content, SCHEMAS), before, actors)
 
 
 def read_reports(content: pa.Buffer) -> TickReports:
-    """The reports in the content of a frame, of whichever kind."""
+    """Decode the reports in the content of a frame of any kind."""
     return _reports_in(unpack_batches(content, SCHEMAS))
 
 
-def _reports_in(found: dict[int, pa.RecordBatch]) -> TickReports:
-    return TickReports(read_thoughts(found), read_statuses(found), read_insights(found))
+def _reports_in(batches: dict[int, pa.RecordBatch]) -> TickReports:
+    return TickReports(read_thoughts(batches), read_statuses(batches), read_insights(batches))
 
 
 def _pack_needs(needs: NeedColumns | None) -> list[tuple[int, pa.RecordBatch]]:
@@ -152,12 +154,12 @@ def _pack_needs(needs: NeedColumns | None) -> list[tuple[int, pa.RecordBatch]]:
     return [(LogTable.NEEDS, batch(SCHEMAS[LogTable.NEEDS], needs.actor, needs.energy, needs.hunger))]
 
 
-def _read_needs(found: dict[int, pa.RecordBatch], actors: int) -> NeedColumns | None:
-    if LogTable.NEEDS not in found:
+def _read_needs(batches: dict[int, pa.RecordBatch], actors: int) -> NeedColumns | None:
+    if LogTable.NEEDS not in batches:
         return None
-    needs = NeedColumns(*(numbers(found[LogTable.NEEDS], name) for name in ("row", "energy", "hunger")))
+    needs = NeedColumns(*(numbers(batches[LogTable.NEEDS], name) for name in ("row", "energy", "hunger")))
     if len(needs.actor) and not 0 <= needs.actor.min() <= needs.actor.max() < actors:
-        raise DamagedRunError("the log tells of the needs of an actor that there is not")
+        raise DamagedRunError("the log has needs of an unknown actor; recover the run")
     return needs
 
 
@@ -165,12 +167,12 @@ def _pack_utterances(said: Sequence[Utterance], actors: int) -> list[tuple[int, 
     if not said:
         return []
     most_events(actors).check(len(said))
-    columns = [[getattr(one, name) for one in said] for name in _SAID]
+    columns = [[getattr(utterance, name) for utterance in said] for name in _SAID]
     return [(LogTable.UTTERANCES, batch(SCHEMAS[LogTable.UTTERANCES], *columns))]
 
 
-def _read_utterances(found: dict[int, pa.RecordBatch], actors: int) -> tuple[Utterance, ...]:
-    said = found.get(LogTable.UTTERANCES)
+def _read_utterances(batches: dict[int, pa.RecordBatch], actors: int) -> tuple[Utterance, ...]:
+    said = batches.get(LogTable.UTTERANCES)
     if said is None:
         return ()
     check_events(said, actors)
@@ -191,12 +193,12 @@ def _pack_deltas(deltas: Sequence[ObjectDelta]) -> list[tuple[int, pa.RecordBatc
     return [(LogTable.OBJECT_DELTAS, batch(SCHEMAS[LogTable.OBJECT_DELTAS], *columns))]
 
 
-def _read_deltas(found: dict[int, pa.RecordBatch]) -> tuple[ObjectDelta, ...]:
-    if LogTable.OBJECT_DELTAS not in found:
+def _read_deltas(batches: dict[int, pa.RecordBatch]) -> tuple[ObjectDelta, ...]:
+    if LogTable.OBJECT_DELTAS not in batches:
         return ()
-    some = found[LogTable.OBJECT_DELTAS]
+    some = batches[LogTable.OBJECT_DELTAS]
     if not MAX_DELTAS.allows(some.num_rows):
-        raise DamagedRunError(f"the log has {some.num_rows:,} changes of objects in one tick, which no tick has")
+        raise DamagedRunError(f"the log has {some.num_rows:,} changes of objects in one tick, more than possible")
     columns = [some.column(name).to_pylist() for name in ("object_id", "field", "number", "text")]
     return tuple(
         ObjectDelta(object_id, field, text if number is None else number)

@@ -1,4 +1,4 @@
-"""A Parquet file that is put together from columns which are encoded already."""
+"""A writer of Parquet files from columns that are already encoded."""
 
 from collections.abc import Sequence
 from typing import BinaryIO, Self
@@ -14,7 +14,7 @@ _CREATED_BY = b"tickmind version 1.0.0"
 _ZSTD = 6
 _TEXT = thrift.struct({1: thrift.struct({})})
 _SMALL = thrift.struct({10: thrift.struct({1: thrift.byte(8), 2: thrift.boolean(True)})})
-# type of a column -> number of the form in which it is kept, and what that means, in the old and in the new way
+# type of a column -> number of its physical type, and its logical type, in the old and in the new way
 _KINDS: dict[pa.DataType, tuple[int, thrift.Item | None, thrift.Item | None]] = {
     pa.bool_(): (0, None, None),
     pa.int8(): (1, thrift.i32(15), _SMALL),
@@ -25,7 +25,7 @@ _KINDS: dict[pa.DataType, tuple[int, thrift.Item | None, thrift.Item | None]] = 
 
 
 class ChunkFile:
-    """Writes row groups one after another, and at the end of the file where they are."""
+    """Writes row groups one after another, and the footer at the end."""
 
     def __init__(self, stream: BinaryIO | pa.NativeFile, spec: TableSpec) -> None:
         self._stream = stream
@@ -60,7 +60,7 @@ class ChunkFile:
         self._rows += rows
 
     def _column(self, field: pa.Field, chunk: Chunk) -> thrift.Item:
-        """Where a column is that begins at this place."""
+        """Return the metadata of a column that begins at this place."""
         about = thrift.struct(
             {
                 1: thrift.i32(_KINDS[field.type][0]),
@@ -78,7 +78,7 @@ class ChunkFile:
         return thrift.struct({2: thrift.i64(0), 3: about})
 
     def close(self) -> None:
-        """Write where everything is; the stream stays open."""
+        """Write the footer; the stream stays open."""
         schema = self._spec.schema
         root = thrift.struct({3: thrift.i32(0), 4: thrift.binary(b"schema"), 5: thrift.i32(len(schema))})
         foot = thrift.struct(

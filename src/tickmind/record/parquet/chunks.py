@@ -1,8 +1,8 @@
-"""Columns of row groups as they stand in a Parquet file.
+"""Encoded column chunks of row groups, as in a Parquet file.
 
-Arrow's writer looks at each value on its own. Where we know more of a column, as that it says the same in every row, or
-that the rows of an actor stand together, its pages are made here at a small part of the cost; all else is encoded by
-Arrow. Readers see no difference.
+Arrow's writer looks at each value on its own. Where more is known of a column, e.g. that it has the same value in every
+row, or that the rows of an actor stand together, its pages are made here at a small part of the cost; Arrow encodes the
+rest. Readers see no difference.
 """
 
 import zlib
@@ -30,14 +30,14 @@ MOST_WORDS = 1 << 8  # of a dictionary of numbers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """A column of a row group: its pages, that of the dictionary first, if there is one."""
+    """A column of a row group: its pages, the dictionary's first, if there is one."""
 
     data: bytes | pa.Buffer
     rows: int
     raw_bytes: int
     encodings: tuple[int, ...]
     dictionary_bytes: int = 0  # of `data`; 0: there is none
-    ends: tuple[int, int] | None = None  # the smallest and the largest value, where readers are told
+    ends: tuple[int, int] | None = None  # smallest and largest value, if stated for readers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,19 +55,19 @@ class Words:
 
 
 def encoded_text(text: str) -> bytes:
-    """A text as it stands in a page."""
+    """Return a text as it stands in a page."""
     data = text.encode()
     return len(data).to_bytes(4, "little") + data
 
 
 def words(texts: Iterable[bytes]) -> Words:
-    """A dictionary of texts that are encoded already."""
-    found = list(texts)
-    return _words(b"".join(found), len(found))
+    """Make a dictionary of encoded texts."""
+    encoded = list(texts)
+    return _words(b"".join(encoded), len(encoded))
 
 
 def numbers(low: int, high: int) -> Words:
-    """A dictionary of all whole numbers from one to another."""
+    """Make a dictionary of all whole numbers from `low` to `high`."""
     return _words(np.arange(low, high + 1, dtype="<i4").tobytes(), high - low + 1)
 
 
@@ -77,7 +77,7 @@ def _words(raw: bytes, count: int) -> Words:
 
 
 def _page(kind: int, raw: bytes, values: int, encoding: int) -> tuple[bytes, int]:
-    """A page with its header, and how large it is when it is unpacked."""
+    """Return a page with its header, and its unpacked size."""
     stored: bytes = _CODEC.compress(raw, asbytes=True)
     checksum = zlib.crc32(stored)
     about: dict[int, thrift.Item | None] = {1: thrift.i32(values), 2: thrift.i32(encoding)}
@@ -96,12 +96,12 @@ def _page(kind: int, raw: bytes, values: int, encoding: int) -> tuple[bytes, int
 
 
 def _run(rows: int, code: int, width: int) -> bytes:
-    """The same code many times."""
+    """Return a run of one code."""
     return thrift.varint(rows << 1) + code.to_bytes((width + 7) // 8, "little")
 
 
 def _present(rows: int, *, optional: bool) -> bytes:
-    """What stands before the values of a column that may have nulls, and has none."""
+    """Return the definition levels of a column without nulls that may have them."""
     if not optional:
         return b""
     levels = _run(rows, 1, 1)
@@ -121,12 +121,12 @@ def _coded(dictionary: Words, rows: int, runs: bytes, *, optional: bool) -> Chun
 
 
 def same(dictionary: Words, rows: int, code: int = 0, *, optional: bool = False) -> Chunk:
-    """One word in every row."""
+    """Encode one word in every row."""
     return _coded(dictionary, rows, _run(rows, code, dictionary.width), optional=optional)
 
 
 def each_in_turn(dictionary: Words, times: int) -> Chunk:
-    """Every word of the dictionary so many times, one after another."""
+    """Encode every word of the dictionary so many times, one after another."""
     size = (dictionary.width + 7) // 8
     codes = np.arange(dictionary.count, dtype="<u4").view(np.uint8).reshape(-1, 4)[:, :size]
     head = np.frombuffer(thrift.varint(times << 1), dtype=np.uint8)
@@ -135,35 +135,35 @@ def each_in_turn(dictionary: Words, times: int) -> Chunk:
 
 
 def ticks_in_turn(ticks: Sequence[int], times: Sequence[int]) -> Chunk:
-    """Ticks that ascend, each as often as it is told, at least once."""
+    """Encode ascending ticks, each repeated `times` times (at least once)."""
     raw = np.array(ticks, dtype="<i8").tobytes()
     dictionary = _words(raw, len(ticks))
     runs = [_run(count, code, dictionary.width) for code, count in enumerate(times)]
-    found = _coded(dictionary, sum(times), b"".join(runs), optional=False)
-    return replace(found, ends=(ticks[0], ticks[-1]))
+    chunk = _coded(dictionary, sum(times), b"".join(runs), optional=False)
+    return replace(chunk, ends=(ticks[0], ticks[-1]))
 
 
 def coded(dictionary: Words, codes: Column, *, optional: bool = False) -> Chunk:
-    """A word for each code; codes take one byte or four."""
+    """Encode a word for each code; codes take one byte or four."""
     groups = thrift.varint(-(-len(codes) // 8) << 1 | 1)
     return _coded(dictionary, len(codes), groups + pack_bits(codes, dictionary.width), optional=optional)
 
 
 def absent(rows: int) -> Chunk:
-    """A null in every row."""
+    """Encode a null in every row."""
     levels = _run(rows, 0, 1)
     page, raw_bytes = _page(_DATA, len(levels).to_bytes(4, "little") + levels, rows, PLAIN)
     return Chunk(page, rows, raw_bytes, (PLAIN, RUNS))
 
 
 def true(rows: int) -> Chunk:
-    """Yes in every row."""
+    """Encode true in every row."""
     page, raw_bytes = _page(_DATA, b"\xff" * -(-rows // 8), rows, PLAIN)
     return Chunk(page, rows, raw_bytes, (PLAIN, RUNS))
 
 
 def small_numbers(values: Column, *, optional: bool = False) -> Chunk:
-    """Numbers of few bytes that lie near each other, by a dictionary; others as they are."""
+    """Encode numbers of few bytes: by a dictionary if they lie near each other, else plain."""
     low, high = int(values.min()), int(values.max())
     if low == high:
         return same(numbers(low, low), len(values), optional=optional)
@@ -174,7 +174,7 @@ def small_numbers(values: Column, *, optional: bool = False) -> Chunk:
 
 
 def _as_they_are(values: Column, *, optional: bool) -> Chunk:
-    """Numbers of four bytes."""
+    """Encode numbers of four bytes plain."""
     pages: list[bytes] = []
     raw_bytes = 0
     for start in range(0, len(values), _PAGE_BYTES // 4):
@@ -186,7 +186,7 @@ def _as_they_are(values: Column, *, optional: bool) -> Chunk:
 
 
 def by_arrow(spec: TableSpec, names: Iterable[str], columns: Iterable[Any]) -> list[Chunk]:
-    """Some columns of a table, as Arrow encodes them."""
+    """Encode some columns of a table by Arrow."""
     part = spec.part(names)
     table = pa.Table.from_arrays(list(columns), schema=part.written_schema)
     stream = pa.BufferOutputStream()
@@ -204,12 +204,12 @@ def _cut(written: pa.Buffer, about: pq.ColumnChunkMetaData) -> Chunk:
         dictionary_bytes = about.data_page_offset - start
     else:
         start = about.data_page_offset
-    found = about.statistics
+    statistics = about.statistics
     return Chunk(
         written[start : start + about.total_compressed_size],
         about.num_values,
         about.total_uncompressed_size,
         tuple(_NUMBERS[name] for name in about.encodings),
         dictionary_bytes,
-        (int(found.min), int(found.max)) if found is not None and found.has_min_max else None,
+        (int(statistics.min), int(statistics.max)) if statistics is not None and statistics.has_min_max else None,
     )

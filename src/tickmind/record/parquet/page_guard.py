@@ -1,6 +1,6 @@
-"""Looks at the pages of a column before they are unpacked: what the end of a Parquet file says of them may be a lie.
+"""A guard that checks the pages of a column before they are unpacked: the footer of a Parquet file may lie.
 
-A page that would unpack to more than we ever write, or in an encoding that repeats what it holds, is not read.
+A page that would unpack to more than tickmind ever writes, or in an encoding that repeats values, is not read.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _ST
 
 @dataclass(frozen=True, slots=True)
 class PageHeader:
-    """What a page says of itself."""
+    """The header of a page."""
 
     raw_bytes: int
     stored_bytes: int
@@ -32,7 +32,7 @@ class PageHeader:
 
 
 class _Thrift:
-    """Reads the compact form in which page headers are written; `IndexError` where it ends too soon."""
+    """Reads Thrift's compact format of page headers; raises `IndexError` at a premature end."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -52,23 +52,23 @@ class _Thrift:
                 return value
             shift += 7
             if shift > 63:
-                raise DamagedRunError("a page of a table has a number that no page has")
+                raise DamagedRunError("a page of a table has an invalid number")
 
     def number(self) -> int:
         value = self.varint()
         return (value >> 1) ^ -(value & 1)
 
     def struct(self, depth: int = 0) -> dict[int, object]:
-        """The numbers and structs in a struct, by their field numbers; all else is passed over."""
+        """Return the numbers and structs in a struct by field number; everything else is skipped."""
         if depth > _MOST_DEPTH:
-            raise DamagedRunError("a page of a table has a header that no page has")
-        found: dict[int, object] = {}
+            raise DamagedRunError("a page of a table has an invalid header")
+        fields: dict[int, object] = {}
         field = 0
         while head := self.byte():
             kind = head & 15
             field = field + (head >> 4) if head >> 4 else self.number()
-            found[field] = self._value(kind, depth)
-        return found
+            fields[field] = self._value(kind, depth)
+        return fields
 
     def _value(self, kind: int, depth: int) -> object:
         if kind in (_TRUE, _FALSE):
@@ -87,41 +87,41 @@ class _Thrift:
         elif kind in (_LIST, _SET):
             self._list(depth + 1)
         else:
-            raise DamagedRunError("a page of a table has a header that no page has")
+            raise DamagedRunError("a page of a table has an invalid header")
         return None
 
     def _list(self, depth: int) -> None:
-        """Pass over a list. Each of its values takes a byte at least, so there are no more of them than bytes."""
+        """Skip a list. Each value takes at least a byte, so there are no more of them than bytes."""
         if depth > _MOST_DEPTH:
-            raise DamagedRunError("a page of a table has a header that no page has")
+            raise DamagedRunError("a page of a table has an invalid header")
         head = self.byte()
         count = self.varint() if head >> 4 == 15 else head >> 4
         if count > _HEADER_BYTES:
-            raise DamagedRunError("a page of a table has a header that no page has")
+            raise DamagedRunError("a page of a table has an invalid header")
         kind = _BYTE if head & 15 in (_TRUE, _FALSE) else head & 15
         for _ in range(count):
             self._value(kind, depth)
 
 
 def read_page_header(data: bytes) -> PageHeader:
-    """The header at the beginning of these bytes."""
+    """Parse the header at the beginning of these bytes."""
     reader = _Thrift(data)
     try:
         fields = reader.struct()
     except IndexError:
-        raise DamagedRunError("a page of a table has a header that is cut short") from None
+        raise DamagedRunError("a page of a table has a truncated header") from None
     inner = next((fields[place] for place in (5, 7, 8) if isinstance(fields.get(place), dict)), {})
     assert isinstance(inner, dict)
     encoding = inner.get(4 if 8 in fields else 2, -1)
     numbers = [fields.get(2), fields.get(3), inner.get(1, 0), encoding]
-    if not all(isinstance(one, int) and one >= 0 for one in numbers):
-        raise DamagedRunError("a page of a table does not say how large it is")
-    raw, stored, values, encoding = (int(str(one)) for one in numbers)
+    if not all(isinstance(number, int) and number >= 0 for number in numbers):
+        raise DamagedRunError("a page of a table does not state its size")
+    raw, stored, values, encoding = (int(str(number)) for number in numbers)
     return PageHeader(raw, stored, values, encoding, reader.place)
 
 
 def check_column(source: pa.NativeFile, chunk: pq.ColumnChunkMetaData, name: str) -> None:
-    """Raise unless all pages of a column of a row group are such as we write them."""
+    """Raise `DamagedRunError` unless all pages of a column chunk have the expected form."""
     start = chunk.data_page_offset
     if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
         start = min(start, chunk.dictionary_page_offset)
@@ -133,7 +133,7 @@ def check_column(source: pa.NativeFile, chunk: pq.ColumnChunkMetaData, name: str
     while place < end:
         header = read_page_header(source.read_at(min(_HEADER_BYTES, size - place), place))
         if header.encoding not in _ALLOWED:
-            raise DamagedRunError(f"{name} has a page in an encoding that we never write")
+            raise DamagedRunError(f"{name} has a page in an unexpected encoding")
         MAX_PAGE_BYTES.check(header.raw_bytes)
         raw, values, pages = raw + header.raw_bytes, values + header.values, pages + 1
         headers += header.size
@@ -141,6 +141,6 @@ def check_column(source: pa.NativeFile, chunk: pq.ColumnChunkMetaData, name: str
         MAX_CHUNK_BYTES.check(raw)
         MAX_GROUP_ROWS.check(values // 2)  # a dictionary has values too
         if pages > _MOST_PAGES or headers > _MOST_HEADER_BYTES:
-            raise DamagedRunError(f"{name} has a column of more pages than we ever write")
+            raise DamagedRunError(f"{name} has a column with too many pages")
     if place != end:
         raise DamagedRunError(f"{name} has a column whose pages do not add up")

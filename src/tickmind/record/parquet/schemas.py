@@ -1,8 +1,8 @@
 """The finished tables: their columns, and how each column is encoded.
 
-The first five are the public ones, whose columns never change within a schema version. `replay` holds what a world
-needs to be stepped again; `thoughts`, `llm_calls`, `agent_statuses` and `insights` what its agents told; `needs` the
-energy and hunger of actors whenever they have moved on. Runs of earlier versions lack the last two.
+The first five are public, and their columns never change within a schema version. `replay` holds what is needed to step
+a world again; `thoughts`, `llm_calls`, `agent_statuses` and `insights` the reports of its agents; `needs` the energy
+and hunger of actors whenever they changed. Runs of earlier versions lack the last two.
 """
 
 from collections.abc import Iterable
@@ -18,15 +18,15 @@ _U8, _F64, _TEXT = pa.uint8(), pa.float64(), pa.string()
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """A table: its columns as readers see them, and which of them are written how.
+    """A table: its columns, and how each is encoded.
 
-    Of the two largest tables `chunks` makes most columns, in the same encodings.
+    `chunks` makes most columns of the two largest tables, in the same encodings.
     """
 
     name: str
     schema: pa.Schema
     delta: tuple[str, ...] = ()  # columns written as differences
-    plain: tuple[str, ...] = ()  # columns written as they are; all others have a dictionary
+    plain: tuple[str, ...] = ()  # columns written plain; all others have a dictionary
 
     @property
     def file_name(self) -> str:
@@ -39,20 +39,23 @@ class TableSpec:
         return tuple(name for name in self.schema.names if name not in self.delta and name not in self.plain)
 
     def part(self, names: Iterable[str]) -> "TableSpec":
-        """Some of its columns, in this order."""
+        """Return a table with some of its columns, in this order."""
         return replace(self, schema=pa.schema([self.schema.field(name) for name in names]))
 
     @property
     def written_schema(self) -> pa.Schema:
-        """The columns as they are handed to the writer: texts as dictionaries where they are written so."""
+        """The columns as passed to the writer: texts as dictionaries where they are written so."""
         kind = pa.dictionary(_I32, _TEXT)
         return pa.schema(
-            [one.with_type(kind) if one.type == _TEXT and one.name in self.dictionary else one for one in self.schema]
+            [
+                column.with_type(kind) if column.type == _TEXT and column.name in self.dictionary else column
+                for column in self.schema
+            ]
         )
 
 
 def _columns(needed: str, /, **kinds: pa.DataType) -> pa.Schema:
-    """Columns in order; those that are named in `needed` are never null."""
+    """Return columns in order; those named in `needed` are never null."""
     names = needed.split()
     return pa.schema([pa.field(name, kind, nullable=name not in names) for name, kind in kinds.items()])
 
@@ -130,7 +133,7 @@ REPLAY = TableSpec(
         controlled=pa.binary(),  # actor row -> bit; null: all
         intents=_I32,
         askers=pa.binary(),  # actor row -> bit
-        asked=pa.binary(),  # the intents as the log has them
+        asked=pa.binary(),  # the intents as in the log
         results_from=_I64,  # rows in action_results
         results=_I32,
         said_from=_I64,  # rows in utterances

@@ -1,4 +1,4 @@
-"""What became of a run: its figures, asked of the finished files, and one page that shows them.
+"""The report of a run: its figures, queried from the finished files, and one page that shows them.
 
 figures = read_figures(Path("runs") / run_id)
 html = page(figures)

@@ -1,4 +1,4 @@
-"""Charts as SVG and pictures as PNG, made of plain text and bytes, so that a page needs nothing from anywhere.
+"""Charts as SVG and pictures as PNG, made of text and bytes, so that a page needs no other resources.
 
 Written by hand because a plotting library would be larger than the rest of the package, and its pictures need scripts.
 """
@@ -33,36 +33,36 @@ class Series:
 
 
 def stacked(ticks: Sequence[int], series: Sequence[Series], *, label: str, height: int = 190) -> str:
-    """Bands one upon the other over time."""
+    """Draw stacked bands over time."""
     if not ticks:
         return nothing("Nothing to show.")
     below = np.zeros(len(ticks))
-    most = max(float(np.sum([one.values for one in series], axis=0).max()), 1.0)
+    most = max(float(np.sum([band.values for band in series], axis=0).max()), 1.0)
     shapes = []
-    for one in series:
-        above = below + np.asarray(one.values, dtype=float)
+    for band in series:
+        above = below + np.asarray(band.values, dtype=float)
         there = _points(ticks, above, most, height)
         back = _points(ticks, below, most, height)[::-1]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in there + back)
-        shapes.append(f'<polygon fill="{one.colour}" points="{points}"><title>{escape(one.name)}</title></polygon>')
+        shapes.append(f'<polygon fill="{band.colour}" points="{points}"><title>{escape(band.name)}</title></polygon>')
         below = above
     return _chart(ticks, most, "".join(shapes), label=label, height=height) + _legend(series)
 
 
 def line(ticks: Sequence[int], series: Sequence[Series], *, label: str, height: int = 150) -> str:
-    """Lines over time."""
+    """Draw lines over time."""
     if not ticks:
         return nothing("Nothing to show.")
-    most = max((value for one in series for value in one.values), default=0.0) or 1.0
+    most = max((value for curve in series for value in curve.values), default=0.0) or 1.0
     shapes = []
-    for one in series:
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in _points(ticks, np.asarray(one.values), most, height))
-        shapes.append(f'<polyline fill="none" stroke="{one.colour}" stroke-width="1.6" points="{points}"/>')
+    for curve in series:
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in _points(ticks, np.asarray(curve.values), most, height))
+        shapes.append(f'<polyline fill="none" stroke="{curve.colour}" stroke-width="1.6" points="{points}"/>')
     return _chart(ticks, most, "".join(shapes), label=label, height=height) + _legend(series)
 
 
 def bars(rows: Sequence[tuple[str, float, float]], *, label: str, names: tuple[str, str]) -> str:
-    """Horizontal bars of (name, whole, part of it), the part in another colour."""
+    """Draw horizontal bars of (name, whole, part of it), the part in another colour."""
     if not rows:
         return nothing("Nothing to show.")
     most = max(whole for _, whole, _ in rows) or 1.0
@@ -84,7 +84,7 @@ def bars(rows: Sequence[tuple[str, float, float]], *, label: str, names: tuple[s
 def spans(
     rows: Sequence[tuple[str, Sequence[tuple[int, int, str]]]], first: int, last: int, *, label: str, colour: str
 ) -> str:
-    """One row for each name, with its times (first tick, last tick, what) marked."""
+    """Draw one row for each name, with its spans (first tick, last tick, what) marked."""
     if not rows:
         return nothing("Nothing to show.")
     step, left = 22, 190
@@ -109,7 +109,7 @@ def spans(
 
 
 def heat_picture(counts: "Int64", open_cells: "Bool", *, label: str) -> str:
-    """A map on which the squares where actors were more often are redder."""
+    """Draw a map on which the squares where actors were more often are redder."""
     rows, columns = counts.shape
     most = max(int(counts.max(initial=0)), 1)
     warmth = (np.log1p(counts) / np.log1p(most))[..., None]
@@ -123,7 +123,7 @@ def heat_picture(counts: "Int64", open_cells: "Bool", *, label: str) -> str:
 
 
 def png(pixels: "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]") -> bytes:
-    """A picture of (height, width, 3) bytes as a PNG file."""
+    """Encode a picture of (height, width, 3) bytes as a PNG file."""
     height, width, _ = pixels.shape
     lines = b"".join(b"\0" + row.tobytes() for row in pixels)
 
@@ -136,14 +136,14 @@ def png(pixels: "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]") -> bytes:
 
 
 def number(value: float) -> str:
-    """A number for people: 1,234 or 0.25."""
+    """Format a number: 1,234 or 0.25."""
     if value >= 100 or value == int(value):
         return f"{value:,.0f}"
     return f"{value:,.2f}" if value >= 0.1 else f"{value:.2g}"
 
 
 def nothing(text: str) -> str:
-    """What stands where a chart would, if there is nothing in it."""
+    """Return the placeholder of an empty chart."""
     return f'<p class="none">{escape(text)}</p>'
 
 
@@ -152,11 +152,11 @@ def _points(
 ) -> list[tuple[float, float]]:
     first, span = ticks[0], max(ticks[-1] - ticks[0], 1)
     inside = height - _TOP - _BOTTOM
-    found = [
+    points = [
         (_LEFT + (tick - first) / span * (_WIDTH - _LEFT - 8), _TOP + inside * (1 - float(value) / most))
         for tick, value in zip(ticks, values, strict=True)
     ]
-    return found if len(found) > 1 else [found[0], (_WIDTH - 8, found[0][1])]
+    return points if len(points) > 1 else [points[0], (_WIDTH - 8, points[0][1])]
 
 
 def _chart(ticks: Sequence[int], most: float, shapes: str, *, label: str, height: int) -> str:
@@ -172,5 +172,5 @@ def _chart(ticks: Sequence[int], most: float, shapes: str, *, label: str, height
 
 
 def _legend(series: Sequence[Series]) -> str:
-    items = "".join(f'<li><i style="background:{one.colour}"></i>{escape(one.name)}</li>' for one in series)
+    items = "".join(f'<li><i style="background:{entry.colour}"></i>{escape(entry.name)}</li>' for entry in series)
     return f'<ul class="legend">{items}</ul>'

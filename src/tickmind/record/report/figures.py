@@ -1,4 +1,4 @@
-"""What a report tells of a run, as numbers and texts; how they are found and shown is said elsewhere."""
+"""The figures of a report, as numbers and texts."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AverageNeeds:
-    """How the actors were doing on average over some ticks, beginning with `tick_id`."""
+    """The average state of actors over some ticks, beginning with `tick_id`."""
 
     tick_id: int
     awake: float
@@ -20,7 +20,7 @@ class AverageNeeds:
 
 @dataclass(frozen=True, slots=True)
 class ActionFigures:
-    """How often something was tried, and how often it worked."""
+    """How often an action was tried, and how often it succeeded."""
 
     action: str
     tried: int
@@ -76,7 +76,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class ModelFigures:
-    """What the calls to one model at one provider came to."""
+    """Totals of the calls to one model at one provider."""
 
     model: str
     provider: str
@@ -101,9 +101,9 @@ class CallMoment:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A time in which something was missing: a model that failed call after call, or an actor without its agent.
+    """A time in which a model failed call after call, or an actor had no agent.
 
-    Those of the kind "noted" are what somebody who ran it has noted beside the run.
+    Those of the kind "noted" were noted beside the run by the program that ran it.
     """
 
     kind: str  # "model", "agent" or "noted"
@@ -114,13 +114,13 @@ class Outage:
 
     @property
     def ticks(self) -> int:
-        """How long it lasted."""
+        """How many ticks it lasted."""
         return self.last_tick_id - self.first_tick_id + 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunFigures:
-    """All that a report tells of a run."""
+    """All figures of a report."""
 
     run_id: str
     world: str
@@ -145,15 +145,15 @@ class RunFigures:
 
     @property
     def ticks(self) -> int:
-        """How many ticks there are."""
+        """The number of ticks."""
         return self.last_tick_id - self.first_tick_id + 1
 
     @property
     def model_calls(self) -> int:
-        """How many calls went to models."""
+        """The number of model calls."""
         return sum(model.calls for model in self.models)
 
     @property
     def cost_usd(self) -> float:
-        """What they cost, as far as it is known."""
+        """The cost of model calls, as far as it is known."""
         return sum(model.cost_usd for model in self.models)

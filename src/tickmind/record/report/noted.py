@@ -1,4 +1,4 @@
-"""Outages that somebody noted beside a run: what the run itself can't know, such as that its world was killed."""
+"""Outages noted beside a run: what the run itself can't know, such as that its world was killed."""
 
 import json
 from collections.abc import Iterable
@@ -16,16 +16,21 @@ MAX_BYTES = Limit("size of outages.json", 4_000_000, "bytes")
 
 
 def note_outages(folder: Path, outages: Iterable[Outage]) -> None:
-    """Keep outages beside the run in a folder, in the place of those before; its report shows them."""
+    """Store outages beside the run in a folder, replacing earlier ones; its report shows them."""
     rows = [
-        {"name": one.name, "first_tick_id": one.first_tick_id, "last_tick_id": one.last_tick_id, "detail": one.detail}
-        for one in outages
+        {
+            "name": outage.name,
+            "first_tick_id": outage.first_tick_id,
+            "last_tick_id": outage.last_tick_id,
+            "detail": outage.detail,
+        }
+        for outage in outages
     ]
     write_whole(OsDisk(), folder / FILE, json.dumps(rows, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
 def noted_outages(folder: Path) -> tuple[Outage, ...]:
-    """The outages that were noted, or none."""
+    """Return the noted outages, or none."""
     try:
         data = OsDisk().read_bytes(folder / FILE, MAX_BYTES)
     except FileNotFoundError:
@@ -35,7 +40,7 @@ def noted_outages(folder: Path) -> tuple[Outage, ...]:
     try:
         return tuple(_outage(row) for row in json.loads(data))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise DamagedRunError(f"{FILE} is not what was noted there; remove it to have a report without it") from error
+        raise DamagedRunError(f"{FILE} is malformed; remove it to get a report without it") from error
 
 
 def _outage(row: Any) -> Outage:

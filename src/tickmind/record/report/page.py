@@ -1,4 +1,4 @@
-"""A report as one page that needs nothing else: no script, no font, no network. Whatever anybody said is only text."""
+"""A report as one self-contained page: no script, no font, no network. Texts of a run are always escaped."""
 
 from collections.abc import Iterable
 from html import escape
@@ -37,7 +37,7 @@ summary{cursor:pointer}summary small{color:#6a665c}
 
 
 def page(figures: RunFigures) -> str:
-    """The whole page."""
+    """Return the whole page."""
     title = f"{figures.world}: {figures.run_id}"
     ticks = f"ticks {figures.first_tick_id} to {figures.last_tick_id}"
     after = ", recovered after a crash" if figures.recovered else ""
@@ -99,9 +99,7 @@ def _heat(figures: RunFigures) -> str:
     heat = figures.heat
     size = f"{figures.width} x {figures.height} tiles"
     each = "" if heat.tiles_per_cell == 1 else f", {heat.tiles_per_cell} x {heat.tiles_per_cell} to a square"
-    note = (
-        f'<p class="sub">{size}{each}; the redder, the longer somebody stood there (logarithmic). Grey is blocked.</p>'
-    )
+    note = f'<p class="sub">{size}{each}; the redder, the longer actors stood there (logarithmic). Grey is blocked.</p>'
     return note + charts.heat_picture(heat.counts, heat.open, label="Where actors were")
 
 
@@ -114,11 +112,11 @@ def _actions(figures: RunFigures) -> str:
     return drawn + "<h3>Failures by reason</h3>" + _table(("action", "reason", "count"), failures, numbers=1)
 
 
-def _conversations(found: tuple[Conversation, ...], utterances: int) -> str:
-    if not found:
+def _conversations(talks: tuple[Conversation, ...], utterances: int) -> str:
+    if not talks:
         return charts.nothing(f"No conversations; {number(utterances)} utterances in all.")
     shown = []
-    for talk in found[:SHOWN_CONVERSATIONS]:
+    for talk in talks[:SHOWN_CONVERSATIONS]:
         lines = "".join(
             f"<li><small>{one.tick_id}</small><b>{escape(one.actor_id)}</b> {escape(one.text)}</li>"
             for one in talk.lines[:SHOWN_LINES]
@@ -128,14 +126,14 @@ def _conversations(found: tuple[Conversation, ...], utterances: int) -> str:
         who = escape(", ".join(talk.speakers))
         when = f"ticks {talk.first_tick_id} to {talk.last_tick_id}, near {talk.x}, {talk.y}; {len(talk.lines)} lines"
         shown.append(f'<details><summary>{who} <small>{when}</small></summary><ul class="talk">{lines}</ul></details>')
-    left = len(found) - SHOWN_CONVERSATIONS
-    rest = f'<p class="none">The {SHOWN_CONVERSATIONS} longest of {number(len(found))}.</p>' if left > 0 else ""
+    left = len(talks) - SHOWN_CONVERSATIONS
+    rest = f'<p class="none">The {SHOWN_CONVERSATIONS} longest of {number(len(talks))}.</p>' if left > 0 else ""
     return "".join(shown) + rest
 
 
 def _models(figures: RunFigures) -> str:
     if not figures.models:
-        return charts.nothing("No model was asked.")
+        return charts.nothing("No model was called.")
     names = ("model", "provider", "calls", "failed", "median s", "p95 s", "tokens in", "tokens out", "cost $")
     rows = (
         (
@@ -187,7 +185,7 @@ def _time(outage: Outage) -> tuple[int, int, str]:
 
 
 def _table(names: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, numbers: int) -> str:
-    """The last `numbers` columns are numbers."""
+    """Return a table; the last `numbers` columns are numbers."""
     texts = len(names) - numbers
 
     def cells(tag: str, values: tuple[str, ...]) -> str:

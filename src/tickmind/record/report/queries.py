@@ -1,6 +1,6 @@
-"""The figures of a finished run, asked of its Parquet files with DuckDB.
+"""Queries for the figures of a finished run, on its Parquet files with DuckDB.
 
-Nothing is loaded whole: DuckDB reads what a question needs, and what comes back is bounded by the limits below.
+Nothing is loaded whole: DuckDB reads what a query needs, and the results are bounded by the limits below.
 """
 
 import glob
@@ -39,11 +39,11 @@ MAX_OUTAGES: Final = Limit("outages in a report", 2000)
 MAX_LINES: Final = Limit("utterances in a report", 100_000)
 MAX_KINDS: Final = Limit("kinds of actions, failures or models in a report", 1000)
 MAX_MEMORY_MB: Final = 1024
-FAILURES_IN_A_ROW: Final = 2  # from which on a model has an outage
-_NAME_CHARS: Final = 200  # what we write is shorter; a longer text of a file is cut before it is counted
+FAILURES_IN_A_ROW: Final = 2  # that make an outage of a model
+_NAME_CHARS: Final = 200  # we write shorter names; longer texts are cut before counting
 _TEXT_CHARS: Final = 4000
 _SPILL_GB: Final = 20
-_VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in questions -> table, and the columns asked for
+_VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in queries -> table, and its columns
     "ticks": (TICKS, ("tick_id", "sim_time_ms")),
     "actor_state": (ACTOR_STATE, ("tick_id", "actor_id", "x", "y", "status_bits")),
     "action_results": (ACTION_RESULTS, ("action_type", "ok", "reason")),
@@ -60,14 +60,14 @@ _VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in quest
 
 
 class RunQueries:
-    """Asks the files in one folder. Use it in `with`.
+    """Queries the files in one folder. Use it in `with`.
 
-    DuckDB believes what a file says of itself, so all pages are checked before it gets one, and it sees no columns but
-    those that were checked.
+    DuckDB trusts what a file says of itself, so all pages are checked first, and it sees only the columns that were
+    checked.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._spill = tempfile.TemporaryDirectory(prefix="tickmind-report-")  # else it would be in the working folder
+        self._spill = tempfile.TemporaryDirectory(prefix="tickmind-report-")  # else it is in the working folder
         self._database = duckdb.connect(
             config={
                 "memory_limit": f"{MAX_MEMORY_MB}MB",
@@ -100,7 +100,7 @@ class RunQueries:
             raise DamagedRunError(f"{spec.file_name} can't be read: {str(error).splitlines()[0]}") from error
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._database.close()
         self._spill.cleanup()
 
@@ -113,16 +113,16 @@ class RunQueries:
         self.close()
 
     def span(self) -> tuple[int, int, int]:
-        """First tick, last tick, and the world's own time at the end."""
+        """Return the first tick, the last tick, and the world's time at the end."""
         first, last, time_ms = self._one("SELECT min(tick_id), max(tick_id), max(sim_time_ms) FROM ticks")
         return int(first or 0), int(last or 0), int(time_ms or 0)
 
     def utterances(self) -> int:
-        """How many there are."""
+        """Return the number of utterances."""
         return int(self._one("SELECT count(*) FROM utterances")[0])
 
     def moments(self, first: int, last: int) -> tuple[AverageNeeds, ...]:
-        """In which states actors were, over time. An actor counts once, by the worst that can be said of it."""
+        """Return the states of actors over time. An actor counts once, by its worst state."""
         step = bucket(first, last)
         rows = self._all(
             """
@@ -149,7 +149,7 @@ class RunQueries:
         )
 
     def actions(self) -> tuple[ActionFigures, ...]:
-        """What was tried, the most frequent first."""
+        """Return the actions, most frequent first."""
         rows = self._all(
             """
             SELECT action_type, count(*) AS tried, count(*) FILTER (ok) FROM action_results
@@ -160,7 +160,7 @@ class RunQueries:
         return tuple(ActionFigures(action, tried, worked) for action, tried, worked in rows)
 
     def failures(self) -> tuple[FailureFigures, ...]:
-        """What failed and why, the most frequent first."""
+        """Return the failures by reason, most frequent first."""
         rows = self._all(
             """
             SELECT action_type, reason, count(*) AS failed FROM action_results WHERE NOT ok
@@ -171,7 +171,7 @@ class RunQueries:
         return tuple(FailureFigures(action, reason or "", count) for action, reason, count in rows)
 
     def heat(self, width: int, height: int) -> HeatMap:
-        """Where actors were."""
+        """Return where actors were."""
         side = max(1, -(-max(width, height) // HEAT_CELLS))
         shape = -(-height // side), -(-width // side)
         counts, walkable = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.bool_)
@@ -191,16 +191,16 @@ class RunQueries:
         return HeatMap(side, counts, walkable)
 
     def conversations(self, hearing_radius: int) -> tuple[Conversation, ...]:
-        """Who talked with whom, the longest first."""
+        """Return the conversations, longest first."""
         said = self._all(
             "SELECT tick_id, actor_id, text, x, y FROM utterances ORDER BY tick_id, actor_id LIMIT ?",
             int(MAX_LINES.maximum),
         )
-        found = conversations(said, hearing_radius)
-        return tuple(sorted(found, key=lambda one: (-len(one.lines), one.first_tick_id)))
+        talks = conversations(said, hearing_radius)
+        return tuple(sorted(talks, key=lambda talk: (-len(talk.lines), talk.first_tick_id)))
 
     def models(self) -> tuple[ModelFigures, ...]:
-        """What model calls came to, the most used first."""
+        """Return the figures of models, most used first."""
         rows = self._all(
             """
             SELECT model, provider, count(*) AS calls, count(*) FILTER (error_type != ''),
@@ -216,7 +216,7 @@ class RunQueries:
         )
 
     def calls(self, first: int, last: int) -> tuple[CallMoment, ...]:
-        """Model calls over time."""
+        """Return model calls over time."""
         step = bucket(first, last)
         rows = self._all(
             """
@@ -226,12 +226,12 @@ class RunQueries:
             """,
             *(first, step, first, last),
         )
-        found = {place: (good, bad, latency) for place, good, bad, latency in rows}
-        places = range((last - first) // step + 1) if found else ()
-        return tuple(CallMoment(first + place * step, *found.get(place, (0, 0, 0.0))) for place in places)
+        moments = {place: (good, bad, latency) for place, good, bad, latency in rows}
+        places = range((last - first) // step + 1) if moments else ()
+        return tuple(CallMoment(first + place * step, *moments.get(place, (0, 0, 0.0))) for place in places)
 
     def outages(self, first: int) -> tuple[Outage, ...]:
-        """Times without a model or an agent, the longest first. An actor that nobody ever controlled has none."""
+        """Return times without a model or an agent, longest first. An actor that was never controlled has none."""
         models = self._all(
             """
             WITH named AS (
@@ -266,12 +266,12 @@ class RunQueries:
             """,
             *(int(ActorStatus.UNCONTROLLED), first, int(MAX_OUTAGES.maximum)),
         )
-        found = [
+        outages = [
             Outage("model", model or "a model without a name", a, b, f"{calls} calls failed: {kind}")
             for model, a, b, calls, kind in models
         ]
-        found += [Outage("agent", actor, a, b) for actor, a, b in agents]
-        return tuple(sorted(found, key=lambda one: (-one.ticks, one.first_tick_id, one.name)))
+        outages += [Outage("agent", actor, a, b) for actor, a, b in agents]
+        return tuple(sorted(outages, key=lambda outage: (-outage.ticks, outage.first_tick_id, outage.name)))
 
     def _one(self, question: str, *values: Any) -> tuple[Any, ...]:
         return self._all(question, *values)[0]
@@ -284,12 +284,12 @@ class RunQueries:
 
 
 def _shown(column: pa.Field) -> str:
-    """A column as questions see it: a text no longer than it may be."""
+    """Return a column as queries see it: texts cut to a maximum length."""
     if not pa.types.is_string(column.type):
         return str(column.name)
     return f"left({column.name}, {_TEXT_CHARS if column.name == 'text' else _NAME_CHARS}) AS {column.name}"
 
 
 def bucket(first: int, last: int) -> int:
-    """How many ticks stand together in one point of a chart."""
+    """Return how many ticks one point of a chart covers."""
     return max(1, -(-(last - first + 1) // POINTS))

@@ -1,4 +1,4 @@
-"""Reads the figures of a finished run, question by question."""
+"""Reads the figures of a finished run, query by query."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,18 +15,18 @@ from tickmind.record.tables.world_files import check_sizes
 
 
 def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what: None) -> RunFigures:
-    """All figures of the run in a folder; `progress` is told what is being counted, since a large run takes a while."""
+    """Return all figures of the run in a folder; calls `progress` with each step, since a large run takes a while."""
     meta, world = read_meta(OsDisk(), folder)
     if not meta.finished:
         named = f"{meta.run_id}{runs_option(folder.parent)}"
         raise RunNotFinishedError(
-            f"run {meta.run_id} is not finished; wait for its end, or if nothing runs it any more: "
-            f"`tickmind world --resume {named}` goes on with it, `tickmind recover {named}` finishes it for good"
+            f"run {meta.run_id} is not finished; wait for its end, or if no process runs it any more: "
+            f"`tickmind world --resume {named}` continues it, `tickmind recover {named}` finishes it for good"
         )
     check_sizes(world)
     width, height, hearing_radius = (world.get(name) for name in ("width", "height", "hearing_radius"))
     if type(width) is not int or type(height) is not int or type(hearing_radius) is not int or hearing_radius < 0:
-        raise DamagedRunError("meta.json does not say how far the world's people hear")
+        raise DamagedRunError("meta.json lacks the hearing radius of the world")
     if meta.stored_at and TICKS.file_name not in OsDisk().list(folder):
         raise NoSuchRunError(
             f"the finished files of run {meta.run_id} are at {meta.stored_at[:500]!r}; copy them to a folder of this "

@@ -1,4 +1,4 @@
-"""Reads `actor_state` as it is cut into blocks: one tick of everybody, or all ticks of one."""
+"""A reader of `actor_state` by blocks: one tick of all actors, or all ticks of one."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ _STATE = ("x", "y", "status_bits", "facing")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Group:
-    """One row group, unpacked."""
+    """One unpacked row group."""
 
     rows: Column  # place -> row of the actor
     columns: tuple[Column, ...]  # each place x tick
 
 
 class ActorBlocks:
-    """The table in its blocks. What was read last is kept, as far as it is small."""
+    """The table in its blocks. Small blocks that were read last are cached."""
 
     def __init__(self, file: TableFile, meta: RunMeta, rows: Mapping[str, int]) -> None:
         self._file = file
@@ -36,28 +36,28 @@ class ActorBlocks:
         self._first = meta.first_tick_id or 0
         self._ticks = 0 if meta.last_tick_id is None else meta.last_tick_id - self._first + 1
         if meta.block_ticks < 1 or meta.block_actors < 1:
-            raise DamagedRunError("meta.json does not say how actor_state.parquet is cut")
+            raise DamagedRunError("meta.json does not state the blocks of actor_state.parquet")
         self._blocks = Blocks(meta.block_ticks, meta.block_actors)
         self._spans = self._blocks.groups(len(rows))
         blocks = -(-self._ticks // self._blocks.ticks) if self._spans else 0
         if file.groups != blocks * len(self._spans):
-            raise DamagedRunError("actor_state.parquet is cut in another way than meta.json says")
+            raise DamagedRunError("actor_state.parquet has other blocks than meta.json states")
         self._kept: OrderedDict[int, _Group] = OrderedDict()
 
     def state_at(self, tick_id: int) -> ActorColumns:
-        """All actors after a tick that there is."""
+        """Return all actors after an existing tick."""
         block, place = divmod(tick_id - self._first, self._blocks.ticks)
         x, y, status = (np.zeros(len(self._rows), dtype=np.int32) for _ in range(3))
-        found = (x, y, status, np.zeros(len(self._rows), dtype=np.int8))
+        state = (x, y, status, np.zeros(len(self._rows), dtype=np.int8))
         for number in range(len(self._spans)):
             group = self._group(block, number)
-            columns: tuple[Column, ...] = found
+            columns: tuple[Column, ...] = state
             for column, values in zip(columns, group.columns, strict=True):
                 column[group.rows] = values[:, place]
-        return ActorColumns(*found)
+        return ActorColumns(*state)
 
     def of_actor(self, row: int, ticks: range) -> ActorColumns:
-        """One actor after each of these ticks, which all are there."""
+        """Return one actor after each of these existing ticks."""
         number = row // self._blocks.actors
         parts: list[tuple[Column, ...]] = []
         tick = ticks.start
@@ -93,7 +93,7 @@ class ActorBlocks:
         ticks = min(self._blocks.ticks, self._ticks - block * self._blocks.ticks)
         first, end = self._file.span(place)
         if end - first != actors * ticks:
-            raise DamagedRunError("actor_state.parquet has a row group that is not as large as it should be")
+            raise DamagedRunError("actor_state.parquet has a row group of the wrong size")
         table = self._file.group(place, ("actor_id", *_STATE), threads=True)
         rows = self._order(table.column(0), actors, ticks)
         if not np.array_equal(np.sort(rows), np.arange(start, stop)):
@@ -103,16 +103,16 @@ class ActorBlocks:
         )
 
     def _kept_form(self, column: Column) -> Column:
-        """As it is, or in as few bytes as it needs where a block is large."""
+        """Return the column in as few bytes as it needs if a block is large, else unchanged."""
         return column if len(self._rows) * self._blocks.ticks <= _SMALL_CELLS else column.astype(smallest(column))
 
     def _order(self, column: pa.ChunkedArray, actors: int, ticks: int) -> Column:
-        """Whose ticks come first, whose second, and so on."""
+        """Return the order of the actors in a block."""
         whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
         names = whole.dictionary.to_pylist()
         codes = whole.indices.to_numpy().reshape(actors, ticks)
         if not (codes == codes[:, :1]).all():
-            raise DamagedRunError("actor_state.parquet is in another order than it was written")
+            raise DamagedRunError("actor_state.parquet is not in the order of actors")
         rows: Column = np.fromiter(map(self._rows.get, names, repeat(-1)), dtype=np.int64, count=len(names))
         order: Column = rows[codes[:, 0]]
         return order

@@ -1,8 +1,8 @@
-"""`actor_state` in blocks: some ticks of some actors in each row group, the ticks of one actor next to each other.
+"""Writes `actor_state` in blocks: some ticks of some actors in each row group, the ticks of one actor in a row.
 
-Written so, a position differs from the one before it by at most one tile, which takes two bits; only where the next
-actor begins is there a jump. Jumps forward cost less than jumps back, so the actors of a row group are written along
-diagonals of the map, from the north-west to the south-east. The order is that of the dictionary of `actor_id`.
+This way a position differs from the one before it by at most one tile, which takes two bits, except where the next
+actor begins. Jumps forward cost less than jumps back, so the actors of a row group are written along diagonals of the
+map, from the north-west to the south-east. The order is that of the dictionary of `actor_id`.
 """
 
 from collections import deque
@@ -23,33 +23,33 @@ from tickmind.record.parquet.schemas import ACTOR_STATE
 _CELLS = 1 << 20  # of a block in a small world
 MOST_CELLS = 26_000_000  # of a block in a large one
 _LEAST_TICKS = 96
-LARGE = 50_000  # actors: from here on it matters more how much there is to keep than how soon one tick is read
+LARGE = 50_000  # actors: from here on size matters more than fast access to one tick
 _LEAST_TICKS_OF_LARGE = 256
 _MOST_TICKS = 4096
 _GROUP_ROWS = 1 << 20
-_TURNED_AT_ONCE = 64  # actors: as many rows of a matrix as fit where memory is quick
+_TURNED_AT_ONCE = 64  # actors: as many rows of a matrix as fit into the cache
 _STATE = ("x", "y", "status_bits", "facing")
 _GROUPS_AT_ONCE = 2
-_STRIDE = 45  # tiles, in x + y, from one actor to the next along a diagonal: further than most stray in a block
+_STRIDE = 45  # tiles, in x + y, from one actor to the next along a diagonal: further than most move in a block
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """How the table is cut: `ticks` in a block, `actors` in a row group."""
+    """The block sizes of the table: `ticks` in a block, `actors` in a row group."""
 
     ticks: int
     actors: int
 
     @classmethod
     def of(cls, actors: int) -> "Blocks":
-        """The cut for a world with so many actors: one tick and one actor are both cheap to read."""
+        """Return the sizes for a world with so many actors: one tick and one actor are both cheap to read."""
         actors = max(actors, 1)
         least = _LEAST_TICKS if actors < LARGE else _LEAST_TICKS_OF_LARGE
         ticks = max(min(_CELLS // actors, _MOST_TICKS), min(least, max(MOST_CELLS // actors, 1)))
         return cls(ticks, min(max(_GROUP_ROWS // ticks, 1), actors))
 
     def groups(self, actors: int) -> "list[tuple[int, int]]":
-        """The rows of actors in the row groups of one block."""
+        """Return the actors' rows of the row groups of one block."""
         return [(first, min(first + self.actors, actors)) for first in range(0, actors, self.actors)]
 
 
@@ -70,19 +70,19 @@ class ActorTable:
         self._actor_ids = [encoded_text(actor_id) for actor_id in actor_ids]
         self.blocks = Blocks.of(len(actor_ids))
         self._band = max(1, round(4 * area / (_STRIDE * self.blocks.actors)))
-        self._run = run  # writes a block, maybe while the next one is being collected, but not longer
+        self._run = run  # writes a block, perhaps while the next one is being collected
         self._first_tick = 0
         self._ticks = 0  # in the block so far
         self._block = self._new_block()
-        self._spare: list[Column] = []  # the block that was written last: its memory is used again
+        self._spare: list[Column] = []  # the last written block, whose memory is reused
         self.rows = 0
 
     def _new_block(self) -> list[Column]:
-        """A matrix of ticks x actors for each column, in few bytes until a value needs more."""
+        """Make a matrix of ticks x actors for each column, in few bytes until a value needs more."""
         return [np.empty((self.blocks.ticks, len(self._actor_ids)), dtype=np.int8) for _ in _STATE]
 
     def add(self, tick_id: int, state: ActorColumns) -> None:
-        """Take one tick."""
+        """Add a tick."""
         if not self._ticks:
             self._first_tick = tick_id
         columns: tuple[Column, ...] = (state.x, state.y, state.status_bits, state.facing)
@@ -106,7 +106,7 @@ class ActorTable:
         self.rows += ticks * len(self._actor_ids)
         if ticks and len(self._actor_ids):
             kept = [matrix[:ticks] for matrix in block]
-            self._run(lambda: self._write(first, kept))  # the block before is written now
+            self._run(lambda: self._write(first, kept))  # the block before is written by now
             spare = self._spare or block
             self._block = [
                 old if old is not new and old.dtype == new.dtype else np.empty_like(new)
@@ -116,7 +116,7 @@ class ActorTable:
         self._ticks = 0
 
     def _write(self, first_tick: int, block: "list[Column]") -> None:
-        """Write a row group after the other, and make the next ones ready meanwhile."""
+        """Write one row group after the other, and prepare the next ones meanwhile."""
         when = _Ticks(first_tick, len(block[0]))
         ready: deque[Future[list[Chunk]]] = deque()
         with ThreadPoolExecutor(_GROUPS_AT_ONCE, thread_name_prefix="sealing") as pool:
@@ -148,28 +148,28 @@ class ActorTable:
 
 
 class _Ticks:
-    """The column `tick_id` of a block, which is the same in all row groups of as many actors."""
+    """The column `tick_id` of a block, equal in all row groups of as many actors."""
 
     def __init__(self, first_tick: int, ticks: int) -> None:
         self._ticks = np.arange(first_tick, first_tick + ticks, dtype=np.int64)
         self._known: dict[int, Chunk] = {}
 
     def of(self, actors: int) -> Chunk:
-        """The ticks once for each of so many actors."""
+        """Return the ticks once for each of so many actors."""
         if actors not in self._known:
             (self._known[actors],) = by_arrow(ACTOR_STATE, ("tick_id",), [pa.array(np.tile(self._ticks, actors))])
         return self._known[actors]
 
 
 def _widened(matrix: Column, ticks: int, kind: np.dtype[Any]) -> Column:
-    """The same in more bytes, of which the first ticks are in use."""
+    """Return the matrix in a wider type, with only the first ticks in use."""
     wide: Column = np.empty(matrix.shape, dtype=kind)
     wide[:ticks] = matrix[:ticks]
     return wide
 
 
 def _by_actor(matrix: Column, order: Column, kind: Any) -> Column:
-    """Of a matrix of ticks x actors all ticks of one actor after all of another, the actors in this order."""
+    """Transpose a matrix of ticks x actors: all ticks of one actor after all of another, in this order."""
     turned: Column = np.empty((len(order), len(matrix)), dtype=kind)
     for start in range(0, len(order), _TURNED_AT_ONCE):
         some = slice(start, start + _TURNED_AT_ONCE)
@@ -178,7 +178,7 @@ def _by_actor(matrix: Column, order: Column, kind: Any) -> Column:
 
 
 def smallest(column: Column) -> type[np.generic]:
-    """The type of the fewest bytes that holds all values: a block of a large world is a lot of memory."""
+    """Return the smallest type that holds all values: a block of a large world takes much memory."""
     low, high = int(column.min()), int(column.max())
     for kind in (np.int8, np.int16):
         limits = np.iinfo(kind)

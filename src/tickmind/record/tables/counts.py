@@ -1,6 +1,6 @@
-"""How many actors were and did what in each tick, from those columns alone that tell it.
+"""Counts of actors' states and actions per tick, from only the columns they need.
 
-Whoever draws charts of a whole run needs no more, and whole ticks take many times as long to read.
+Charts of a whole run need no more, and whole ticks take many times as long to read.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,21 +28,21 @@ _PLACES = ("tick_id", "results_from", "results", "said")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TickCounts:
-    """One tick in numbers: how many actors there were and in which states, what they did, failed at and said."""
+    """One tick in numbers: actors by state, actions, failures and utterances."""
 
     tick_id: int
     actors: int
     asleep: int
     uncontrolled: int
     incapacitated: int
-    done: "Int64"  # code of an action -> how many did it
+    done: "Int64"  # code of an action -> its count
     failed: int
     said: int
-    needs: NeedColumns | None  # what was told of energy and hunger
+    needs: NeedColumns | None  # recorded energy and hunger
 
     @classmethod
     def of(cls, record: TickRecord) -> "TickCounts":
-        """The numbers of a tick that was read whole."""
+        """Count a tick that was read whole."""
         bits, results = record.actor_state.status_bits, record.results
         failed = results.reason != 0
         asleep, uncontrolled, incapacitated = (int(np.count_nonzero(bits & bit)) for bit in _BITS)
@@ -60,7 +60,7 @@ class TickCounts:
 
 
 class SealedCounts:
-    """Counts out of the finished files."""
+    """Counts from the finished files."""
 
     def __init__(
         self,
@@ -75,17 +75,17 @@ class SealedCounts:
         self._needs_at = needs_at
         self._states = file(ACTOR_STATE)
         if meta.block_ticks < 1 or meta.block_actors < 1:
-            raise DamagedRunError("meta.json does not say how actor_state.parquet is cut")
+            raise DamagedRunError("meta.json does not state the blocks of actor_state.parquet")
         self._blocks = Blocks(meta.block_ticks, meta.block_actors)
         self._spans = self._blocks.groups(actors)
         blocks = -(-(self._last - self._first + 1) // self._blocks.ticks)
         if self._states.groups != blocks * len(self._spans):
-            raise DamagedRunError("actor_state.parquet is cut in another way than meta.json says")
+            raise DamagedRunError("actor_state.parquet has other blocks than meta.json states")
         self._places = RowGroups(file(REPLAY), _PLACES, decode_rows)
         self._outcomes = RowGroups(file(ACTION_RESULTS), OUTCOME_COLUMNS, decode_outcomes)
 
     def of(self, ticks: range, between: Between) -> Iterator[TickCounts]:
-        """The counts of these ticks, which all are there."""
+        """Iterate over the counts of these existing ticks."""
         block, states = -1, np.zeros((0, len(_BITS)), np.int64)
         for tick_id in ticks:
             wanted, place = divmod(tick_id - self._first, self._blocks.ticks)
@@ -111,27 +111,27 @@ class SealedCounts:
             between()
 
     def _results(self, start: int, count: int) -> tuple[Column, Column]:
-        """The actions of a tick, and which of them failed."""
+        """Return the actions of a tick, and which of them failed."""
         if not count:
             return np.zeros(0, np.uint8), np.zeros(0, np.bool_)
         (action, failed), where = self._outcomes.find(start, count)
         return action[where], failed[where]
 
     def _block(self, block: int, between: Between) -> Column:
-        """Tick of a block -> how many actors had each of the states."""
+        """Return tick of a block -> number of actors in each state."""
         ticks = min(self._blocks.ticks, self._last - self._first + 1 - block * self._blocks.ticks)
-        found = np.zeros((ticks, len(_BITS)), dtype=np.int64)
+        counts = np.zeros((ticks, len(_BITS)), dtype=np.int64)
         for number, (start, stop) in enumerate(self._spans):
             table = self._states.group(block * len(self._spans) + number, ("status_bits",))
             if table.num_rows != (stop - start) * ticks:
-                raise DamagedRunError("actor_state.parquet has a row group that is not as large as it should be")
+                raise DamagedRunError("actor_state.parquet has a row group of the wrong size")
             bits = np.asarray(table.column(0).to_numpy()).reshape(stop - start, ticks)
             for place, bit in enumerate(_BITS if bits.any() else ()):
-                found[:, place] += np.count_nonzero(bits & bit, axis=0)
+                counts[:, place] += np.count_nonzero(bits & bit, axis=0)
             between()
-        return found
+        return counts
 
 
 def _done(action: Column, failed: Column) -> Column:
-    """How many did each of the actions."""
+    """Count each action."""
     return np.bincount(action[~failed], minlength=len(ACTION_TYPES))

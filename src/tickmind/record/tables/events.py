@@ -1,4 +1,4 @@
-"""What happened in each tick as rows of the finished tables, many ticks at a time."""
+"""Events as rows of the finished tables, many ticks at a time."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,12 +28,12 @@ _REASONS = pa.array([str(one) for one in REASONS], pa.string())
 
 
 def effects_json(effects: Iterable[Effect]) -> str:
-    """Effects as JSON: a list of names and values, in their order."""
-    return json.dumps([{"name": one.name, "value": one.value} for one in effects], ensure_ascii=False)
+    """Return effects as JSON: a list of names and values, in their order."""
+    return json.dumps([{"name": effect.name, "value": effect.value} for effect in effects], ensure_ascii=False)
 
 
 def _coded(codes: Column, names: pa.Array, missing: Column | None = None) -> pa.DictionaryArray:
-    """Texts from their codes; `missing` says which are null."""
+    """Return texts from their codes; `missing` says which are null."""
     indices = pa.array(codes.astype(np.int32, copy=False), mask=missing)
     return pa.DictionaryArray.from_arrays(indices, names, safe=False)
 
@@ -43,20 +43,20 @@ def _repeated(text: str, count: int) -> pa.DictionaryArray:
 
 
 def _words(values: Sequence[str]) -> pa.DictionaryArray:
-    """Texts with a dictionary."""
+    """Return texts with a dictionary."""
     column = texts(values).dictionary_encode()
     return pa.DictionaryArray.from_arrays(column.indices.cast(pa.int32()), column.dictionary)
 
 
 def _sparse(values: Mapping[int, str], count: int) -> pa.DictionaryArray:
-    """Texts at some places, null elsewhere."""
+    """Return texts at some places, null elsewhere."""
     missing = np.ones(count, dtype=np.bool_)
     codes = np.zeros(count, dtype=np.int32)
     places = np.fromiter(values, dtype=np.int64, count=len(values))
-    found = _words(list(values.values()))
+    encoded = _words(list(values.values()))
     missing[places] = False
-    codes[places] = found.indices.to_numpy()
-    return _coded(codes, found.dictionary, missing)
+    codes[places] = encoded.indices.to_numpy()
+    return _coded(codes, encoded.dictionary, missing)
 
 
 def _of_ticks(records: Sequence[TickRecord], counts: Sequence[int]) -> Column:
@@ -68,7 +68,7 @@ def _joined(columns: Sequence[Column], kind: Any) -> Column:
 
 
 def ticks_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
-    """The rows of `ticks`."""
+    """Make the rows of `ticks`."""
     return _table(
         TICKS,
         _repeated(run_id, len(records)),
@@ -79,7 +79,7 @@ def ticks_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
 
 
 class ResultsTable:
-    """Makes the rows of `action_results`, encoded: most often all went well, of which there is little to write."""
+    """Makes the rows of `action_results`, encoded: mostly all succeeded, which takes little space."""
 
     def __init__(self, run_id: str, actor_ids: Sequence[str]) -> None:
         self._run_id = words([encoded_text(run_id)])
@@ -87,7 +87,7 @@ class ResultsTable:
         self._actions = words(map(encoded_text, _ACTIONS.to_pylist()))
 
     def chunks(self, records: Sequence[TickRecord]) -> list[Chunk]:
-        """The columns of a row group, none if there are no rows."""
+        """Return the columns of a row group, none if there are no rows."""
         counts = [len(record.results) for record in records]
         rows = sum(counts)
         if not rows:
@@ -100,10 +100,10 @@ class ResultsTable:
             targets.update((start + place, name) for place, name in sorted(results.target_ids.items()) if name)
             effects.update((start + place, effects_json(one)) for place, one in sorted(results.effects.items()) if one)
             start += count
-        told = [(record.tick_id, count) for record, count in zip(records, counts, strict=True) if count]
+        repeats = [(record.tick_id, count) for record, count in zip(records, counts, strict=True) if count]
         return [
             same(self._run_id, rows),
-            ticks_in_turn([tick_id for tick_id, _ in told], [count for _, count in told]),
+            ticks_in_turn([tick_id for tick_id, _ in repeats], [count for _, count in repeats]),
             coded(self._actor_ids, _joined([record.results.actor for record in records], np.int32)),
             self._action(_joined([record.results.action for record in records], np.uint8)),
             _texts("target_id", targets, rows),
@@ -118,7 +118,7 @@ class ResultsTable:
 
 
 def _reasons(reason: Column) -> list[Chunk]:
-    """The columns `ok` and `reason`."""
+    """Return the columns `ok` and `reason`."""
     if not reason.any():
         return [true(len(reason)), absent(len(reason))]
     well = reason == 0
@@ -126,7 +126,7 @@ def _reasons(reason: Column) -> list[Chunk]:
 
 
 def _texts(name: str, values: Mapping[int, str], rows: int) -> Chunk:
-    """A column of texts at some places, null elsewhere."""
+    """Return a column of texts at some places, null elsewhere."""
     if not values:
         return absent(rows)
     (chunk,) = by_arrow(ACTION_RESULTS, (name,), [_sparse(values, rows)])
@@ -134,55 +134,55 @@ def _texts(name: str, values: Mapping[int, str], rows: int) -> Chunk:
 
 
 def utterances_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
-    """The rows of `utterances`."""
-    said = [one for record in records for one in record.utterances]
+    """Make the rows of `utterances`."""
+    said = [utterance for record in records for utterance in record.utterances]
     return _table(
         UTTERANCES,
         _repeated(run_id, len(said)),
         pa.array(_of_ticks(records, [len(record.utterances) for record in records])),
-        _words([one.actor_id for one in said]),
-        _words([one.channel for one in said]),
-        texts([one.text for one in said]),
-        pa.array([one.x for one in said], pa.int32()),
-        pa.array([one.y for one in said], pa.int32()),
+        _words([utterance.actor_id for utterance in said]),
+        _words([utterance.channel for utterance in said]),
+        texts([utterance.text for utterance in said]),
+        pa.array([utterance.x for utterance in said], pa.int32()),
+        pa.array([utterance.y for utterance in said], pa.int32()),
     )
 
 
 def deltas_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
-    """The rows of `object_deltas`."""
-    deltas = [one for record in records for one in record.object_deltas]
+    """Make the rows of `object_deltas`."""
+    deltas = [delta for record in records for delta in record.object_deltas]
     return _table(
         OBJECT_DELTAS,
         _repeated(run_id, len(deltas)),
         pa.array(_of_ticks(records, [len(record.object_deltas) for record in records])),
-        _words([one.object_id for one in deltas]),
-        _words([one.field for one in deltas]),
-        _words([json.dumps(one.new_value, ensure_ascii=False) for one in deltas]),
+        _words([delta.object_id for delta in deltas]),
+        _words([delta.field for delta in deltas]),
+        _words([json.dumps(delta.new_value, ensure_ascii=False) for delta in deltas]),
     )
 
 
 def needs_table(records: Sequence[TickRecord], run_id: str, actor_ids: pa.Array) -> pa.Table:
-    """The rows of `needs`."""
-    told = [(record, record.needs) for record in records if record.needs is not None]
-    counts = [len(needs.actor) for _, needs in told]
+    """Make the rows of `needs`."""
+    ticks = [(record, record.needs) for record in records if record.needs is not None]
+    counts = [len(needs.actor) for _, needs in ticks]
     return _table(
         NEEDS,
         _repeated(run_id, sum(counts)),
-        pa.array(_of_ticks([record for record, _ in told], counts)),
-        _coded(_joined([needs.actor for _, needs in told], np.int32), actor_ids),
-        pa.array(_joined([needs.energy for _, needs in told], np.int16)),
-        pa.array(_joined([needs.hunger for _, needs in told], np.int16)),
+        pa.array(_of_ticks([record for record, _ in ticks], counts)),
+        _coded(_joined([needs.actor for _, needs in ticks], np.int32), actor_ids),
+        pa.array(_joined([needs.energy for _, needs in ticks], np.int16)),
+        pa.array(_joined([needs.hunger for _, needs in ticks], np.int16)),
     )
 
 
 def replay_table(ticks: Sequence[LoggedTick], run_id: str, begin: Sequence[int]) -> pa.Table:
-    """The rows of `replay`; `begin` is how many rows the three tables of events had before."""
+    """Make the rows of `replay`; `begin` is how many rows the three tables of events had before."""
     records = [tick.record for tick in ticks]
-    counts = [[len(one.results), len(one.utterances), len(one.object_deltas)] for one in records]
+    counts = [[len(record.results), len(record.utterances), len(record.object_deltas)] for record in records]
     places: list[pa.Array] = []
     for place, before in enumerate(begin):
-        found = np.array([count[place] for count in counts], dtype=np.int64)
-        places += (pa.array(before + np.cumsum(found) - found), pa.array(found.astype(np.int32)))
+        lengths = np.array([count[place] for count in counts], dtype=np.int64)
+        places += (pa.array(before + np.cumsum(lengths) - lengths), pa.array(lengths.astype(np.int32)))
     return _table(
         REPLAY,
         _repeated(run_id, len(records)),

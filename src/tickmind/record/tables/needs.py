@@ -26,7 +26,7 @@ class _Group:
 
 
 class NeedsFile:
-    """Gives what was told of needs. A tick is never in two row groups, and the one at hand is kept."""
+    """Reads recorded needs. A tick is never in two row groups, and the current row group is cached."""
 
     def __init__(self, file: TableFile, rows: Mapping[str, int]) -> None:
         self._file = file
@@ -35,11 +35,11 @@ class NeedsFile:
         self._kept: _Group | None = None
 
     def at(self, tick_id: int) -> NeedColumns | None:
-        """What was told in a tick, or None if nothing was."""
+        """Return the needs of a tick, or None if there are none."""
         return next((needs for _, needs in self.between(tick_id, tick_id)), None)
 
     def between(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
-        """The ticks in which something was told, each with that."""
+        """Iterate over ticks with recorded needs, each with these."""
         for number, (begin, end) in enumerate(self._spans):
             if begin > last or end < first:
                 continue

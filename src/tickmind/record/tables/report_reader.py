@@ -1,4 +1,4 @@
-"""What agents told of themselves, out of the finished tables. Row groups without the ticks asked for are not read."""
+"""A reader of agents' reports in the finished tables. Row groups without the requested ticks are not read."""
 
 import heapq
 from collections.abc import Callable, Collection, Iterator
@@ -20,7 +20,7 @@ _KEYS = ("tick_id", "actor_id")
 
 
 class NewestThoughts:
-    """Collects the newest thoughts of one actor before a tick, from those that came last to those that came first."""
+    """Collects the newest thoughts of one actor before a tick, from the last recorded to the first."""
 
     def __init__(self, actor: str, before_tick: int, count: int) -> None:
         self._actor = actor
@@ -29,48 +29,48 @@ class NewestThoughts:
         self._found: list[ThoughtReport] = []
 
     def add(self, reports: Collection[ThoughtReport]) -> None:
-        """Take what counts of these, which came before all others so far; they are in the order in which they came."""
-        kept = [one for one in reports if one.entity_id == self._actor and one.tick_id < self._before_tick]
+        """Add matching thoughts; these were recorded before all others so far, and are in recorded order."""
+        kept = [report for report in reports if report.entity_id == self._actor and report.tick_id < self._before_tick]
         self._found += reversed(kept)
 
     def has_all_after(self, tick_id: int) -> bool:
         """Whether thoughts up to this tick would add nothing."""
         if len(self._found) < self._count:
             return False
-        newest = heapq.nlargest(self._count, (one.tick_id for one in self._found))
+        newest = heapq.nlargest(self._count, (report.tick_id for report in self._found))
         return not newest or newest[-1] >= tick_id
 
     @property
     def newest(self) -> list[ThoughtReport]:
-        """The newest, newest first; of one tick the one that came last."""
-        return sorted(self._found, key=lambda one: -one.tick_id)[: self._count]
+        """Return the newest thoughts, newest first; of one tick the last recorded."""
+        return sorted(self._found, key=lambda report: -report.tick_id)[: self._count]
 
 
 class ToldTables:
-    """Thoughts, statuses and insights of a finished run. Rows are in the order in which they came."""
+    """Thoughts, statuses and insights of a finished run. Rows are in recorded order."""
 
     def __init__(self, file: Callable[[TableSpec], TableFile]) -> None:
         self._file = file
 
     def thoughts(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[ThoughtReport]:
-        """The deliberations of these ticks."""
+        """Iterate over the deliberations of these ticks."""
         thoughts, calls = self._thought_files()
         for group in _groups(thoughts, first, last):
             yield from self._thoughts_in(thoughts, calls, group, first, last, actors)
 
     def newest_thoughts(self, actor: str, before_tick: int, count: int) -> list[ThoughtReport]:
-        """The newest thoughts of an actor before a tick, from the last row group back until there are enough."""
+        """Return the newest thoughts of an actor before a tick, searching backwards until there are enough."""
         thoughts, calls = self._thought_files()
-        found = NewestThoughts(actor, before_tick, count)
+        newest = NewestThoughts(actor, before_tick, count)
         latest = list(accumulate((thoughts.ticks(group)[1] for group in range(thoughts.groups)), max))
         for group in reversed(list(_groups(thoughts, _FIRST, before_tick - 1))):
-            if found.has_all_after(latest[group]):
+            if newest.has_all_after(latest[group]):
                 break
-            found.add(self._thoughts_in(thoughts, calls, group, _FIRST, before_tick - 1, (actor,)))
-        return found.newest
+            newest.add(self._thoughts_in(thoughts, calls, group, _FIRST, before_tick - 1, (actor,)))
+        return newest.newest
 
     def statuses(self, first: int, last: int) -> Iterator[AgentStatus]:
-        """How agents said that they are doing in these ticks."""
+        """Iterate over agents' statuses in these ticks."""
         file = self._file(AGENT_STATUSES)
         for group in _groups(file, first, last):
             rows = _rows(file, group, first, last, None)
@@ -78,7 +78,7 @@ class ToldTables:
                 yield from statuses_of(decode_rows(_take(file, AGENT_STATUSES, group, rows)))
 
     def insights(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[Insight]:
-        """What agents showed of minds in these ticks."""
+        """Iterate over insights into minds of these ticks."""
         file = self._file(INSIGHTS)
         for group in _groups(file, first, last):
             rows = _rows(file, group, first, last, actors)
@@ -104,7 +104,7 @@ class ToldTables:
 
 
 def _groups(file: TableFile, first: int, last: int) -> Iterator[int]:
-    """The row groups that may have some of these ticks."""
+    """Iterate over the row groups that may have some of these ticks."""
     for group in range(file.groups):
         begin, end = file.ticks(group)
         if begin <= last and end >= first:
@@ -112,7 +112,7 @@ def _groups(file: TableFile, first: int, last: int) -> Iterator[int]:
 
 
 def _rows(file: TableFile, group: int, first: int, last: int, actors: Collection[str] | None) -> Column:
-    """The rows of a row group that are of these ticks and actors."""
+    """Return the rows of a row group that are of these ticks and actors."""
     table = file.group(group, _KEYS)
     ticks = np.asarray(table.column("tick_id").to_numpy())
     kept = (ticks >= first) & (ticks <= last)
@@ -122,7 +122,7 @@ def _rows(file: TableFile, group: int, first: int, last: int, actors: Collection
 
 
 def _are_of(names: pa.DictionaryArray, actors: Collection[str]) -> Column:
-    """Which of the names are of these actors, without making a text for each."""
+    """Return which names are of these actors, without making a text for each."""
     wanted = [code for code, name in enumerate(names.dictionary.to_pylist()) if name in actors]
     return np.isin(names.indices.fill_null(-1).to_numpy(zero_copy_only=False), wanted)
 

@@ -1,4 +1,4 @@
-"""What agents told as rows of the finished tables, and back."""
+"""Agents' reports as rows of the finished tables, and back."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from tickmind.record.parquet.schemas import AGENT_STATUSES, INSIGHTS, LLM_CALLS,
 
 
 def thought_tables(reports: Sequence[ThoughtReport], run_id: str, first: int) -> tuple[pa.Table, pa.Table]:
-    """The rows of `thoughts` and `llm_calls`; the n-th of one belongs to the n-th of the other."""
+    """Make the rows of `thoughts` and `llm_calls`; the n-th of one belongs to the n-th of the other."""
     rows = [
         {**thought_row(report), "run_id": run_id, "actor_id": report.entity_id, "thought": first + place}
         for place, report in enumerate(reports)
@@ -22,13 +22,13 @@ def thought_tables(reports: Sequence[ThoughtReport], run_id: str, first: int) ->
 
 
 def status_table(statuses: Sequence[AgentStatus], run_id: str) -> pa.Table:
-    """The rows of `agent_statuses`."""
+    """Make the rows of `agent_statuses`."""
     rows = [{**status_row(status), "run_id": run_id, "actor_id": status.entity_id} for status in statuses]
     return _table(AGENT_STATUSES, rows)
 
 
 def insight_table(insights: Sequence[Insight], run_id: str) -> pa.Table:
-    """The rows of `insights`."""
+    """Make the rows of `insights`."""
     rows = [{**insight_row(insight), "run_id": run_id, "actor_id": insight.entity_id} for insight in insights]
     return _table(INSIGHTS, rows)
 
@@ -46,15 +46,15 @@ def _table(spec: TableSpec, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def thoughts_of(rows: Sequence[Mapping[str, Any]], calls: Sequence[Mapping[str, Any]]) -> list[ThoughtReport]:
-    """The thoughts in rows of both tables."""
+    """Return the thoughts in rows of both tables."""
     return [read_thought({**call, **row, "entity_id": row["actor_id"]}) for row, call in zip(rows, calls, strict=True)]
 
 
 def statuses_of(rows: Sequence[Mapping[str, Any]]) -> list[AgentStatus]:
-    """The statuses in rows of their table."""
+    """Return the statuses in rows of their table."""
     return [read_status({**row, "entity_id": row["actor_id"]}) for row in rows]
 
 
 def insights_of(rows: Sequence[Mapping[str, Any]]) -> list[Insight]:
-    """The insights in rows of their table."""
+    """Return the insights in rows of their table."""
     return [read_insight({**row, "entity_id": row["actor_id"]}) for row in rows]

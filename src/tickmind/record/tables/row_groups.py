@@ -1,7 +1,6 @@
-"""The finished tables of events, a row group at a time, in the form in which ticks are made of them again.
+"""Row groups of the finished tables of events, decoded for replaying ticks.
 
-A tick never begins in one row group and ends in the next. The row group at hand is kept, because the next tick is most
-often in it too.
+A tick never spans two row groups. The current row group is cached, because the next tick is mostly in it too.
 """
 
 import json
@@ -31,7 +30,7 @@ _REASON_OF_NAME = {str(name): code for name, code in REASON_CODES.items()}
 
 
 class RowGroups(Generic[Decoded]):
-    """Some columns of a table; `decode` makes of a row group what is wanted of it."""
+    """Some columns of a table; `decode` converts a row group."""
 
     def __init__(self, file: TableFile, columns: Sequence[str], decode: Callable[[pa.Table], Decoded]) -> None:
         self._file = file
@@ -41,10 +40,10 @@ class RowGroups(Generic[Decoded]):
         self._kept: tuple[int, Decoded] | None = None
 
     def find(self, start: int, count: int) -> tuple[Decoded, slice]:
-        """The row group with these rows, and which of its rows they are."""
+        """Return the row group with these rows, and their slice in it."""
         group = bisect_right(self._starts, start) - 1
         if count < 1 or group < 0 or start + count > self._file.span(group)[1]:
-            raise DamagedRunError("the finished files do not have the rows that they say")
+            raise DamagedRunError("the finished files lack rows that they refer to")
         first = self._file.span(group)[0]
         if self._kept is None or self._kept[0] != group:
             self._kept = (group, self._decode(self._file.group(group, self._columns)))
@@ -71,7 +70,7 @@ class Results:
 
     @staticmethod
     def decoder(rows: Mapping[str, int]) -> "Callable[[pa.Table], Results]":
-        """What makes them of a table; `rows` are the rows of the actors."""
+        """Return a decoder of tables; `rows` are the rows of the actors."""
 
         def decode(table: pa.Table) -> Results:
             return Results(
@@ -85,7 +84,7 @@ class Results:
         return decode
 
     def cut(self, where: slice) -> ResultColumns:
-        """The results of one tick."""
+        """Return the results of one tick."""
         return ResultColumns(
             self.actor[where],
             self.action[where],
@@ -102,41 +101,41 @@ OUTCOME_COLUMNS = ("action_type", "reason")
 
 
 def decode_outcomes(table: pa.Table) -> tuple[Column, Column]:
-    """The codes of actions, and which of them failed."""
+    """Return the codes of actions, and which of them failed."""
     reasons = _codes(table.column("reason"), _REASON_OF_NAME, np.uint8, missing=0)
     return _codes(table.column("action_type"), _ACTION_OF_NAME, np.uint8), reasons != 0
 
 
 def decode_utterances(table: pa.Table) -> tuple[Utterance, ...]:
-    """What was said in many ticks."""
+    """Return the utterances of many ticks."""
     return tuple(map(Utterance, *(values_of(table.column(name)) for name in UTTERANCE_COLUMNS)))
 
 
 def decode_deltas(table: pa.Table) -> tuple[ObjectDelta, ...]:
-    """What became of objects in many ticks."""
+    """Return the changes of objects in many ticks."""
     ids, fields, values = (values_of(table.column(name)) for name in DELTA_COLUMNS)
     known = {text: _scalar(text) for text in set(values)}
     return tuple(map(ObjectDelta, ids, fields, (known[text] for text in values)))
 
 
 def _codes(column: pa.ChunkedArray, codes: Mapping[str, int], kind: type, missing: int | None = None) -> Column:
-    """The codes of names, and of those that are null."""
+    """Return the codes of names; nulls become `missing`."""
     parts: list[Column] = [np.zeros(0, dtype=kind)]
     for chunk in column.chunks:
         known = [codes.get(name, -1) for name in chunk.dictionary.to_pylist()]
         if -1 in known or (missing is None and chunk.null_count):
-            raise DamagedRunError("the finished files name an actor, action or reason that is not known")
+            raise DamagedRunError("the finished files name an unknown actor, action or reason")
         table: Column = np.array([*known, missing or 0], dtype=kind)
         parts.append(table[chunk.indices.fill_null(len(known)).to_numpy()])
     return np.concatenate(parts)
 
 
 def _filled(column: pa.ChunkedArray, read: Callable[[str], Any]) -> tuple[Column, list[Any]]:
-    """The places where a column has a text, and what is read of each."""
+    """Return the places where a column has a text, and the decoded values."""
     places = np.flatnonzero(column.is_valid().to_numpy())
-    found = values_of(column.take(pa.array(places)))
-    known = {text: read(text) for text in set(found)}
-    return places, [known[text] for text in found]
+    texts = values_of(column.take(pa.array(places)))
+    known = {text: read(text) for text in set(texts)}
+    return places, [known[text] for text in texts]
 
 
 def _between(places: Column, values: Sequence[Any], where: slice) -> dict[int, Any]:
@@ -148,7 +147,7 @@ def _effects(text: str) -> tuple[Effect, ...]:
     try:
         return tuple(Effect(one["name"], one["value"]) for one in json.loads(text))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise DamagedRunError("the finished files have effects that are not as we write them") from error
+        raise DamagedRunError("the finished files have malformed effects") from error
 
 
 def _scalar(text: str) -> int | str:

@@ -53,13 +53,13 @@ from tickmind.record.tables.row_groups import (
 
 
 class SealedSource:
-    """Gives ticks out of the finished files."""
+    """Reads ticks from the finished files."""
 
     def __init__(self, meta: RunMeta, actor_ids: Sequence[str], open_table: Callable[[TableSpec], TableFile]) -> None:
         self._meta = meta
         self._actor_ids = actor_ids
         self._open_table = open_table
-        self._files: dict[str, TableFile] = {}  # those that were needed so far
+        self._files: dict[str, TableFile] = {}  # opened so far
         self._rows = {actor_id: row for row, actor_id in enumerate(actor_ids)}
         self._events: _Events | None = None
         self._actors: ActorBlocks | None = None
@@ -78,42 +78,42 @@ class SealedSource:
         return self._meta.last_tick_id
 
     def refresh(self) -> None:
-        """Nothing is ever added."""
+        """Do nothing: no ticks are ever added."""
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close all files."""
         for file in self._files.values():
             file.close()
 
     def records(self, first: int, last: int) -> Iterator[TickRecord]:
-        """The ticks from `first` to `last`, as many as there are."""
+        """Iterate over the ticks from `first` to `last`, as far as they exist."""
         for tick_id in self._clip(first, last):
             yield self._record(tick_id)
 
     def state_at(self, tick_id: int) -> ActorColumns:
-        """All actors after a tick."""
+        """Return all actors after a tick."""
         return self._blocks().state_at(tick_id)
 
     def sim_time_ms(self, tick_id: int) -> int:
-        """The time in the world after a tick, from its own table alone."""
+        """Return the world's time after a tick, from its own table alone."""
         times = RowGroups(self._file(TICKS), ("tick_id", "sim_time_ms"), decode_rows)
         rows, where = times.find(tick_id - (self._meta.first_tick_id or 0), 1)
         if rows[where][0]["tick_id"] != tick_id:
-            raise DamagedRunError(f"tick {tick_id} is not where it should be in the finished files")
+            raise DamagedRunError(f"tick {tick_id} is missing or misplaced in the finished files")
         return int(rows[where][0]["sim_time_ms"])
 
     def counts(self, first: int, last: int, between: Between) -> Iterator[TickCounts]:
-        """How many actors were and did what in these ticks."""
+        """Iterate over the counts of states and actions in these ticks."""
         if self._counts is None:
             self._counts = SealedCounts(self._meta, len(self._actor_ids), self._file, self._needs_at)
         return self._counts.of(self._clip(first, last), between)
 
     def actor_states(self, row: int, first: int, last: int) -> ActorColumns:
-        """One actor after each of these ticks."""
+        """Return one actor after each of these ticks."""
         return self._blocks().of_actor(row, self._clip(first, last))
 
     def object_deltas(self, first: int, last: int) -> Iterator[tuple[int, tuple[ObjectDelta, ...]]]:
-        """What changed about objects in these ticks, from their own table alone."""
+        """Iterate over changes of objects in these ticks, from their own table alone."""
         file = self._file(OBJECT_DELTAS)
         for group in range(file.groups):
             first_of_group, last_of_group = file.ticks(group)
@@ -130,25 +130,25 @@ class SealedSource:
                 begin = end
 
     def thoughts(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[ThoughtReport]:
-        """What agents thought in these ticks."""
+        """Iterate over agents' thoughts in these ticks."""
         return self._told.thoughts(first, last, actors)
 
     def thoughts_of(self, actor: str, before_tick: int, count: int) -> list[ThoughtReport]:
-        """The newest thoughts of an actor before a tick."""
+        """Return the newest thoughts of an actor before a tick."""
         return self._told.newest_thoughts(actor, before_tick, count)
 
     def statuses(self, first: int, last: int) -> Iterator[AgentStatus]:
-        """How agents said that they are doing in these ticks."""
+        """Iterate over agents' statuses in these ticks."""
         return self._told.statuses(first, last)
 
     def insights(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[Insight]:
-        """What agents showed of minds in these ticks."""
+        """Iterate over insights into minds of these ticks."""
         return self._told.insights(first, last, actors) if self._has(INSIGHTS) else iter(())
 
     def needs(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
-        """What was told of needs in these ticks."""
-        found = self._needs_file()
-        return iter(()) if found is None else found.between(first, last)
+        """Iterate over the needs recorded in these ticks."""
+        file = self._needs_file()
+        return iter(()) if file is None else file.between(first, last)
 
     def _needs_file(self) -> NeedsFile | None:
         if self._needs is None and self._has(NEEDS):
@@ -156,8 +156,8 @@ class SealedSource:
         return self._needs
 
     def _needs_at(self, tick_id: int) -> NeedColumns | None:
-        found = self._needs_file()
-        return None if found is None else found.at(tick_id)
+        file = self._needs_file()
+        return None if file is None else file.at(tick_id)
 
     def _has(self, spec: TableSpec) -> bool:
         """Whether the run is of a version that wrote this table."""
@@ -168,7 +168,7 @@ class SealedSource:
             file = self._files[spec.name] = self._open_table(spec)
             wanted = self._meta.tables.get(spec.name)
             if wanted is None or wanted.rows != file.rows:
-                raise DamagedRunError(f"{spec.file_name} has another number of rows than meta.json says")
+                raise DamagedRunError(f"{spec.file_name} has another number of rows than meta.json states")
         return self._files[spec.name]
 
     def _blocks(self) -> ActorBlocks:
@@ -187,7 +187,7 @@ class SealedSource:
             self._events = _Events(self._file, self._rows)
         tick, replay = self._events.of(tick_id - (self._meta.first_tick_id or 0))
         if tick["tick_id"] != tick_id or replay["tick_id"] != tick_id:
-            raise DamagedRunError(f"tick {tick_id} is not where it should be in the finished files")
+            raise DamagedRunError(f"tick {tick_id} is missing or misplaced in the finished files")
         state, bits = self._blocks().state_at(tick_id), replay["controlled"]
         return TickRecord(
             tick_id=tick_id,
@@ -206,7 +206,7 @@ class SealedSource:
 
 
 class _Events:
-    """The tables with what happened in each tick."""
+    """The tables of events."""
 
     def __init__(self, file: Callable[[TableSpec], TableFile], rows: dict[str, int]) -> None:
         self._ticks = RowGroups(file(TICKS), TICKS.schema.names, decode_rows)
@@ -216,33 +216,33 @@ class _Events:
         self._deltas = RowGroups(file(OBJECT_DELTAS), DELTA_COLUMNS, decode_deltas)
 
     def of(self, place: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The rows of one tick in `ticks` and `replay`."""
+        """Return the rows of one tick in `ticks` and `replay`."""
         ticks, where = self._ticks.find(place, 1)
         replays, also = self._replay.find(place, 1)
         return ticks[where][0], replays[also][0]
 
     def results(self, start: int, count: int) -> ResultColumns:
-        """The results of a tick."""
+        """Return the results of a tick."""
         if not count:
             return ResultColumns(np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.uint8))
-        found, where = self._results.find(start, count)
-        return found.cut(where)
+        group, where = self._results.find(start, count)
+        return group.cut(where)
 
     def utterances(self, start: int, count: int) -> tuple[Utterance, ...]:
-        """What was said in a tick."""
+        """Return the utterances of a tick."""
         if not count:
             return ()
-        found, where = self._utterances.find(start, count)
-        return found[where]
+        group, where = self._utterances.find(start, count)
+        return group[where]
 
     def deltas(self, start: int, count: int) -> tuple[ObjectDelta, ...]:
-        """What became of objects in a tick."""
+        """Return the changes of objects in a tick."""
         if not count:
             return ()
-        found, where = self._deltas.find(start, count)
-        return found[where]
+        group, where = self._deltas.find(start, count)
+        return group[where]
 
 
 def _intents(replay: dict[str, Any], facing: Column) -> IntentColumns:
-    found = unpack_batches(pa.py_buffer(replay["asked"]), SCHEMAS)
-    return read_intents(found, replay["intents"], replay["askers"], facing)
+    batches = unpack_batches(pa.py_buffer(replay["asked"]), SCHEMAS)
+    return read_intents(batches, replay["intents"], replay["askers"], facing)

@@ -1,4 +1,4 @@
-"""Makes the finished files of a run out of its log."""
+"""Sealing: makes the finished files of a run from its log."""
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -43,15 +43,15 @@ from tickmind.record.tables.targets import FileTarget, python_file
 
 _FLUSH_ROWS = 1 << 19  # of the table that grows fastest
 _FLUSH_ROWS_OF_LARGE = 1 << 20  # as each row group names all actors
-_FLUSH_TICKS = 1 << 12  # each waits as Python objects of some 10 KB
+_FLUSH_TICKS = 1 << 12  # each pending tick takes some 10 KB as Python objects
 _FLUSH_CHARS = 8_000_000
 _FLUSH_STATUSES = 1 << 16
-_FLUSH_TOLD = 1 << 14  # thoughts or insights: few enough to be looked through for one actor
+_FLUSH_TOLD = 1 << 14  # thoughts or insights: few enough to be searched for one actor
 _EVERY_TICKS = 64
-_LARGEST = (ACTOR_STATE, ACTION_RESULTS)  # tables that are worth some work of our own
+_LARGEST = (ACTOR_STATE, ACTION_RESULTS)  # tables that are worth our own encoders
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called now and then with the ticks done and the ticks in all."""
+"""Called from time to time with the ticks done and the total."""
 
 
 def no_progress(_done: int, _all: int) -> None:
@@ -60,37 +60,37 @@ def no_progress(_done: int, _all: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """What was written."""
+    """The result of sealing."""
 
     tables: dict[str, TableMeta]
     blocks: Blocks
 
 
 class SealingThread:
-    """One thread that does one thing after another, at most one ahead of whoever gives it work."""
+    """A thread that runs one piece of work after another, at most one ahead of its caller."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sealing")
         self._last: Future[None] | None = None
 
     def run(self, work: Callable[[], None]) -> None:
-        """Do it when the work before is done; errors of that come out here."""
+        """Run it when the work before is done; errors of that are raised here."""
         self.wait()
         self._last = self._pool.submit(work)
 
     def wait(self) -> None:
-        """Wait for the work at hand."""
+        """Wait for the current work."""
         last, self._last = self._last, None
         if last is not None:
             last.result()
 
     def close(self) -> None:
-        """Let the thread end."""
+        """End the thread."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 class _Tables:
-    """The open writers of all tables, and how many rows each has got."""
+    """The open writers of all tables, and their row counts."""
 
     def __init__(self, target: FileTarget, stack: ExitStack) -> None:
         self.rows = dict.fromkeys(FINISHED, 0)
@@ -104,7 +104,7 @@ class _Tables:
                 self._writers[name] = stack.enter_context(open_writer(python_file(stream), spec))
 
     def file(self, spec: TableSpec) -> ChunkFile:
-        """The file of one of the largest tables."""
+        """Return the file of one of the largest tables."""
         return self._files[spec.name]
 
     def write(self, spec: TableSpec, table: pa.Table) -> None:
@@ -114,7 +114,7 @@ class _Tables:
             self.rows[spec.name] += table.num_rows
 
     def add(self, spec: TableSpec, chunks: Sequence[Chunk]) -> int:
-        """Add a row group to one of the largest tables; gives how many rows it has."""
+        """Add a row group to one of the largest tables; return its number of rows."""
         rows = chunks[0].rows if chunks else 0
         if rows:
             self._files[spec.name].add(chunks)
@@ -151,11 +151,11 @@ class Sealer:
 
     @property
     def blocks(self) -> Blocks:
-        """How `actor_state` is cut."""
+        """The block sizes of `actor_state`."""
         return self._actors.blocks
 
     def add(self, tick: LoggedTick) -> None:
-        """Take a tick, with what agents told until it was over."""
+        """Add a tick, with the reports until it was over."""
         record = tick.record
         self._actors.add(record.tick_id, record.actor_state)
         self._logged.append(tick)
@@ -167,7 +167,7 @@ class Sealer:
             self.add_reports(tick.reports)
 
     def add_reports(self, reports: TickReports) -> None:
-        """Take what agents told."""
+        """Add reports of agents."""
         self._thoughts += reports.thoughts
         self._statuses += reports.statuses
         self._insights += reports.insights
@@ -177,7 +177,7 @@ class Sealer:
             self._flush_reports()
 
     def finish(self) -> dict[str, int]:
-        """Write the rest; gives the number of rows of each table."""
+        """Write the rest; return the number of rows of each table."""
         self._actors.flush()
         self._flush_events()
         self._flush_reports()
@@ -224,7 +224,7 @@ def seal(
     ticks: int,
     progress: Progress = no_progress,
 ) -> Sealed:
-    """Write all tables to the target; they count when it commits them."""
+    """Write all tables to the target; they are valid once it commits them."""
     with ExitStack() as stack:
         sealer = Sealer(target, run_id, info, stack)
         for done, tick in enumerate(logged):

@@ -1,4 +1,4 @@
-"""Where the finished files go: beside the log, or into any filesystem that pyarrow knows."""
+"""Targets of finished files: beside the log, or in any filesystem that pyarrow supports."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -15,23 +15,23 @@ SEALING = "sealing"
 
 
 class FileTarget(Protocol):
-    """Takes finished files. Nothing of them counts before `commit`."""
+    """Takes finished files. They are valid only after `commit`."""
 
     def open(self, name: str) -> BinaryIO:
-        """A new file to write; closing it makes it safe."""
+        """Open a new file for writing; closing it makes it durable."""
         ...
 
     def size(self, name: str) -> int:
-        """How large a file has become."""
+        """Return the size of a file."""
         ...
 
     def commit(self, names: Sequence[str], meta: RunMeta, world: Mapping[str, Any]) -> None:
-        """Put all files in place, and say in `meta.json` that they are there."""
+        """Put all files in place, and state in `meta.json` that they are there."""
         ...
 
 
 class _Stream(io.RawIOBase):
-    """A file of a `Disk` for those who write to file objects; closing it waits for the disk."""
+    """A file of a `Disk` as a file object; closing it waits for the disk."""
 
     def __init__(self, file: DiskFile) -> None:
         super().__init__()
@@ -43,17 +43,17 @@ class _Stream(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """How much was written."""
+        """Return how much was written."""
         return self._place
 
     def write(self, data: Any) -> int:
-        """Add all of it."""
+        """Append all bytes."""
         self._file.write(bytes(data))
         self._place += len(data)
         return len(data)
 
     def close(self) -> None:
-        """Make it safe, and let go."""
+        """Sync and close the file."""
         if not self.closed:
             try:
                 self._file.sync()
@@ -63,7 +63,7 @@ class _Stream(io.RawIOBase):
 
 
 class FolderTarget:
-    """The folder of the run itself. Files are written beside and take their places all together."""
+    """The folder of the run itself. Files are written beside it and put in place together."""
 
     def __init__(self, disk: Disk, folder: Path) -> None:
         self._disk = disk
@@ -71,15 +71,15 @@ class FolderTarget:
         disk.make_folder(folder / SEALING)
 
     def open(self, name: str) -> BinaryIO:
-        """A new file in the folder beside."""
+        """Open a new file in the folder beside."""
         return cast("BinaryIO", _Stream(self._disk.create(self._folder / SEALING / name)))
 
     def size(self, name: str) -> int:
-        """How large it has become."""
+        """Return the size of a file."""
         return self._disk.size(self._folder / SEALING / name)
 
     def commit(self, names: Sequence[str], meta: RunMeta, world: Mapping[str, Any]) -> None:
-        """Rename them all, wait until that is on disk, and then write `meta.json`."""
+        """Rename all files, wait until that is on disk, and then write `meta.json`."""
         self._disk.sync_folder(self._folder / SEALING)
         for name in names:
             self._disk.replace(self._folder / SEALING / name, self._folder / name)
@@ -88,7 +88,7 @@ class FolderTarget:
 
 
 class ArchiveTarget:
-    """A folder in a filesystem of pyarrow, as a bucket; the local `meta.json` then says where the files are."""
+    """A folder in a filesystem of pyarrow, such as a bucket; the local `meta.json` then says where the files are."""
 
     def __init__(self, filesystem: fs.FileSystem, path: str, disk: Disk, folder: Path) -> None:
         self._filesystem = filesystem
@@ -98,15 +98,15 @@ class ArchiveTarget:
         filesystem.create_dir(path, recursive=True)
 
     def open(self, name: str) -> BinaryIO:
-        """A new file there."""
+        """Open a new file there."""
         return cast("BinaryIO", self._filesystem.open_output_stream(f"{self._path}/{name}"))
 
     def size(self, name: str) -> int:
-        """How large it has become."""
+        """Return the size of a file."""
         return int(self._filesystem.get_file_info(f"{self._path}/{name}").size)
 
     def commit(self, names: Sequence[str], meta: RunMeta, world: Mapping[str, Any]) -> None:
-        """Write `meta.json` there when all else is there, and then the local one."""
+        """Write `meta.json` there after all other files, and then the local one."""
         assert all(self.size(name) > 0 for name in names)
         with self.open(META) as file:
             file.write(encode_meta(meta, world))
@@ -114,5 +114,5 @@ class ArchiveTarget:
 
 
 def python_file(stream: BinaryIO) -> pa.NativeFile:
-    """A file object as pyarrow takes it."""
+    """Return a file object in pyarrow's form."""
     return pa.PythonFile(stream, mode="w") if not isinstance(stream, pa.NativeFile) else stream

@@ -1,4 +1,4 @@
-"""What never changes in a run: its map, actors and objects as tables, and the rest as a part of `meta.json`."""
+"""The constant part of a run: its map, actors and objects as tables, and the rest in `meta.json`."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ _SCALARS = (
 
 
 def world_document(info: WorldInfo) -> dict[str, Any]:
-    """The part of a world's description that is in `meta.json`."""
+    """Return the part of a world's description that is in `meta.json`."""
     return {
         **{name: getattr(info, name) for name in _SCALARS},
         "seed": info.seed,
@@ -100,7 +100,7 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
 
 
 def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
-    """The tables of a world, by their names."""
+    """Return the tables of a world, by name."""
     codes = np.frombuffer(info.floor_codes, dtype=np.uint8)
     y, x = np.divmod(np.arange(len(codes), dtype=np.int32), np.int32(max(info.width, 1)))
     floors = pa.array([one.name for one in info.floors], pa.string())
@@ -139,7 +139,7 @@ def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
 
 
 def write_world(info: WorldInfo, run_id: str) -> Iterator[tuple[str, bytes]]:
-    """The files of a world, by their names."""
+    """Iterate over the files of a world, by name."""
     for name, table in world_tables(info, run_id).items():
         sink = pa.BufferOutputStream()
         with open_writer(sink, WORLD_TABLES[name]) as writer:
@@ -149,11 +149,11 @@ def write_world(info: WorldInfo, run_id: str) -> Iterator[tuple[str, bytes]]:
 
 
 def check_sizes(document: Mapping[str, Any]) -> None:
-    """Raise `DamagedRunError` unless the sizes in `meta.json` are such as a world may have."""
+    """Raise `DamagedRunError` unless the sizes in `meta.json` are valid for a world."""
     sizes = [document.get(name) for name in ("width", "height", "actors", "objects")]
     width, height, actors, objects = (size if type(size) is int and size >= 0 else -1 for size in sizes)
     if min(width, height, actors, objects) < 0:
-        raise DamagedRunError("meta.json does not say how large the world is")
+        raise DamagedRunError("meta.json does not state the size of the world")
     MAX_TILES.check(width * height)
     MAX_ACTORS.check(max(actors, objects))
 
@@ -166,7 +166,7 @@ def _seed(document: Mapping[str, Any]) -> int | None:
 
 
 def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], TableFile]) -> WorldInfo:
-    """The world's description again; `open_table` opens one of its tables."""
+    """Restore the world's description; `open_table` opens one of its tables."""
     check_sizes(document)
     try:
         tiles = document["width"] * document["height"]
@@ -175,7 +175,7 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
         actors = _read(open_table, ACTORS, ("actor_id", "type", "tags_json", "spawn_tick"), document["actors"])
         names = ("object_id", "kind", "x", "y", "state", "stock")
         objects = _read(open_table, OBJECTS, names, document["objects"])
-        found = WorldInfo(
+        info = WorldInfo(
             **{name: document[name] for name in _SCALARS},
             seed=_seed(document),
             floors=tuple(
@@ -207,18 +207,18 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
             ),
         )
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise DamagedRunError("the description of the world is not as it was written") from error
-    if any(heap.item not in found.item_kinds for heap in found.ground):
-        raise DamagedRunError("on the ground lies an item that the world does not have")
-    if len(codes) and codes.max() >= len(found.floors):
-        raise DamagedRunError("the map has a floor that the world does not have")
-    return found
+        raise DamagedRunError("the description of the world is malformed") from error
+    if any(heap.item not in info.item_kinds for heap in info.ground):
+        raise DamagedRunError("an item on the ground is of an unknown kind")
+    if len(codes) and codes.max() >= len(info.floors):
+        raise DamagedRunError("the map has an unknown floor")
+    return info
 
 
 def _read(
     open_table: Callable[[TableSpec], TableFile], name: str, columns: Sequence[str], rows: int
 ) -> list[list[Any] | Column]:
-    """Some columns of a table of which one knows how many rows it has."""
+    """Return some columns of a table with a known number of rows."""
     with open_table(WORLD_TABLES[name]) as file:
         if file.rows != rows:
             raise DamagedRunError(f"{name}.parquet has {file.rows:,} rows where there must be {rows:,}")

@@ -1,4 +1,4 @@
-"""A disk in memory that forgets at a crash whatever was not synced, as a real one may."""
+"""A disk in memory that loses unsynced data at a crash, as a real disk may."""
 
 import errno
 import io
@@ -17,35 +17,35 @@ ANY_SIZE = Limit("size of a file in memory", math.inf, "bytes")
 
 
 class CrashedError(BaseException):
-    """The machine stopped here. Not an `Exception`: a process that is gone handles nothing."""
+    """The machine stopped here. Not an `Exception`: a dead process handles nothing."""
 
 
 @dataclass(eq=False)
 class _Inode:
-    """A file apart from its name: what is on disk, and what programs see."""
+    """A file apart from its name: its content on disk, and as programs see it."""
 
     safe: bytes = b""
     seen: bytearray = field(default_factory=bytearray)
     clean: int = 0  # bytes from the beginning that the system will not write again
-    lost: list[tuple[int, int]] = field(default_factory=list)  # of these: what never reached the disk, as start and end
+    lost: list[tuple[int, int]] = field(default_factory=list)  # spans of these that never reached the disk
 
     def settle(self) -> None:
-        """Put everything on disk but what the system has given up."""
+        """Put everything on disk except what the system has given up."""
         self.safe, self.clean = self.written(), len(self.seen)
 
     def give_up(self) -> None:
-        """Forget what was to be written, as Linux does after an error; programs see it as before."""
+        """Drop pending writes, as Linux does after an error; programs still see them."""
         self.lost.append((self.clean, len(self.seen)))
         self.clean = len(self.seen)
 
     def cut(self, size: int) -> None:
-        """Make the file shorter."""
+        """Truncate the file."""
         del self.seen[size:]
         self.clean = min(self.clean, size)
         self.lost = [(start, min(end, size)) for start, end in self.lost if start < size]
 
     def written(self) -> bytes:
-        """What would be on disk if everything that still can be written were."""
+        """Return what would be on disk if every pending write succeeded."""
         data = bytearray(self.seen)
         for start, end in self.lost:
             data[start:end] = bytes(end - start)
@@ -54,7 +54,7 @@ class _Inode:
 
 @dataclass(eq=False)
 class _Folder:
-    """The names in a folder: on disk, as programs see them, and the changes in between in their order."""
+    """The names in a folder: on disk, as programs see them, and the changes in between in order."""
 
     safe: dict[str, _Inode] = field(default_factory=dict)
     seen: dict[str, _Inode] = field(default_factory=dict)
@@ -75,11 +75,11 @@ def _apply(names: dict[str, _Inode], change: dict[str, _Inode | None]) -> None:
 
 
 class MemoryDisk:
-    """Implements `tickmind.record.Disk`. The same seed and operations give the same disk after a crash.
+    """Implements `tickmind.record.Disk`. Equal seeds and operations give equal disks after a crash.
 
     `crash_at(n)` stops the machine at the n-th operation from now: it raises `CrashedError`, as does every later one,
     until `restart`. `fail_at(n)` makes the n-th operation from now fail with an error of the system; a write that
-    fails has written a part. Reading and listing are no operations, because nothing is lost between them.
+    fails has written a part. Reading and listing do not count, because nothing is lost between them.
 
     After a sync that failed, Linux counts what it could not write as written: programs go on seeing it, later syncs
     succeed, and the next loss of power shows that it was never on disk. So does this disk, unless
@@ -93,13 +93,13 @@ class MemoryDisk:
         self._locks: set[Path] = set()
         self._crash_at: int | None = None
         self._faults: dict[int, int] = {}  # operation -> errno
-        self._life = 0  # grows with each restart: files and locks of an earlier life are dead
+        self._life = 0  # grows with each restart, which invalidates files and locks
         self.operations = 0  # so far, in all lives
         self.crashed = False
 
     def copy(self, seed: int = 0) -> "MemoryDisk":
-        """A disk of the same content, on which something else happens; nobody has a file of it open, or a lock."""
-        found = MemoryDisk(seed, drops_failed_syncs=self.drops_failed_syncs)
+        """Return an independent disk of the same content, without open files or locks."""
+        disk = MemoryDisk(seed, drops_failed_syncs=self.drops_failed_syncs)
         known: dict[_Inode | None, _Inode | None] = {None: None}  # file here -> the same there
 
         def same(names: Mapping[str, _Inode | None]) -> dict[str, Any]:
@@ -110,8 +110,8 @@ class MemoryDisk:
 
         for path, one in self._folders.items():
             changes = [same(change) for change in one.changes]
-            found._folders[path] = _Folder(same(one.safe), same(one.seen), changes, list(one.moves))
-        return found
+            disk._folders[path] = _Folder(same(one.safe), same(one.seen), changes, list(one.moves))
+        return disk
 
     # Faults
 
@@ -120,18 +120,18 @@ class MemoryDisk:
         self._crash_at = self.operations + operations
 
     def fail_at(self, operations: int, code: int = errno.ENOSPC) -> None:
-        """Let the n-th operation from now fail with this error of the system."""
+        """Let the n-th operation from now fail with this system error."""
         self._faults[self.operations + operations] = code
 
     def spare(self) -> None:
-        """Let nothing more go wrong that was not told again."""
+        """Cancel all planned faults."""
         self._crash_at = None
         self._faults.clear()
 
     def restart(self, *, lost_power: bool = True) -> None:
-        """Begin again with what is on disk: all that was synced, and by chance some of what was not.
+        """Start again with what is on disk: everything synced, and by chance some of the rest.
 
-        If only the process was killed and the machine went on, all that was written is still there, synced or not.
+        With `lost_power=False` only the process was killed: everything written is still there, synced or not.
         """
         self._life += 1
         self._locks.clear()
@@ -153,7 +153,7 @@ class MemoryDisk:
             inode.seen, inode.clean, inode.lost = bytearray(inode.safe), len(inode.safe), []
 
     def _undo_moves(self) -> None:
-        """Give folders their old names again, where the new ones had not reached the disk."""
+        """Undo renames of folders that had not reached the disk."""
         for path, folder in list(self._folders.items()):
             if not folder.moves:
                 continue
@@ -164,12 +164,12 @@ class MemoryDisk:
             folder.moves = []
 
     def _tear(self, inode: _Inode) -> bytes:
-        """What was synced, and of the rest a part that ends anywhere, with sectors that never arrived."""
+        """Return what was synced, and a random part of the rest, with missing sectors."""
         safe, seen = inode.safe, inode.written()
         if seen == safe:
             return safe
         common = len(safe) if seen.startswith(safe) else 0
-        if len(seen) < len(safe):  # it was cut, and the cut was not synced
+        if len(seen) < len(safe):  # it was truncated, and that was not synced
             return safe if self._random.random() < 0.5 else seen
         end = self._random.randint(common, len(seen))
         tail = bytearray(seen[common:end])
@@ -180,7 +180,7 @@ class MemoryDisk:
         return seen[:common] + bytes(tail)
 
     def _operate(self, *, part: "tuple[_Inode, bytes] | None" = None) -> None:
-        """Count an operation, and let it fail if it is its turn."""
+        """Count an operation, and let it fail if that is planned."""
         self._alive()
         self.operations += 1
         code = self._faults.pop(self.operations, None)
@@ -196,18 +196,18 @@ class MemoryDisk:
 
     def _alive(self) -> None:
         if self.crashed:
-            raise CrashedError("the machine has stopped; restart() begins again")
+            raise CrashedError("the machine has stopped; call restart()")
 
     # The operations of a disk
 
     def make_folder(self, path: Path) -> None:
-        """Make a folder and those above it; folders themselves survive a crash."""
+        """Make a folder and its parents; folders themselves survive a crash."""
         self._operate()
         for one in (path, *path.parents):
             self._folders.setdefault(one, _Folder())
 
     def create(self, path: Path) -> "MemoryFile":
-        """Make a file in the place of whatever has the name, which is removed first."""
+        """Create a file, replacing any file of that name."""
         self._operate()
         folder, inode = self._folder(path.parent), _Inode()
         if path.name in folder.seen:
@@ -216,7 +216,7 @@ class MemoryDisk:
         return MemoryFile(self, inode)
 
     def append(self, path: Path) -> "MemoryFile":
-        """Go on at the end of a file."""
+        """Open a file for appending."""
         self._operate()
         inode = self._folder(path.parent).seen.get(path.name)
         if inode is None:
@@ -225,28 +225,28 @@ class MemoryDisk:
         return MemoryFile(self, inode)
 
     def open(self, path: Path) -> BinaryIO:
-        """Read a file, however it grows."""
+        """Open a file for reading; later writes are visible."""
         return cast("BinaryIO", MemoryReader(self._inode(path)))
 
     def read_bytes(self, path: Path, limit: Limit = ANY_SIZE) -> bytes:
-        """All of a file."""
+        """Read a whole file."""
         data = bytes(self._inode(path).seen)
         limit.check(len(data))
         return data
 
     def size(self, path: Path) -> int:
-        """How many bytes a file has."""
+        """Return the size of a file in bytes."""
         return len(self._inode(path).seen)
 
     def truncate(self, path: Path, size: int) -> None:
-        """Cut a file; when it returns, that is on disk."""
+        """Truncate a file; when it returns, that is on disk."""
         inode = self._inode(path)
         self._operate()
         inode.cut(size)
         inode.settle()
 
     def replace(self, old: Path, new: Path) -> None:
-        """Give a file another name, or a folder a name that nothing has, in the same folder."""
+        """Rename a file, or a folder to an unused name, in the same folder."""
         if old in self._folders:
             self._operate()
             self._folders[new] = self._folders.pop(old)
@@ -272,24 +272,24 @@ class MemoryDisk:
         self._folder(path.parent).change({path.name: None})
 
     def list(self, path: Path) -> "list[str]":
-        """The names in a folder, of files and folders."""
+        """Return the names in a folder, of files and folders."""
         self._alive()
         files = self._folders[path].seen if path in self._folders else {}
         return sorted({*files, *(one.name for one in self._folders if one.parent == path and one != path)})
 
     def is_link(self, path: Path) -> bool:  # noqa: ARG002  # there are none
-        """A disk in memory has no links."""
+        """Return False: a disk in memory has no links."""
         return False
 
     def sync_folder(self, path: Path) -> None:
-        """Make the names in a folder safe."""
+        """Make the names in a folder durable."""
         self._operate()
         folder = self._folder(path)
         folder.safe = dict(folder.seen)
         folder.changes, folder.moves = [], []
 
     def lock(self, path: Path) -> "MemoryLock":
-        """Take a lock, or raise `BlockingIOError`."""
+        """Acquire a lock; raises `BlockingIOError` if it is held."""
         self._alive()
         if path in self._locks:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
@@ -297,7 +297,7 @@ class MemoryDisk:
         return MemoryLock(self, path)
 
     def is_locked(self, path: Path) -> bool:
-        """Whether somebody has a lock."""
+        """Whether a lock is held."""
         self._alive()
         return path in self._locks
 
@@ -324,13 +324,13 @@ class MemoryFile:
         self._life = disk._life  # noqa: SLF001  # one thing in three classes
 
     def write(self, data: bytes) -> None:
-        """Add it; a crash may lose it."""
+        """Append bytes; a crash may lose them."""
         self._check()
         self._disk._operate(part=(self._inode, bytes(data)))  # noqa: SLF001  # one thing in three classes
         self._inode.seen += data
 
     def sync(self) -> None:
-        """Make it safe."""
+        """Make the file durable."""
         self._check()
         try:
             self._disk._operate()  # noqa: SLF001  # one thing in three classes
@@ -341,7 +341,7 @@ class MemoryFile:
         self._inode.settle()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
     def _check(self) -> None:
         if self._life != self._disk._life:  # noqa: SLF001  # one thing in three classes
@@ -371,11 +371,11 @@ class MemoryReader(io.RawIOBase):
         return self._place
 
     def tell(self) -> int:
-        """Where the next byte comes from."""
+        """Return the position of the next byte."""
         return self._place
 
     def readinto(self, buffer: Any) -> int:
-        """Take what is there."""
+        """Read what is there."""
         data = self._inode.seen[self._place : self._place + len(buffer)]
         buffer[: len(data)] = data
         self._place += len(data)
@@ -391,6 +391,6 @@ class MemoryLock:
         self._life = disk._life  # noqa: SLF001  # one thing in three classes
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release it."""
         if self._life == self._disk._life:  # noqa: SLF001  # one thing in three classes
             self._disk._locks.discard(self._path)  # noqa: SLF001  # one thing in three classes

@@ -1,4 +1,4 @@
-"""Ticks of a world that is none: every form that a record can take, likely or not. The same seed gives the same."""
+"""Random ticks that cover every form of a record, likely or not. Equal seeds give equal ticks."""
 
 import random
 from typing import Any
@@ -42,7 +42,7 @@ _DOOR = KindInfo("door", ("closed", "open"), (False, True), (True, False), (("op
 
 
 class RandomRun:
-    """Makes one tick after another. `wild` is how many of the actors do what hardly anybody does."""
+    """Makes one tick after another. `wild` is the share of actors with unlikely behaviour."""
 
     def __init__(self, seed: int, actors: int = 20, *, side: int = 40, wild: float = 0.1) -> None:
         self._random = random.Random(seed)
@@ -57,7 +57,7 @@ class RandomRun:
 
     @property
     def info(self) -> WorldInfo:
-        """The world's description."""
+        """Return the world's description."""
         side = self._side
         return WorldInfo(
             name="random",
@@ -81,7 +81,7 @@ class RandomRun:
         )
 
     def tick(self) -> TickRecord:
-        """The next tick."""
+        """Make the next tick."""
         self.tick_id += 1
         intents = self._intents()
         self._change(intents)
@@ -166,7 +166,7 @@ class RandomRun:
         self._facing = facing
 
     def thought(self) -> ThoughtReport:
-        """What somebody thought."""
+        """Make a random thought."""
         some = self._random.random() < 0.5
         thought = Thought(
             entity_id=self._random.randrange(9),
@@ -191,13 +191,13 @@ class RandomRun:
         return ThoughtReport(self._random.choice(self.actor_ids), self.tick_id + 1, thought)
 
     def status(self) -> AgentStatus:
-        """How somebody is doing."""
+        """Make a random status."""
         return AgentStatus(
             self._random.choice(self.actor_ids), self.tick_id + 1, AgentState.RUNNING, "fine", self.tick_id, 3, 2, 1, 0
         )
 
     def insight(self) -> Insight:
-        """What is shown of somebody's mind."""
+        """Make a random insight."""
         whole = self._random.random() < 0.5
         word = self._random.choice(_WORDS)
         return Insight(
@@ -213,14 +213,14 @@ class RandomRun:
 
 
 def differences(one: TickRecord, other: TickRecord) -> list[str]:
-    """The names of the fields in which two ticks differ; types of columns count."""
-    found = [
+    """Return the names of the fields in which two ticks differ; types of columns count."""
+    fields = [
         name
         for name in ("tick_id", "sim_time_ms", "world_version", "state_hash", "utterances", "object_deltas")
         if getattr(one, name) != getattr(other, name)
     ]
     if tuple(one.actor_ids) != tuple(other.actor_ids):
-        found.append("actor_ids")
+        fields.append("actor_ids")
     columns = {
         "actor_state": ("x", "y", "status_bits", "facing"),
         "results": ("actor", "action", "reason"),
@@ -228,18 +228,18 @@ def differences(one: TickRecord, other: TickRecord) -> list[str]:
     }
     for part, names in columns.items():
         mine, theirs = getattr(one, part), getattr(other, part)
-        found += [f"{part}.{name}" for name in names if not _same(getattr(mine, name), getattr(theirs, name))]
+        fields += [f"{part}.{name}" for name in names if not _same(getattr(mine, name), getattr(theirs, name))]
     for part, name in (("results", "target_ids"), ("results", "effects"), ("intents", "texts")):
         if dict(getattr(getattr(one, part), name)) != dict(getattr(getattr(other, part), name)):
-            found.append(f"{part}.{name}")
+            fields.append(f"{part}.{name}")
     if (one.needs is None) != (other.needs is None):
-        found.append("needs")
+        fields.append("needs")
     elif one.needs is not None and other.needs is not None:
         names = ("actor", "energy", "hunger")
-        found += [f"needs.{name}" for name in names if not _same(getattr(one.needs, name), getattr(other.needs, name))]
+        fields += [f"needs.{name}" for name in names if not _same(getattr(one.needs, name), getattr(other.needs, name))]
     if (one.controlled is None) != (other.controlled is None) or not _same(one.controlled, other.controlled):
-        found.append("controlled")
-    return found
+        fields.append("controlled")
+    return fields
 
 
 def _same(one: Any, other: Any) -> bool:
