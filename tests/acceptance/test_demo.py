@@ -41,7 +41,7 @@ def test_outages_and_kills_lose_nothing_and_stop_nobody(tmp_path):
     page = (tmp_path / "runs" / run_id / "report.html").read_text()
     for trouble in (
         "the provider is away",
-        "the provider limits everybody",
+        "the provider limits all callers",
         "an agent is killed",
         "the world is killed",
     ):

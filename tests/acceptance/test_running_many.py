@@ -146,7 +146,7 @@ def test_a_world_that_is_killed_goes_on_and_nobody_is_lost(start, mark, folder):
     process.says(r"entity:\d: \w+ is running", times=3)
     (world,) = (pid for pid in marked(mark) if is_command(pid, "world"))
     os.kill(world, signal.SIGKILL)
-    process.says(r"It was killed, so it goes on where it was.")
+    process.says(r"It was killed; restarting it where it was.")
     process.says(r"world: The world clearing is at", times=2)
     code, said = process.end(signal.SIGINT)
     assert code == 0, said

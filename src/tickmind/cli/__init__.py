@@ -1,4 +1,4 @@
-"""The terminal face: the only place where parts are wired together."""
+"""The command line: the only place where all parts are wired together."""
 
 import signal
 import sys
@@ -8,7 +8,7 @@ EXIT_INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the program, and exit with its code. Ctrl-C ends it without a traceback at any moment, imports included."""
+    """Run the program, and exit with its code. Ctrl-C ends it without a traceback at any time, also during imports."""
     try:
         from tickmind.cli.app import main as run
 
@@ -16,4 +16,4 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left that wants to end in good order
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left that needs an orderly end

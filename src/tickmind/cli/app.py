@@ -1,7 +1,7 @@
-"""`tickmind`: the commands, and how they end.
+"""`tickmind`: the commands, and their exit codes.
 
-An error of ours ends as one plain sentence and exit code 1, a wrong argument with 2, Ctrl-C with 130. What a command
-needs is imported when it runs, so that `--help` comes at once.
+An error of ours ends with one plain sentence and exit code 1, a wrong argument with 2, Ctrl-C with 130. Commands import
+what they need when they run, so that `--help` is fast.
 """
 
 import sys
@@ -34,7 +34,7 @@ _log = get_logger(__name__)
 
 
 class LogLevel(StrEnum):
-    """How much is logged."""
+    """The log levels."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -43,17 +43,17 @@ class LogLevel(StrEnum):
 
 
 class LogForm(StrEnum):
-    """How a log line looks."""
+    """The formats of log lines."""
 
     CONSOLE = "console"
     JSON = "json"
 
 
 class PlainEndings(TyperGroup):
-    """Ends every command of the program in plain words, whichever way it ends."""
+    """Turns every error of a command into a plain message and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; what goes wrong becomes a sentence and an exit code."""
+        """Run a command; an error becomes a message and an exit code."""
         try:
             return super().invoke(ctx)
         except TickmindError as error:
@@ -65,7 +65,7 @@ class PlainEndings(TyperGroup):
             if command is None:
                 raise
             _log.debug("the command failed", exc_info=error)
-            typer.echo(f"this needs {error.name}, which is not installed: {command}", err=True)
+            typer.echo(f"this command needs {error.name}, which is not installed: {command}", err=True)
             raise typer.Exit(EXIT_FAILED) from None
         except KeyboardInterrupt:
             typer.echo("\nStopped.", err=True)
@@ -78,7 +78,7 @@ app = typer.Typer(
     help="Worlds whose characters think with language models: the world ticks on time, thoughts arrive when they do.",
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode=None,  # plain help comes sooner, and reads as well in a pipe
+    rich_markup_mode=None,  # plain help is faster, and readable in a pipe
     pretty_exceptions_enable=False,  # they would show the values of variables
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -102,36 +102,36 @@ def begin(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Set up what all commands share."""
+    """Set up logging for all commands."""
     configure_logging(log_style.value, level=log_level.value)
 
 
 app.command()(ask)
 app.command()(check)
 app.command(short_help="Watch a village of twelve live, talk and make plans.")(demo)
-app.command(short_help="Check this machine, and say what to do.")(doctor)
+app.command(short_help="Check this machine, and show what to do.")(doctor)
 app.add_typer(gateway_app)
 app.add_typer(model_app)
 app.add_typer(new_app)
-app.command(short_help="Finish a run that a crash has left.")(recover)
+app.command(short_help="Finish a run after a crash.")(recover)
 app.command()(replay)
-app.command(short_help="Tell what became of a finished run.")(report)
+app.command(short_help="Report on a finished run.")(report)
 app.command()(runner)
 app.add_typer(runs_app)
-app.command(short_help="Bring up a world, its characters and their models.")(up)
+app.command(short_help="Start a world, its characters and their models.")(up)
 app.command()(viewer)
 app.command()(world)
 
 
 class WithoutPandas:
-    """Lets this program do without pandas: pyarrow loads it wherever it is installed, and half a second is gone.
+    """Keeps pandas from being imported: pyarrow loads it wherever it is installed, which takes half a second.
 
-    All that it asks pandas is whether a list is one of its series.
+    It only asks pandas whether a list is one of its series.
     """
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> None:
-        """Say of pandas alone that it is not there; others know of the rest."""
+        """Report that pandas is missing; other modules are left to other finders."""
         if name == "pandas":
             raise ModuleNotFoundError("tickmind's own program uses no pandas", name=name)
 
@@ -142,6 +142,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
-            reconfigure(errors="replace")  # a model may say what this terminal can't show
+            reconfigure(errors="replace")  # a model may write what this terminal can't show
     sys.meta_path.insert(0, WithoutPandas())
     typer.main.get_command(app)(prog_name="tickmind")  # not `app()`, which would replace the guard's hook

@@ -1,4 +1,4 @@
-"""`tickmind check`: what is wrong with a scenario, a mapping or a gateway's settings, before anything starts."""
+"""`tickmind check`: finds errors in scenarios, mappings and gateway settings before anything starts."""
 
 import os
 from collections.abc import Collection, Iterable, Mapping
@@ -25,12 +25,12 @@ def check(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Scenarios (also by name), mappings and gateway settings, told apart by content. Mappings must also "
+            help="Scenarios (also by name), mappings and gateway settings, recognised by content. Mappings must also "
             "fit the scenarios beside them."
         ),
     ],
 ) -> None:
-    """Say what is wrong with files, by line, or what is in them."""
+    """Report the errors in files, by line, or what they contain."""
     failed = False
     entities = _everybody(files) if len(files) > 1 else None
     for file in files:
@@ -44,9 +44,9 @@ def check(
 
 
 def check_file(file: Path, entities: "Collection[EntityInfo] | None" = None) -> str:
-    """What a file is, in words; raises `ConfigError` with all that is wrong with it.
+    """Describe a file; raises `ConfigError` with all its errors.
 
-    A mapping of its own is for `entities`, if they are given.
+    A mapping is checked against `entities`, if they are given.
     """
     from tickmind.base.problems import ConfigFileError, Problem, read_config
 
@@ -60,11 +60,11 @@ def check_file(file: Path, entities: "Collection[EntityInfo] | None" = None) -> 
         return _mapping(file, entities)
     if kind == "gateway":
         return _gateway(file)
-    raise ConfigFileError(str(file), [Problem((), f"nothing says what this file is; {WHAT_IT_MAY_BE}")])
+    raise ConfigFileError(str(file), [Problem((), f"the kind of this file is unknown; {WHAT_IT_MAY_BE}")])
 
 
 def _kind(said: object) -> str:
-    """What a file is, by the keys that it has: those of one kind, or at least like them; empty if none is."""
+    """Return the kind of a file by its keys, exact or similar; empty if unknown."""
     import difflib
     import json
 
@@ -89,20 +89,20 @@ def _kind(said: object) -> str:
 
 
 def _everybody(files: Iterable[Path]) -> "list[EntityInfo] | None":
-    """All characters of the scenarios among some files; None if there is no scenario that can be read."""
+    """Return all characters of the scenarios among some files; None if no scenario is readable."""
     from tickmind.base.problems import read_config
     from tickmind.runner.mapping import is_scenario
     from tickmind.world import load_scenario
 
-    found: list[EntityInfo] | None = None
+    entities: list[EntityInfo] | None = None
     for file in files:
         try:
             path = find_scenario(file)
             if is_scenario(read_config(path, hint="").value):
-                found = [*(found or ()), *_entities(load_scenario(path))]
+                entities = [*(entities or ()), *_entities(load_scenario(path))]
         except ConfigError:
-            continue  # it is told when the file itself is checked
-    return found
+            continue  # reported when the file itself is checked
+    return entities
 
 
 def _entities(scenario: "Scenario") -> "list[EntityInfo]":
@@ -112,7 +112,7 @@ def _entities(scenario: "Scenario") -> "list[EntityInfo]":
 
 
 def _scenario(file: Path, said: Mapping[str, object]) -> str:
-    """The world of a file and the mapping in it; what is wrong with either is told at once."""
+    """Describe the world of a file and the mapping in it; errors of both are reported at once."""
     from tickmind.base.problems import ConfigFileError, Problem, in_order
     from tickmind.world import load_scenario
     from tickmind.world.scenario.scenario_reader import OTHER_SECTIONS
@@ -121,9 +121,10 @@ def _scenario(file: Path, said: Mapping[str, object]) -> str:
     words: list[str] = []
     entities: list[EntityInfo] | None = None
     try:
-        found = load_scenario(file)
-        entities = _entities(found)
-        words.append(f"the world {found.name}, {found.width} x {found.height} tiles, {len(found.actors):,} characters")
+        scenario = load_scenario(file)
+        entities = _entities(scenario)
+        size = f"{scenario.width} x {scenario.height} tiles"
+        words.append(f"the world {scenario.name}, {size}, {len(scenario.actors):,} characters")
     except ConfigFileError as error:
         problems += error.problems
     if any(section in said for section in OTHER_SECTIONS) and "world" in said:
@@ -139,11 +140,12 @@ def _scenario(file: Path, said: Mapping[str, object]) -> str:
 def _mapping(file: Path, entities: "Collection[EntityInfo] | None") -> str:
     from tickmind.runner import check_mapping
 
-    found = check_mapping(file, os.environ, entities)
-    words = f"a mapping with {len(found.agents):,} agents and {len(found.rules):,} assignments"
+    mapping = check_mapping(file, os.environ, entities)
+    words = f"a mapping with {len(mapping.agents):,} agents and {len(mapping.rules):,} assignments"
     if entities is None:
         return words
-    return f"{words} for {sum(found.spec_for(each) is not None for each in entities):,} of {len(entities):,} characters"
+    with_agent = sum(mapping.spec_for(each) is not None for each in entities)
+    return f"{words} for {with_agent:,} of {len(entities):,} characters"
 
 
 def _gateway(file: Path) -> str:

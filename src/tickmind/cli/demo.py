@@ -1,4 +1,4 @@
-"""`tickmind demo`: a village that lives, talks and thinks, by one command."""
+"""`tickmind demo`: a village that lives, talks and thinks, with one command."""
 
 import os
 import sys
@@ -32,7 +32,7 @@ EXIT_FAILED = 1
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is shown, and how."""
+    """The options of the demo."""
 
     run_id: str
     runs: Path
@@ -45,12 +45,12 @@ class _Plan:
     seed: int | None = None
 
     def world(self, *begun: str) -> list[str]:
-        """The arguments of the world: those with which it begins, or goes on."""
+        """Return the arguments of the world, with which it begins or resumes."""
         until = ["--until", str(self.ticks)] if self.ticks is not None else []
         return [*begun, "--tps", str(self.tps), "--runs", str(self.runs), *until]
 
     def port(self, usual: int) -> list[str]:
-        """The argument for a port."""
+        """Return the argument for a port."""
         return ["--port", "0" if self.any_ports else str(usual)]
 
 
@@ -65,11 +65,9 @@ def demo(
         bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser.")
     ] = True,
     scripted: Annotated[
-        bool, typer.Option("--scripted", help="Ask no model: a script stands in for it, which is quick and free.")
+        bool, typer.Option("--scripted", help="Use a script instead of a model, which is fast and free.")
     ] = False,
-    drill: Annotated[
-        bool, typer.Option("--drill", help="Let all that can fail fail, and count what came of it; asks no model.")
-    ] = False,
+    drill: Annotated[bool, typer.Option("--drill", help="Run an outage drill and judge it; uses no model.")] = False,
     gateway_config: Annotated[
         Path | None, typer.Option(help="A gateway's settings file, to use the models in it.")
     ] = None,
@@ -78,10 +76,10 @@ def demo(
         bool, typer.Option("--any-ports", help="Take any free ports instead of 50051, 8766 and 8700.")
     ] = False,
 ) -> None:
-    """Watch a village of twelve: they have needs, memories and conversations, and plans that a model makes.
+    """Watch a village of twelve: they have needs, memories and conversations, and plans made by a model.
 
     The model is the one of LLM_BASE_URL, LLM_API_KEY and LLM_MODEL if they are set, else one on this machine
-    (which is offered if there is none), else a script. Ctrl-C stops everything, and the run stays to be replayed.
+    (which is offered if there is none), else a script. Ctrl-C stops everything, and the run can be replayed.
     """
     needs_world()
     import asyncio
@@ -89,7 +87,7 @@ def demo(
     from tickmind.cli.runner.status import RunnerStatus
 
     if drill and (ticks is not None or gateway_config is not None):
-        raise ConfigError("a drill has a script for a model and ends by itself; leave out --ticks and --gateway-config")
+        raise ConfigError("a drill uses a scripted model and ends by itself; leave out --ticks and --gateway-config")
     if gateway_config is not None:
         from tickmind.cli.check import check_file
 
@@ -118,7 +116,7 @@ def demo(
     finally:
         is_kept = not discard_empty_run(runs, run_id)
     if not is_kept:
-        typer.echo("No tick has passed, so no run is kept.")
+        typer.echo("No tick has passed, so the run is not kept.")
         return
     where = [] if runs == Path("runs") else ["--runs", str(runs)]
     passed = played is None or _judge(played, plan)
@@ -190,7 +188,7 @@ def _drill(status: "RunnerStatus") -> "Drill":
 
 
 def _judge(played: "Drill", plan: _Plan) -> bool:
-    """Write the report of a drill, and tell what came of it."""
+    """Write the report of a drill, and show its verdict."""
     from rich.console import Console
 
     from tickmind.cli.drill.verdict import judge, show
@@ -206,7 +204,7 @@ def _judge(played: "Drill", plan: _Plan) -> bool:
 
 
 def _program() -> str:
-    """How to call this program from here; in a checkout it is not on the path."""
+    """Return how to call this program from here; in a checkout it is not on the path."""
     import shutil
 
     called = Path(sys.argv[0])

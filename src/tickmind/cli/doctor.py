@@ -1,4 +1,4 @@
-"""`tickmind doctor`: what this machine has and allows, and what to do about what it has not."""
+"""`tickmind doctor`: checks what this machine has and allows, and shows what to do."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-PORTS = {"world": 50051, "gateway": 8766, "page": 8700}  # where `tickmind demo` and `tickmind up` put their parts
+PORTS = {"world": 50051, "gateway": 8766, "page": 8700}  # the default ports of `tickmind demo` and `tickmind up`
 LOW_DISK_MB = 500
 SLOW_SYNC_MS = 50.0
 _VILLAGE = {
@@ -21,36 +21,36 @@ _VILLAGE = {
     "viewer": ("aiohttp",),
 }  # extra -> what it brings; `tickmind demo` needs them all
 _MORE = {"gif": ("PIL",), "local": ("xllamacpp",), "openai": ("openai",), "redis": ("redis",)}
-_BY_NAMESPACES = "namespaces: nothing that an agent forks outlives it, not even if all of this is killed"
+_BY_NAMESPACES = "namespaces: no child of an agent outlives it, not even if the runner is killed"
 _KEPT_BY = {
     "pid-namespace": f"PID {_BY_NAMESPACES}",
     "user-namespace": f"user and PID {_BY_NAMESPACES}",
     "subreaper": (
-        "a subreaper, because namespaces are not allowed here: what agents fork is ended one by one; allow user "
-        "namespaces (sysctl user.max_user_namespaces) to have better"
+        "a subreaper, because namespaces are not allowed here: children of agents are killed one by one; allow user "
+        "namespaces (sysctl user.max_user_namespaces) for better isolation"
     ),
 }
 _TASKS_CAPPED = (
-    "between two looks at how many processes an agent has, the kernel holds it to {per_process} tasks, threads and "
-    "all, for each that it may have"
+    "between two checks of an agent's number of processes, the kernel limits it to {per_process} tasks (processes "
+    "and threads) per allowed process"
 )
 _TASKS_NOT_CAPPED = (
-    "between two looks at how many processes an agent has, nothing holds a fork bomb: run as another user than root, "
+    "between two checks of an agent's number of processes, nothing limits a fork bomb: run as another user than root, "
     "or with Linux 6.14 or newer and namespaces"
 )
 
 
 class Severity(StrEnum):
-    """How bad a finding is."""
+    """How severe a finding is."""
 
     GOOD = "good"
-    NOTE = "note"  # something is less than it could be
-    MEND = "mend"  # something that is installed will not work like this
+    NOTE = "note"  # something could be better
+    MEND = "mend"  # something installed will not work
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at, how it is, and what to do if it is not well."""
+    """The result of one check, and what to do if it failed."""
 
     what: str
     verdict: Severity
@@ -60,21 +60,21 @@ class Finding:
 def doctor(
     runs: Annotated[Path, typer.Option(help="The folder in which runs are recorded.")] = Path("runs"),
 ) -> None:
-    """Check this machine: Python, parts, model, ports, browser, disk, and how agents are kept; say what to do.
+    """Check this machine: Python, parts, model, ports, browser, disk and isolation of agents; show what to do.
 
-    Ends with 1 if something has to be mended before what is installed can work. Parts that are not installed are noted.
+    Exits with 1 if something must be fixed before the installed parts can work. Missing parts are only noted.
     """
     worst_is_mend = False
     for finding in _findings(runs):
         typer.echo(f"{finding.verdict}  {finding.what}: {finding.text}")
         worst_is_mend |= finding.verdict is Severity.MEND
     if worst_is_mend:
-        typer.echo("Do what is said where it says mend, and ask the doctor again.")
+        typer.echo("Follow the lines marked `mend`, and run `tickmind doctor` again.")
         raise typer.Exit(1)
     if all(_is_installed(name) for modules in _VILLAGE.values() for name in modules):
         typer.echo("`tickmind demo` can run here.")
     else:
-        typer.echo("What is installed can run here; `tickmind demo` needs more: `pip install 'tickmind[village]'`.")
+        typer.echo("The installed parts can run here; `tickmind demo` needs more: `pip install 'tickmind[village]'`.")
 
 
 def _findings(runs: Path) -> Iterator[Finding]:
@@ -104,7 +104,7 @@ def _extra(extra: str, modules: tuple[str, ...], hint: str) -> Finding:
 
 
 def how_to_install(module: str) -> str | None:
-    """The command that brings a module, or None if it is none of an extra's."""
+    """Return the command that installs a module, or None if it belongs to no extra."""
     package = module.partition(".")[0]
     for extra, modules in (_VILLAGE | _MORE).items():
         if package in modules:
@@ -120,7 +120,7 @@ def _is_installed(name: str) -> bool:
 
 
 def page() -> Finding:
-    """Whether the viewer's page is there to be served."""
+    """Check that the viewer's page is built."""
     if not _is_installed("aiohttp"):
         return Finding("page", Severity.NOTE, "its server needs tickmind[viewer]")
     from tickmind.viewer.errors import PageMissingError
@@ -134,7 +134,7 @@ def page() -> Finding:
 
 
 def model() -> Finding:
-    """Which model would answer, if one would."""
+    """Check which model would answer."""
     from tickmind.base import TickmindError
     from tickmind.llm.local.model_choice import choose_model
 
@@ -146,7 +146,7 @@ def model() -> Finding:
 
 
 def runtimes() -> Iterator[Finding]:
-    """How fast the llama.cpp servers are, if the model that would answer runs on this machine."""
+    """Report the speed of the llama.cpp servers, if the default model runs on this machine."""
     from tickmind.base import TickmindError
     from tickmind.cli.model.commands import describe_rungs
     from tickmind.llm.local.model_choice import choose_model
@@ -158,7 +158,7 @@ def runtimes() -> Iterator[Finding]:
         weights = choose_model().weights
         rungs = RuntimeLadder(store.cache).rungs(store.path(weights)) if weights else ()
     except TickmindError:
-        return  # what is wrong was found with the model
+        return  # the check of the model has reported the problem
     if rungs:
         trial = rungs[0].trial
         verdict = Severity.GOOD if trial is not None and trial.works else Severity.NOTE
@@ -166,7 +166,7 @@ def runtimes() -> Iterator[Finding]:
 
 
 def ports(wanted: dict[str, int]) -> Finding:
-    """Whether the ports of the demo are free on this machine."""
+    """Check that the ports of the demo are free on this machine."""
     from tickmind.cli.ports import why_taken
 
     taken = [f"{port} ({name})" for name, port in wanted.items() if why_taken(port)]
@@ -177,19 +177,19 @@ def ports(wanted: dict[str, int]) -> Finding:
 
 
 def browser() -> Finding:
-    """Whether the page can be opened by itself."""
+    """Check whether a browser can be opened."""
     import webbrowser
 
     try:
-        found = webbrowser.get()
+        default = webbrowser.get()
     except webbrowser.Error:
-        text = "none here that can be opened by itself; open the address that is printed in one of yours"
+        text = "none can be opened from here; open the printed address in your own browser"
         return Finding("browser", Severity.NOTE, text)
-    return Finding("browser", Severity.GOOD, f"{getattr(found, 'name', 'the default one')} opens the page")
+    return Finding("browser", Severity.GOOD, f"{getattr(default, 'name', 'the default one')} opens the page")
 
 
 def disk(runs: Path) -> Finding:
-    """Whether runs can be kept: the folder can be written, has room, and a tick is on disk in time."""
+    """Check the folder of runs: writable, with enough room, and fast enough for a tick."""
     import shutil
     import tempfile
     import time
@@ -203,10 +203,10 @@ def disk(runs: Path) -> Finding:
             os.fsync(file.fileno())
             sync_ms = (time.perf_counter() - began) * 1000
     except OSError as error:
-        text = f"{place} can't be written ({error.strerror}); go to another folder, or say --runs FOLDER"
+        text = f"{place} can't be written ({error.strerror}); change to another folder, or use --runs FOLDER"
         return Finding("disk", Severity.MEND, text)
     free_mb = shutil.disk_usage(place).free // 1_000_000
-    text = f"{free_mb:,} MB free for {runs}, {sync_ms:.1f} ms to keep a tick"
+    text = f"{free_mb:,} MB free for {runs}, {sync_ms:.1f} ms to store a tick"
     if free_mb < LOW_DISK_MB:
         return Finding("disk", Severity.MEND, f"{text}; make room: a world stops when its disk is full")
     if sync_ms > SLOW_SYNC_MS:
@@ -215,7 +215,7 @@ def disk(runs: Path) -> Finding:
 
 
 def agents() -> Finding:
-    """How strictly a runner can keep its agents here."""
+    """Check how strictly a runner can isolate its agents here."""
     if not sys.platform.startswith("linux"):
         return Finding("agents", Severity.MEND, "a runner needs Linux")
     import asyncio

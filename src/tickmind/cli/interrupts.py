@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while several parts come up, run and go down: the first ends in good order, the next at once."""
+"""Ctrl-C and SIGTERM while several parts start, run and stop: the first stops in good order, the next at once."""
 
 import asyncio
 import signal
@@ -9,7 +9,7 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """What a signal does. Set `stop` to what ends things in good order at the moment, `hurry` to what does at once."""
+    """Handles signals. Set `stop` to what stops things in good order at the moment, `hurry` to what does at once."""
 
     def __init__(self, stop: Callable[[], object], hurry: Callable[[], object]) -> None:
         self.stop = stop
@@ -17,7 +17,7 @@ class Interrupts:
         self.count = 0
 
     def take(self) -> None:
-        """A signal has come."""
+        """Handle a signal."""
         self.count += 1
         if self.count == 1:
             self.stop()
@@ -26,7 +26,7 @@ class Interrupts:
 
     @contextmanager
     def caught(self) -> Iterator[None]:
-        """Take signals for as long as this lasts; a task that is cancelled after one is a `KeyboardInterrupt`."""
+        """Catch signals for as long as this lasts; a task cancelled by one raises `KeyboardInterrupt`."""
         loop = asyncio.get_running_loop()
         for number in _NUMBERS:
             loop.add_signal_handler(number, self.take)

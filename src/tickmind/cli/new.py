@@ -1,4 +1,4 @@
-"""`tickmind new`: first files of one's own, which run and are tested as they are."""
+"""`tickmind new`: writes first files for the user, which run and are tested as they are."""
 
 import keyword
 import sys
@@ -12,7 +12,7 @@ from tickmind.base import ConfigError
 from tickmind.cli.outputs import write_output
 
 _PYTESTS_OWN = ("pytest", "conftest")  # which the agent's test needs, wherever it is run
-new_app = typer.Typer(name="new", help="Write first files of your own.", no_args_is_help=True, rich_markup_mode=None)
+new_app = typer.Typer(name="new", help="Write first files to start from.", no_args_is_help=True, rich_markup_mode=None)
 
 AGENT = '''\
 """{title}: walks about, picks berries, eats when hungry, and says hello.
@@ -104,15 +104,15 @@ def new_agent(
 ) -> None:
     """Write a first agent, NAME.py, and its test, test_NAME.py."""
     if not name.isidentifier() or not name.isascii() or name != name.lower() or keyword.iskeyword(name):
-        raise ConfigError(f"{name!r} is no name for a Python file; use small letters, digits and _, as in berry_picker")
+        raise ConfigError(f"{name!r} is no valid file name; use lower-case letters, digits and _, as in berry_picker")
     if name in sys.stdlib_module_names:
-        raise ConfigError(f"{name}.py would stand before Python's own {name}; choose another name, such as my_{name}")
+        raise ConfigError(f"{name}.py would shadow Python's own {name}; choose another name, such as my_{name}")
     files = {folder / f"{name}.py": AGENT, folder / f"test_{name}.py": AGENT_TEST}
     for path in files:
         if path.exists() or path.is_symlink():
             raise ConfigError(f"{path} exists already; choose another name or --folder")
     if name in _PYTESTS_OWN or find_spec(name) is not None:
-        raise ConfigError(f"{name}.py would stand before the installed {name}; choose another name, such as my_{name}")
+        raise ConfigError(f"{name}.py would shadow the installed {name}; choose another name, such as my_{name}")
     for path, text in files.items():
         write_output(path, text.format(name=name, title=name.replace("_", " ").capitalize()).encode())
         typer.echo(f"Wrote {path}")

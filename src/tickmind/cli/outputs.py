@@ -1,4 +1,4 @@
-"""Files that a person asked for: a report, a clip, a first agent."""
+"""Output files that the user asked for: a report, a clip, a first agent."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from tickmind.base.files import replace_file
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write a file whole, with the folders above it, in the place of the one before; raises `ConfigError`."""
+    """Write a whole file, with its parent folders, replacing the one before; raises `ConfigError`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, data)

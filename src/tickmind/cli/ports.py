@@ -1,4 +1,4 @@
-"""The ports that several parts want, checked before any of them starts."""
+"""Checks of the ports of several parts, before any of them starts."""
 
 import socket
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class WantedPort:
-    """A port that a part is to listen on; 0 is any. `flag` is the option that sets another one."""
+    """A port for a part; 0 is any. `flag` is the option that changes it."""
 
     part: str
     port: int
@@ -30,18 +30,19 @@ def why_taken(port: int) -> str:
 
 
 def check_ports(wanted: Sequence[WantedPort], remedy: str) -> None:
-    """Raise `ConfigError` that names all ports which can't be had, and what to do about it."""
+    """Raise `ConfigError` that names all ports that can't be used, and what to do about it."""
     problems: dict[str, list[WantedPort]] = {}  # why -> ports
     given: dict[int, WantedPort] = {}
-    for one in wanted:
-        if one.port == 0:
+    for port in wanted:
+        if port.port == 0:
             continue
-        if (other := given.setdefault(one.port, one)) is not one:
+        if (other := given.setdefault(port.port, port)) is not port:
             raise ConfigError(
-                f"the {other.part} and the {one.part} can't both have port {one.port}; change {one.flag or other.flag}"
+                f"the {other.part} and the {port.part} can't both use port {port.port}; "
+                f"change {port.flag or other.flag}"
             )
-        if why := why_taken(one.port):
-            problems.setdefault(why, []).append(one)
+        if why := why_taken(port.port):
+            problems.setdefault(why, []).append(port)
     if problems:
         lines = [f"{', '.join(map(_named, ports))} can't be used: {why}" for why, ports in problems.items()]
         raise ConfigError(f"{'; '.join(lines)}. Nothing was started. End what listens there, or {remedy}")

@@ -1,4 +1,4 @@
-"""What a person sees while a model answers: the answer on stdout and nothing else, everything beside it on stderr."""
+"""The output of a model's answer: the answer alone on stdout, everything else on stderr."""
 
 import json
 import re
@@ -9,14 +9,14 @@ _LONGEST_LINE = 300
 
 
 def harmless(text: str) -> str:
-    """A text without what a terminal would obey: colours, cursor movements, titles, bells."""
+    """Remove terminal control sequences from a text: colours, cursor movements, titles, bells."""
     return _CONTROLS.sub("\ufffd", text.replace("\r", ""))
 
 
 class Screen:
-    """Shows a reply as it comes. Where stderr is a terminal, thinking and fields are shown too, dimmed.
+    """Shows a reply as it arrives. If stderr is a terminal, thinking and fields are shown too, dimmed.
 
-    What goes to a terminal is made harmless; what goes to a file or a pipe is the answer as it came.
+    Output to a terminal is made harmless; a file or a pipe gets the answer unchanged.
     """
 
     def __init__(self, out: TextIO, err: TextIO) -> None:
@@ -25,19 +25,19 @@ class Screen:
         self._out_is_terminal = out.isatty()
         self._console: Any = None
         if err.isatty():
-            from rich.console import Console  # only people need it
+            from rich.console import Console  # only needed on a terminal
 
             self._console = Console(file=err, highlight=False, soft_wrap=True)
-        self._open: Literal["", "answer", "thought"] = ""  # what stands before the cursor of the terminal
+        self._open: Literal["", "answer", "thought"] = ""  # what was last written to the terminal
         self._answer_ends_line = True
 
     @property
     def shows_all(self) -> bool:
-        """Whether somebody watches, so that thinking and fields are worth showing."""
+        """Whether stderr is a terminal, so that thinking and fields are shown."""
         return self._console is not None
 
     def content(self, text: str) -> None:
-        """A piece of the answer."""
+        """Show a piece of the answer."""
         if not text:
             return
         if self._open == "thought":
@@ -48,7 +48,7 @@ class Screen:
         self._open = "answer" if self._out_is_terminal and not self._answer_ends_line else ""
 
     def thinking(self, text: str) -> None:
-        """A piece of the reasoning, for those who watch."""
+        """Show a piece of the reasoning, on a terminal only."""
         if self._console is None or not text:
             return
         if self._open == "answer":
@@ -57,14 +57,14 @@ class Screen:
         self._open = "" if text.endswith("\n") else "thought"
 
     def field(self, name: str, value: Any) -> None:
-        """A field of an object that is complete, for those who watch."""
+        """Show a complete field of an object, on a terminal only."""
         if self._console is not None:
             self._end_line()
             shown = f"{name}: {json.dumps(value, ensure_ascii=False)}"
             self._console.print(one_line(harmless(shown)), style="dim", markup=False)
 
     def note(self, text: str) -> None:
-        """A line beside the answer: which model it is, what a tool did, how long it took."""
+        """Show a line beside the answer: the model, what a tool did, how long it took."""
         self._end_line()
         if self._console is None:
             self._err.write(f"{text}\n")
@@ -73,7 +73,7 @@ class Screen:
             self._console.print(harmless(text), style="cyan", markup=False)
 
     def end(self) -> None:
-        """The answer is over."""
+        """End the answer."""
         if not self._answer_ends_line:
             self._out.write("\n")
             self._out.flush()
@@ -89,6 +89,6 @@ class Screen:
 
 
 def one_line(text: str) -> str:
-    """A text in one line, its beginning if it is long."""
+    """Return a text in one line, shortened if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..."

@@ -1,4 +1,4 @@
-"""`tickmind up`: a world, the models' gateway and everybody's agents together, and nothing left of them afterwards."""
+"""`tickmind up`: a world, the models' gateway and all agents together, with nothing left of them afterwards."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,16 +16,16 @@ def up(
     agents: Annotated[
         Path | None, typer.Option(help="The mapping; the scenario's own agents and assignments if left out.")
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The world's port; 0 takes any that is free.")] = 50051,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The world's port; 0 takes any free port.")] = 50051,
     gateway: Annotated[
-        bool, typer.Option("--gateway/--no-gateway", help="Whether agents get a gateway to ask models through.")
+        bool, typer.Option("--gateway/--no-gateway", help="Whether to start a gateway for the agents' models.")
     ] = True,
     gateway_config: Annotated[
-        Path | None, typer.Option(help="The gateway's settings; the environment says what there is if left out.")
+        Path | None, typer.Option(help="The gateway's settings; the environment is used if left out.")
     ] = None,
     gateway_port: Annotated[int, typer.Option(min=0, max=65535, help="The gateway's port; 0 takes any.")] = 8766,
     viewer: Annotated[
-        bool, typer.Option("--viewer/--no-viewer", help="Whether a page shows the world in the browser.")
+        bool, typer.Option("--viewer/--no-viewer", help="Whether to serve a page that shows the world.")
     ] = True,
     viewer_port: Annotated[int, typer.Option(min=0, max=65535, help="The page's port; 0 takes any.")] = 8700,
     runs: Annotated[Path, typer.Option(help="The folder in which the run is recorded.")] = Path("runs"),
@@ -37,7 +37,7 @@ def up(
     ] = None,
     state: StateDir = None,
 ) -> None:
-    """Bring up a world with all its characters and their models; a world that is killed goes on. Ctrl-C stops all."""
+    """Start a world with all its characters and their models; a world that is killed is resumed. Ctrl-C stops all."""
     needs_world()
     import asyncio
     import os
@@ -50,17 +50,17 @@ def up(
 
     file_given = find_scenario(scenario)
     if file_given != scenario and state is None:
-        state = Path.cwd() / STATE_DIR / scenario  # not among the installed files
+        state = Path.cwd() / STATE_DIR / scenario  # not in the folder of installed files
     scenario = file_given
     mapping = agents or scenario
-    load_scenario(scenario)  # says what is wrong before anything starts, as the next does
+    load_scenario(scenario)  # raises before anything starts, like the next line
     check_start(mapping, os.environ)
     if gateway_config is not None:
         check_file(gateway_config)
     wanted = [WantedPort("world", port, "--port")]
     wanted += [WantedPort("gateway", gateway_port, "--gateway-port")] if gateway else []
     wanted += [WantedPort("viewer", viewer_port, "--viewer-port")] if viewer else []
-    check_ports(wanted, "choose another with the option named here; 0 takes any that is free")
+    check_ports(wanted, "choose another with the option named here; 0 takes any free port")
     file = MappingFile(mapping)
     run_id = new_run_id(scenario.stem)
     always = ["--runs", str(runs)]
@@ -81,4 +81,4 @@ def up(
         asyncio.run(bring_up(ensemble, file, state_dir(state, mapping), status))
     finally:
         if discard_empty_run(runs, run_id):
-            status.say("No tick has passed, so no run is kept.")
+            status.say("No tick has passed, so the run is not kept.")

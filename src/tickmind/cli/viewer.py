@@ -1,4 +1,4 @@
-"""`tickmind viewer` and `tickmind replay`: a world in the browser, live or as it was recorded."""
+"""`tickmind viewer` and `tickmind replay`: a world in the browser, live or recorded."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from tickmind.viewer.server import ViewerConfig
 
 WAIT_S = 5.0  # for the world's first answer
-Host = Annotated[str, typer.Option(help="The address to listen on; others than this machine's need TLS and tokens.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any that is free.")]
+Host = Annotated[str, typer.Option(help="The address to listen on; other machines' access needs TLS and tokens.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")]
 Tls = Annotated[
     Path | None, typer.Option(help="A folder with the viewer's certificate chain and key: cert.pem, key.pem.")
 ]
-Tokens = Annotated[Path | None, typer.Option(help="The tokens of those who may look, one a line.")]
-Hosts = Annotated[list[str] | None, typer.Option("--allow-host", help="Another name under which browsers know it.")]
+Tokens = Annotated[Path | None, typer.Option(help="A file with the tokens of users, one per line.")]
+Hosts = Annotated[list[str] | None, typer.Option("--allow-host", help="Another host name for browsers.")]
 
 
 def viewer(
@@ -35,10 +35,10 @@ def viewer(
     token_file: Tokens = None,
     allow_host: Hosts = None,
     world_token_file: Annotated[
-        Path | None, typer.Option(help="A file with the token that the world wants, if it wants one.")
+        Path | None, typer.Option(help="A file with the world's token, if it requires one.")
     ] = None,
     world_ca: Annotated[
-        Path | None, typer.Option(help="The certificate of who signed the world's, for worlds behind TLS.")
+        Path | None, typer.Option(help="The CA certificate of the world, for worlds behind TLS.")
     ] = None,
 ) -> None:
     """Show a running world in the browser. Ctrl-C stops it."""
@@ -70,7 +70,7 @@ def replay(
     run: Annotated[str, typer.Argument(help="The run: its id, or its folder.")],
     runs: Annotated[Path, typer.Option(help="The folder with the runs.")] = Path("runs"),
     export: Annotated[
-        Path | None, typer.Option(help="Write one page with the ticks inside to this file instead, to share it.")
+        Path | None, typer.Option(help="Write one self-contained page with the ticks to this file instead.")
     ] = None,
     gif: Annotated[
         Path | None,
@@ -78,14 +78,14 @@ def replay(
     ] = None,
     first: Annotated[int | None, typer.Option(help="With --export or --gif: the first tick.")] = None,
     last: Annotated[int | None, typer.Option(help="With --export or --gif: the last tick.")] = None,
-    follow: Annotated[str, typer.Option(help="With --gif: the character who stays in the middle.")] = "",
+    follow: Annotated[str, typer.Option(help="With --gif: the character in the middle.")] = "",
     host: Host = "127.0.0.1",
     port: Port = 8700,
     tls: Tls = None,
     token_file: Tokens = None,
     allow_host: Hosts = None,
 ) -> None:
-    """Show a recorded run in the browser, finished or still going on. Ctrl-C stops it."""
+    """Show a recorded run in the browser, finished or still growing. Ctrl-C stops it."""
     import asyncio
 
     from tickmind.viewer.sources.replay import ReplaySource
@@ -151,7 +151,7 @@ def _config(
 
         from tickmind.server import ServerTls
 
-        ServerTls.load(tls / "cert.pem", tls / "key.pem")  # says what is wrong with the files
+        ServerTls.load(tls / "cert.pem", tls / "key.pem")  # raises if the files are invalid
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         try:
             context.load_cert_chain(tls / "cert.pem", tls / "key.pem")
@@ -161,7 +161,7 @@ def _config(
 
 
 async def _nothing() -> None:
-    """There is nothing to wait for."""
+    """Wait for nothing."""
 
 
 async def _serve(source: Any, config: "ViewerConfig", begin: Callable[[], Awaitable[None]] = _nothing) -> None:
@@ -178,7 +178,7 @@ async def _serve(source: Any, config: "ViewerConfig", begin: Callable[[], Awaita
     async with server as serving:
         typer.echo(f"The viewer is at {serving.url}; Ctrl-C stops it.", err=True)
         await begin()
-        settle()  # looking through everything would hold up who jumps
+        settle()  # a full collection would delay jumps
         await stop.wait()
 
 

@@ -91,8 +91,8 @@ async def test_where_callers_need_keys_it_says_so_and_takes_one_from_the_environ
         wrong = await top("--url", url, "--once", key=new_key())
         right = await top("--url", url, "--once", key=key)
     assert (without[0], wrong[0], right[0]) == (1, 1, 0)
-    assert f"asks for a key; put one into {KEY_NAME}" in without[2]
-    assert f"does not know the key in {KEY_NAME}" in wrong[2]
+    assert f"requires a key; set {KEY_NAME}" in without[2]
+    assert f"does not accept the key in {KEY_NAME}" in wrong[2]
     assert key not in "".join(right[1:])
 
 
@@ -104,7 +104,7 @@ async def test_without_a_gateway_it_says_what_to_do(housing):
         provider = house.providers["one"].origin
         code, _, err = await top("--url", provider, "--once")
         assert code == 1
-        assert err == f"what is at {provider} answers with status 404; is it a gateway?"
+        assert err == f"the server at {provider} answers with status 404; is it a gateway?"
     code, _, err = await top("--url", url)
     assert code == 1
     assert err.startswith(f"no gateway answers at {url} (")

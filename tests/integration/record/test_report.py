@@ -106,9 +106,9 @@ def test_the_summary_says_how_many_outages_it_leaves_out_and_that_nobody_did_any
     note_outages(store.folder("quiet"), [Outage("noted", f"trouble {number}", 1, 1, "") for number in range(20)])
     told = CliRunner().invoke(app, ["report", "quiet", "--runs", str(tmp_path)])
     assert told.exit_code == 0, told.output
-    assert "Nobody did anything." in told.stdout
+    assert "No character did anything." in told.stdout
     assert "20 outages\n  trouble 0: ticks 1 to 1\n" in told.stdout
-    assert "  and 12 more, which the page has\n" in told.stdout
+    assert "  and 12 more on the page\n" in told.stdout
 
 
 def test_outages_are_those_that_were_made(run):

@@ -106,7 +106,7 @@ def test_a_signal_stops_a_world_in_good_order_and_it_goes_on_later(number, state
     scenario.unlink()  # the run has its own
     code, _, err = run("--resume", "one", "--port", 0, "--speed", 2.5, "--ticks", 5)
     assert code == 0
-    assert f"goes on after tick {summary.last_tick_id}" in err
+    assert f"resumes after tick {summary.last_tick_id}" in err
     assert store.summary("one").ticks == summary.ticks + 5
 
 
@@ -117,7 +117,7 @@ def test_a_world_that_is_stopped_before_its_first_tick_leaves_no_run(number, sta
     process.send_signal(number)
     _, err = process.communicate(timeout=READY_S)
     assert process.returncode == 0
-    assert err.endswith("No tick has passed, so no run is kept.\n")
+    assert err.endswith("No tick has passed, so the run is not kept.\n")
     assert list(Path("runs").glob("*")) == []
 
 

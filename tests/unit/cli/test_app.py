@@ -127,7 +127,9 @@ def test_an_error_that_repeats_a_key_is_masked(canary):
 def test_a_part_that_is_not_installed_is_told_with_what_to_install(module, extra):
     result = CliRunner().invoke(endings(ModuleNotFoundError(f"No module named {module!r}", name=module)), ["end"])
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"this needs {module}, which is not installed: `pip install 'tickmind[{extra}]'`")
+    assert result.stderr.startswith(
+        f"this command needs {module}, which is not installed: `pip install 'tickmind[{extra}]'`"
+    )
     assert result.stderr.count("\n") == 1
 
 

@@ -41,7 +41,7 @@ def test_a_mapping_that_names_a_stranger_is_a_mistake(tickmind, tmp_path):
     (tmp_path / "world.yaml").write_text(text.replace("- match: {tags: [player]}", '- match: {id: "entity:99"}'))
     result = tickmind("check", "world.yaml")
     assert result.exit_code == 1
-    assert re.search(r"world.yaml:\d+:\d+: assignments\[0\].match.id: nobody there is called entity:99", result.stderr)
+    assert re.search(r"world.yaml:\d+:\d+: assignments\[0\].match.id: no character there is called entity:99", result.stderr)
 
 
 def test_a_mapping_is_compared_with_the_scenarios_beside_it_in_any_order(tickmind, tmp_path):
@@ -102,7 +102,7 @@ def test_a_file_of_no_known_kind_is_called_that(tickmind, tmp_path):
         (tmp_path / "mine.yaml").write_text(text)
         result = tickmind("check", "mine.yaml")
         assert result.exit_code == 1
-        assert result.stderr.startswith("mine.yaml: nothing says what this file is; a scenario begins with")
+        assert result.stderr.startswith("mine.yaml: the kind of this file is unknown; a scenario begins with")
 
 
 def test_all_mistakes_of_a_scenario_and_its_mapping_are_told_at_once_in_one_form(tickmind, tmp_path):

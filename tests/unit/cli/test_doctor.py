@@ -77,7 +77,7 @@ def test_a_machine_without_a_browser_is_told_to_use_another(monkeypatch):
         raise webbrowser.Error("could not locate runnable browser")
 
     monkeypatch.setattr(webbrowser, "get", none_here)
-    assert "address that is printed" in doctor.browser().text
+    assert "open the printed address" in doctor.browser().text
 
 
 def test_the_model_that_would_answer_is_named_and_its_key_is_not(monkeypatch):

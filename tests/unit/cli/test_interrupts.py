@@ -102,9 +102,9 @@ async def test_nobody_waits_for_a_world_after_another_part_has_gone_down() -> No
     """Or a page whose port was taken is reported after a minute, when the world is ready."""
     gone = asyncio.Event()
     world: Any = FakePart()
-    viewer: Any = FakePart(PartError("the viewer did not come up"))
+    viewer: Any = FakePart(PartError("the viewer did not start"))
     asyncio.get_running_loop().call_soon(gone.set)
-    with pytest.raises(PartError, match="the viewer did not come up"):
+    with pytest.raises(PartError, match="the viewer did not start"):
         await _ready(world, [world, viewer], gone)
-    with pytest.raises(PartError, match="ended before all of them were up"):
+    with pytest.raises(PartError, match="ended before all parts were up"):
         await _ready(world, [world], gone)

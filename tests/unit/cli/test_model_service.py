@@ -112,7 +112,7 @@ async def test_models_that_do_not_come_up_end_it_and_say_why():
 
 
 async def test_a_gateway_that_goes_down_ends_it_and_its_models():
-    house, gone = House(PartError("the gateway went down")), []
+    house, gone = House(PartError("the gateway failed")), []
     async with ModelService(["x"], 0, house.models, house.start) as service:
         service.when_gone(lambda: gone.append(True))
         service.begin()
@@ -122,7 +122,7 @@ async def test_a_gateway_that_goes_down_ends_it_and_its_models():
         house.part.go()
         await until(lambda: gone)
         assert house.told[-1] == "models stopped"
-        with pytest.raises(PartError, match="went down"):
+        with pytest.raises(PartError, match="failed"):
             service.complain()
 
 

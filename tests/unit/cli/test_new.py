@@ -27,7 +27,7 @@ def test_a_new_agent_is_written_with_its_test(tmp_path):
 def test_a_name_that_is_none_is_refused(tmp_path, name):
     done = run("agent", name, "--folder", tmp_path)
     assert done.exit_code == 1
-    assert "is no name for a Python file" in done.output
+    assert "is no valid file name" in done.output
     assert list(tmp_path.iterdir()) == []
 
 
@@ -36,7 +36,7 @@ def test_a_name_that_would_hide_a_module_is_refused(tmp_path, name):
     """Or the agent's own test, or the agent, imports the agent in the place of what it needs."""
     done = run("agent", name, "--folder", tmp_path)
     assert done.exit_code == 1
-    assert f"{name}.py would stand before" in done.output
+    assert f"{name}.py would shadow" in done.output
     assert f"such as my_{name}" in done.output
     assert list(tmp_path.iterdir()) == []
 

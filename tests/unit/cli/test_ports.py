@@ -44,7 +44,7 @@ def test_every_port_that_is_taken_is_named_with_the_option_that_helps(taken: lis
 def test_free_ports_are_fine_and_one_port_is_not_for_two() -> None:
     port = free_port()
     check_ports([WantedPort("world", port, "--port"), WantedPort("viewer", 0, "--viewer-port")], "choose another")
-    with pytest.raises(ConfigError, match=r"the world and the viewer can't both have port \d+; change --viewer-port"):
+    with pytest.raises(ConfigError, match=r"the world and the viewer can't both use port \d+; change --viewer-port"):
         check_ports([WantedPort("world", port, "--port"), WantedPort("viewer", port, "--viewer-port")], "")
 
 
@@ -59,7 +59,7 @@ def test_up_starts_nothing_if_a_port_is_taken(tickmind, taken, tmp_path, monkeyp
     assert result.exit_code == 1
     assert f"port {taken[place]} of the " in result.stderr
     assert f"({option}) can't be used: Address already in use. Nothing was started." in result.stderr
-    assert "0 takes any that is free" in result.stderr
+    assert "0 takes any free port" in result.stderr
     assert not (tmp_path / "runs").exists()
 
 

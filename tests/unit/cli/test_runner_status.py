@@ -154,9 +154,7 @@ async def test_a_world_that_is_not_there_is_told_once(monkeypatch, capsys, tmp_p
     found.sight, found.mapping = SimpleNamespace(tick_s=tick_s), SimpleNamespace(world_addr="127.0.0.1:9")
     file: Any = SimpleNamespace(reload=lambda **_: None)
     await runner_command.run_characters(found, file, tmp_path, Status())
-    assert (
-        capsys.readouterr().err.count("There is no world at 127.0.0.1:9 yet; agents start when there is one.") == times
-    )
+    assert capsys.readouterr().err.count("No world answers at 127.0.0.1:9 yet; agents start when it does.") == times
 
 
 def test_a_gateway_that_does_not_answer_yet_holds_nothing_up(monkeypatch):
@@ -181,6 +179,6 @@ def test_a_gateway_that_does_not_answer_yet_holds_nothing_up(monkeypatch):
             end_s = time.monotonic() + 60
             while line.text() == "models: no figures yet" and time.monotonic() < end_s:
                 time.sleep(0.01)
-            assert line.text() == "models: 1 being asked, 3 waiting (about 94 s), 2 answered"
+            assert line.text() == "models: 1 in flight, 3 waiting (about 94 s), 2 answered"
         finally:
             line.stop()

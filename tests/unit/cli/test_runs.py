@@ -106,7 +106,7 @@ def test_a_run_that_there_is_not_is_one_plain_sentence(tickmind, command):
 def test_a_run_in_the_place_of_a_command_is_answered_with_the_command(tickmind):
     done = tickmind("runs", "demo-1")
     assert done.exit_code == 2
-    assert "`tickmind runs show demo-1` tells of it" in done.stderr
+    assert "use `tickmind runs show demo-1`" in done.stderr
 
 
 def test_another_folder_can_be_named(tickmind, tmp_path):
@@ -136,7 +136,7 @@ def test_what_to_do_with_an_unfinished_run_names_its_folder_and_going_on_first(t
     assert 0 < told.find(f"tickmind world --resume left-1{where}") < told.find(f"tickmind recover left-1{where}")
     assert f"`tickmind runs{where}` lists" in tickmind("runs", "show", "nothing", *option).stderr
     told = " ".join(tickmind("runs", *option, "left-1").stderr.split())
-    assert f"`tickmind runs show left-1{where}` tells" in told.replace("│ ", "").replace(" │", "")
+    assert f"use `tickmind runs show left-1{where}`" in told.replace("│ ", "").replace(" │", "")
 
 
 def test_a_run_that_may_not_be_read_is_listed_with_its_problem(tickmind, tmp_path, monkeypatch):

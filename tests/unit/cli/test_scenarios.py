@@ -30,7 +30,7 @@ def test_a_name_that_nobody_knows_is_answered_with_those_that_there_are():
 def test_a_file_that_is_not_there_but_comes_with_tickmind_is_answered_with_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for given in ("scenarios/clearing.yaml", "clearing.yaml"):
-        with pytest.raises(ConfigError, match=f"no file {given}; .* comes with tickmind say clearing"):
+        with pytest.raises(ConfigError, match=f"no file {given}; .* comes with tickmind write clearing"):
             find_scenario(Path(given))
 
 

@@ -145,8 +145,8 @@ def test_an_unknown_run_and_a_wrong_scenario_are_named(runs):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "name a scenario"),
-        (("a.yaml", "--resume", "one"), "not both"),
+        ((), "either a scenario"),
+        (("a.yaml", "--resume", "one"), "either a scenario"),
         (("--resume", "one", "--no-record"), "its own name"),
         (("--resume", "one", "--run-id", "two"), "its own name"),
         (("--resume", "one", "--port", "0"), "no run one"),

@@ -17,5 +17,5 @@ def test_that_the_first_time_takes_a_minute_is_said_the_first_time_only(monkeypa
     monkeypatch.setattr(world_serving, "is_compiled", lambda: is_compiled)
     monkeypatch.setattr(world_serving, "run_on_quick_loop", lambda serving: serving.close())
     Serving(load_scenario(CLEARING), ServerConfig("127.0.0.1:0"), TickPace(), 1).run()
-    said = "" if is_compiled else "Getting ready; the first time this takes a minute.\n"
+    said = "" if is_compiled else "Starting; the first time this takes a minute.\n"
     assert capsys.readouterr().err == said

@@ -77,6 +77,6 @@ def test_the_doctor_says_whether_a_fork_bomb_is_held(told, monkeypatch, isolatio
     monkeypatch.setattr("tickmind.runner.Warden", Kept)
     told(kernel, user)
     finding = doctor.agents()
-    assert ("the kernel holds it to 16 tasks" in finding.text) is bool(by)
-    assert ("nothing holds a fork bomb" in finding.text) is not bool(by)
+    assert ("the kernel limits it to 16 tasks" in finding.text) is bool(by)
+    assert ("nothing limits a fork bomb" in finding.text) is not bool(by)
     assert (finding.verdict is doctor.Severity.GOOD) is (bool(by) and isolation is not SUBREAPER)

@@ -1,4 +1,4 @@
-"""One question asked: the prompt read, the model opened, the answer shown."""
+"""One question to a model: reads the prompt, opens the model, shows the answer."""
 
 import asyncio
 import json
@@ -34,12 +34,12 @@ _NAME = re.compile(r"[A-Za-z_][\w-]*")
 
 
 class AskError(TickmindError):
-    """The model was asked, and there is no answer."""
+    """The model gave no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """Everything that `tickmind ask` was told; empty or None is what was left out."""
+    """The options of `tickmind ask`; empty or None if left out."""
 
     prompt: str
     system: str = ""
@@ -57,12 +57,12 @@ class AskOptions:
 
     @property
     def call(self) -> CallConfig:
-        """How the model is asked."""
+        """The settings of the call."""
         return CallConfig(temperature=self.temperature, max_tokens=self.max_tokens, timeout_s=self.timeout_s)
 
 
 def run_ask(options: AskOptions, out: TextIO, err: TextIO) -> None:
-    """Ask and show the answer; raises a `TickmindError` where there is none."""
+    """Ask and show the answer; raises a `TickmindError` if there is none."""
     prompt = _read_prompt() if options.prompt == "-" else options.prompt
     if not prompt.strip():
         raise ConfigError('there is nothing to ask; give a prompt, such as `tickmind ask "Who are you?"`')
@@ -87,11 +87,11 @@ async def _ask(options: AskOptions, prompt: str, schema: ReplySchema[Any] | None
 
 def _choice(options: AskOptions) -> ModelChoice | ModelConfig | None:
     if options.cassette is not None and options.cassette.exists():
-        return None  # nobody is asked
+        return None  # no model is called
     if options.scripted:
         return scripted_choice()
     if options.local:
-        WeightStore().resolve(options.local)  # says what is wrong before anything starts
+        WeightStore().resolve(options.local)  # raises before anything starts
         return local_choice(options.local)
     if options.base_url or options.model or options.api:
         settings: dict[str, Any] = {"api": options.api} if options.api else {}
@@ -126,7 +126,7 @@ async def _ask_for_object(
             async for update in stream:
                 if update.attempt != attempt:
                     attempt = update.attempt
-                    screen.note(f"The reply could not be used; the model is told why, attempt {attempt}.")
+                    screen.note(f"The reply did not match the schema; asking the model again, attempt {attempt}.")
                 screen.thinking(update.chunk.thinking)
                 for name, value in update.completed:
                     screen.field(name, value)
@@ -183,7 +183,7 @@ def _sum_up(result: LLMResult | StructuredResult[Any], screen: Screen) -> None:
     if result.attempts > 1:
         facts.append(f"{result.attempts} attempts")
     screen.note(f"{result.model}: {'; '.join(fact for fact in facts if fact)}")
-    _tell_end(result.finish_reason, screen)
+    _note_end(result.finish_reason, screen)
 
 
 def _sum_up_run(result: AgentResult, model: str, took_s: float, screen: Screen) -> None:
@@ -193,19 +193,19 @@ def _sum_up_run(result: AgentResult, model: str, took_s: float, screen: Screen) 
     facts.append(_money(cost_usd(model, usage)))
     screen.note(f"{model}: {'; '.join(fact for fact in facts if fact)}")
     if result.stopped is StopReason.MAX_STEPS:
-        screen.note("The run ended at its limit of steps.")
-    _tell_end(result.finish_reason, screen)
+        screen.note("The run stopped at its limit of steps.")
+    _note_end(result.finish_reason, screen)
 
 
-def _tell_end(finish_reason: str, screen: Screen) -> None:
+def _note_end(finish_reason: str, screen: Screen) -> None:
     if finish_reason == "length":
-        screen.note("The answer was cut off at its limit; --max-tokens gives it more room.")
+        screen.note("The answer was cut off at its limit; raise it with --max-tokens.")
     elif finish_reason not in ("stop", "tool_calls"):
         screen.note(f"The answer ended with: {finish_reason}.")
 
 
-def _tokens(asked: int | None, said: int | None) -> str:
-    return "" if asked is None or said is None else f"{asked:,} + {said:,} tokens"
+def _tokens(prompt: int | None, said: int | None) -> str:
+    return "" if prompt is None or said is None else f"{prompt:,} + {said:,} tokens"
 
 
 def _money(cost: float | None) -> str:
@@ -222,7 +222,7 @@ def _read_prompt() -> str:
 
 
 def read_schema(text: str) -> ReplySchema[Any]:
-    """The form of a reply, from a JSON schema, the file of one, or the names of fields."""
+    """Return the schema of a reply, from a JSON schema, a file with one, or names of fields."""
     text = text.strip()
     if text.startswith("{"):
         return ReplySchema.of(_read_json(text, "the schema"))
@@ -239,7 +239,7 @@ def read_schema(text: str) -> ReplySchema[Any]:
 
 def _read_file(path: Path) -> str:
     try:
-        with path.open("rb") as file:  # it may be a pipe, which does not say how large it is
+        with path.open("rb") as file:  # it may be a pipe, which has no size
             data = file.read(int(MAX_SCHEMA_BYTES.maximum) + 1)
         MAX_SCHEMA_BYTES.check(len(data))
         return data.decode("utf-8")
@@ -251,9 +251,9 @@ def _read_file(path: Path) -> str:
 
 def _read_json(text: str, what: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError as error:
         raise ConfigError(f"{what} is not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise ConfigError(f"{what} must be a JSON object, not {type(found).__name__}")
-    return found
+    if not isinstance(value, dict):
+        raise ConfigError(f"{what} must be a JSON object, not {type(value).__name__}")
+    return value

@@ -1,4 +1,4 @@
-"""`tickmind ask`: a question, and a model's answer as it comes."""
+"""`tickmind ask`: a question, and a model's answer as it arrives."""
 
 import sys
 from enum import StrEnum
@@ -9,7 +9,7 @@ import typer
 
 
 class WireApi(StrEnum):
-    """The wire forms that endpoints speak."""
+    """The wire formats of endpoints."""
 
     CHAT = "chat"
     RESPONSES = "responses"
@@ -23,7 +23,7 @@ def ask(
         str,
         typer.Option(
             metavar='FILE|JSON|"NAME,NAME"',
-            help="Ask for an object: a JSON schema, in a file or as it is, or the names of the fields.",
+            help="Ask for a JSON object: a JSON schema, a file with one, or the names of its fields.",
         ),
     ] = "",
     tools: Annotated[
@@ -36,20 +36,18 @@ def ask(
             help="The endpoint, instead of LLM_BASE_URL. Its key is read from LLM_API_KEY or a .env file only."
         ),
     ] = "",
-    api: Annotated[
-        WireApi | None, typer.Option(help="The wire form that the endpoint speaks, instead of LLM_API.")
-    ] = None,
+    api: Annotated[WireApi | None, typer.Option(help="The wire format of the endpoint, instead of LLM_API.")] = None,
     temperature: Annotated[
-        float | None, typer.Option(min=0.0, help="How bold the answer is; 0 is as sober as can be.")
+        float | None, typer.Option(min=0.0, help="The sampling temperature; 0 is the most predictable.")
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="How long the answer may be, thinking included.")
+        int | None, typer.Option(min=1, help="The longest answer in tokens, including thinking.")
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(min=0.001, help="Seconds until the call is given up, however it drips.")
+        float | None, typer.Option(min=0.001, help="Seconds until the call fails, even if it still streams.")
     ] = None,
     local: Annotated[
-        str, typer.Option(metavar="NAME", help="Use a model of this machine: a name of `model list`, or a GGUF file.")
+        str, typer.Option(metavar="NAME", help="Use a model on this machine: a name from `model list`, or a GGUF file.")
     ] = "",
     scripted: Annotated[
         bool, typer.Option("--scripted", help="Use the scripted double: no model, no network.")
@@ -59,11 +57,11 @@ def ask(
         typer.Option(metavar="FILE", help="Record the call to this file; if the file exists, play it back instead."),
     ] = None,
 ) -> None:
-    """Ask a model and watch the answer come.
+    """Ask a model and stream its answer.
 
-    The answer goes to stdout, everything else to stderr; thinking is shown dimmed, and only to those who watch.
-    Without an endpoint (LLM_BASE_URL or LLM_API_KEY) a model of this machine answers, and without one of those a
-    scripted double; which one it is, is said.
+    The answer goes to stdout, everything else to stderr; thinking is shown dimmed, on a terminal only.
+    Without an endpoint (LLM_BASE_URL or LLM_API_KEY) a model on this machine answers, and without one of those a
+    scripted double; stderr says which.
     """
     if schema and tools:
         raise typer.BadParameter("--schema and --tools can't be used together")

@@ -1,4 +1,4 @@
-"""A few tools that can do no harm, for trying out whether a model uses them."""
+"""A few harmless tools, to try out whether a model uses them."""
 
 import random
 from datetime import UTC, datetime, timedelta, timezone
@@ -14,19 +14,19 @@ MOST_HOURS = 14.0
 
 
 def builtin_tools(*, clock: Clock | None = None, rng: random.Random | None = None) -> list[Tool]:
-    """`current_time`, `calculate` and `roll_dice`; each returns at once and touches nothing."""
+    """Return `current_time`, `calculate` and `roll_dice`; each returns at once and changes nothing."""
     clock = clock or SystemClock()
     rng = rng or random.Random()
 
     def current_time(utc_offset_hours: Annotated[float, "Hours east of UTC, -14 to 14"] = 0.0) -> str:
-        """Tell the date and time now."""
+        """Return the current date and time."""
         if not abs(utc_offset_hours) <= MOST_HOURS:
             raise ConfigError("utc_offset_hours is from -14 to 14")
         there = timezone(timedelta(hours=utc_offset_hours)) if utc_offset_hours else UTC
         return datetime.fromtimestamp(clock.wall(), there).strftime("%A, %Y-%m-%d %H:%M:%S (UTC%z)")
 
     def calculate(expression: Annotated[str, "Numbers, + - * / // % ** and brackets, such as 2*(3+4)**2"]) -> str:
-        """Work out an arithmetic expression."""
+        """Evaluate an arithmetic expression."""
         return str(value_of(expression))
 
     def roll_dice(

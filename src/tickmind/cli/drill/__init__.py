@@ -1,1 +1,1 @@
-"""The outage drill: what can go wrong is made to go wrong on a timetable, and then it is counted what came of it."""
+"""The outage drill: causes failures on a timetable, and counts the consequences."""

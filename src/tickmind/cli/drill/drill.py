@@ -1,4 +1,4 @@
-"""Plays the troubles, one after another, against a village that runs."""
+"""The drill: causes troubles, one after another, in a running village."""
 
 import asyncio
 import os
@@ -16,22 +16,22 @@ from tickmind.cli.ensemble.ensemble import RunningParts
 CALM_TICKS = 6  # between two troubles
 AWAY_TICKS = 16
 STORM_TICKS = 16
-PATIENCE_S = 120.0  # for anything to happen or to come back
+PATIENCE_S = 120.0  # longest wait for an event or a recovery
 _LOOK_S = 0.05
 _COUNT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something that was done, from its first tick to the tick in which all was well again."""
+    """One failure, from its first tick to the tick of full recovery."""
 
     name: str
     first_tick_id: int
     last_tick_id: int
     detail: str
-    over: bool = True  # whether it was noticed, and all was well again in the end
+    over: bool = True  # whether it was noticed, and everything recovered
     struck: frozenset[str] = frozenset()  # characters that can't act meanwhile
-    goes_on: bool = True  # whether somebody can act meanwhile: without a world nobody can
+    goes_on: bool = True  # whether characters can act meanwhile: without a world none can
 
 
 @dataclass(slots=True)
@@ -39,11 +39,11 @@ class DrillLog:
     """What was done and seen."""
 
     troubles: list[Trouble] = field(default_factory=list)
-    victims: set[Known] = field(default_factory=set)  # processes that were killed, with all that they had started
-    seen: set[Known] = field(default_factory=set)  # all processes that there ever were
+    victims: set[Known] = field(default_factory=set)  # killed processes, with all their children
+    seen: set[Known] = field(default_factory=set)  # all processes ever seen
     survivors: int = 0  # of the victims
-    all_began: bool = False  # everybody acted before the first trouble
-    thinks_again: bool = False  # a model was asked, and answered, after all troubles
+    all_began: bool = False  # all characters acted before the first trouble
+    thinks_again: bool = False  # a model answered after all troubles
     complete: bool = False
 
 
@@ -58,7 +58,7 @@ class Drill:
         self._clock = clock or SystemClock()
 
     async def run(self, stage: RunningParts) -> None:
-        """Play the whole timetable."""
+        """Run the whole timetable."""
         beside = [asyncio.create_task(work) for work in (self.witness.watch(stage.world_addr), self._count_processes())]
         try:
             await self._play(stage)
@@ -71,7 +71,7 @@ class Drill:
     async def _play(self, stage: RunningParts) -> None:
         self.log.all_began = await self._until(lambda: self._all_act(stage, 0))
         await self._calm()
-        await self._provider(Mood.LIMITED, "the provider limits everybody", STORM_TICKS, least_calls=2)
+        await self._provider(Mood.LIMITED, "the provider limits all callers", STORM_TICKS, least_calls=2)
         await self._calm()
         await self._provider(Mood.AWAY, "the provider is away", AWAY_TICKS, least_calls=2)
         await self._calm()
@@ -88,7 +88,7 @@ class Drill:
         self.log.complete = True
 
     async def _provider(self, mood: Mood, name: str, ticks: int, *, least_calls: int) -> None:
-        """A provider is in a bad mood for some ticks, and until somebody has noticed."""
+        """Make the provider fail for some ticks, and until a caller has noticed."""
         first, refused = self.witness.tick_id, self.provider.refused
         self._say(f"Drill: from tick {first + 1:,} on {name}.")
         self.provider.mood = mood
@@ -101,7 +101,7 @@ class Drill:
         )
 
     async def _kill_agent(self, stage: RunningParts) -> None:
-        """End the agent of some characters by kill -9, until all of them act again."""
+        """Kill the agent of some characters by kill -9, and wait until all of them act again."""
         entity_id = stage.runner.rows()[0].entity_id
         unit = stage.runner.unit_of(entity_id)
         assert unit is not None, "it has a row"
@@ -119,7 +119,7 @@ class Drill:
         self.log.troubles.append(Trouble("an agent is killed", first + 1, last, detail, over, struck))
 
     async def _kill_world(self, stage: RunningParts) -> None:
-        """End the world by kill -9, until it goes on and everybody acts again."""
+        """Kill the world by kill -9, and wait until it resumes and all characters act again."""
         first = self.witness.tick_id
         self._say(f"Drill: after tick {first:,} the world is killed.")
         began_s = self._clock.monotonic()
@@ -128,15 +128,15 @@ class Drill:
         away_s, at = self.witness.ticked_s - began_s, self.witness.tick_id
         over = over and await self._until(lambda: self._all_act(stage, at))
         all_s = self._clock.monotonic() - began_s
-        detail = f"it ticks again after {away_s:.1f} s, everybody acts again after {all_s:.1f} s"
+        detail = f"it ticks again after {away_s:.1f} s, all characters act again after {all_s:.1f} s"
         self.log.troubles.append(
             Trouble("the world is killed", first + 1, self.witness.tick_id, detail, over, goes_on=False)
         )
 
     def _kill(self, keeper_pid: int) -> bool:
-        """End a program as the machine would that has no memory left; its keeper finds out by itself.
+        """Kill a program as the out-of-memory killer would; its keeper finds out by itself.
 
-        False if there is none: a program that is just being started again has no keeper, and no number.
+        Returns False if there is none: a program that is just being restarted has no keeper, and no pid.
         """
         tree = below(keeper_pid) if keeper_pid else set()
         if not tree:

@@ -1,4 +1,4 @@
-"""Processes by more than their number, so that none is taken for one that has gone before it."""
+"""Processes identified by pid and start time, so that a reused pid is not mistaken."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,19 +11,19 @@ _PROC = Path("/proc")
 
 
 class Known(NamedTuple):
-    """One process for good: numbers are given again, but not with the same start."""
+    """One process: pids are reused, but not with the same start time."""
 
     pid: int
-    started: int  # in the machine's own units
+    started: int  # in clock ticks since boot
 
 
 def below(root: int) -> set[Known]:
-    """All that descend from a process now."""
+    """Return all present descendants of a process."""
     return {known for pid in descendants(root) if (known := _look(pid)) is not None}
 
 
 def alive(some: Iterable[Known]) -> list[Known]:
-    """Those that are still there."""
+    """Return those that are still running."""
     return [known for known in some if _look(known.pid) == known]
 
 

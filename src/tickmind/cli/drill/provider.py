@@ -1,4 +1,4 @@
-"""A scripted provider that goes away or refuses on demand, and notices who does not wait as long as it was told to."""
+"""A scripted provider that fails or limits on demand, and counts callers that ignore Retry-After."""
 
 import math
 from enum import StrEnum
@@ -9,11 +9,11 @@ from tickmind.llm.testing import Refuse, Respond
 from tickmind.llm.transport import ModelRequest
 
 RETRY_AFTER_S = 2
-ON_THE_WAY_S = 0.5  # so long after a refusal a call may still arrive that was sent before it was known
+ON_THE_WAY_S = 0.5  # for so long after a refusal, calls may arrive that were sent before it
 
 
 class Mood(StrEnum):
-    """How a provider is."""
+    """The behaviour of a provider."""
 
     WELL = "well"
     AWAY = "away"  # it answers 503
@@ -26,17 +26,17 @@ class MoodyProvider:
     def __init__(self, *, retry_after_s: int = RETRY_AFTER_S, clock: Clock | None = None) -> None:
         self.mood = Mood.WELL
         self.answered = 0
-        self.refused = 0  # calls that were told 503 or 429
-        self.too_soon = 0  # calls that came although they had been told to wait
+        self.refused = 0  # calls answered with 503 or 429
+        self.too_soon = 0  # calls before Retry-After had passed
         self._retry_after_s = retry_after_s
         self._clock = clock or SystemClock()
-        self._told_s = self._until_s = -math.inf
+        self._refused_s = self._until_s = -math.inf
 
     def step(self, request: ModelRequest) -> Respond | Refuse:
-        """What becomes of one call."""
+        """Return the response to one call."""
         now_s = self._clock.monotonic()
         waiting = now_s < self._until_s
-        if waiting and now_s - self._told_s > ON_THE_WAY_S:
+        if waiting and now_s - self._refused_s > ON_THE_WAY_S:
             self.too_soon += 1
         if self.mood is Mood.WELL:
             self.answered += 1
@@ -45,5 +45,5 @@ class MoodyProvider:
         if self.mood is Mood.AWAY:
             return Refuse(503, "the provider is away")
         if not waiting:
-            self._told_s, self._until_s = now_s, now_s + self._retry_after_s
+            self._refused_s, self._until_s = now_s, now_s + self._retry_after_s
         return Refuse(429, "too many requests", retry_after=math.ceil(self._until_s - now_s))

@@ -1,4 +1,4 @@
-"""What came of a drill, counted from the record of its run and from what was seen meanwhile."""
+"""The verdict on a drill, from the record of its run and from what was seen meanwhile."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _WAIT = ACTION_TYPES.index(ActionType.WAIT)
 A_WHILE_TICKS = 4
-STOOD_STILL_TICKS = 20  # that a running world may take for one: a machine may be busy, but no world waits for a model
+STOOD_STILL_TICKS = 20  # longest time for one tick, in ticks: a machine may be busy, but no world waits for a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,50 +31,50 @@ class Behaviour:
     trouble: Trouble
     ticks: int
     intents_per_tick: float
-    able: int  # characters that no trouble of the time had struck
+    able: int  # characters not affected by a trouble
     acting: int  # those of them that did more than wait
 
     @property
     def stopped(self) -> bool:
-        """Whether fewer than half of those who could did something; in a moment somebody is enough."""
+        """Whether fewer than half of those able did something; in a short trouble one suffices."""
         wanted = max(1, self.able // 2) if self.ticks >= A_WHILE_TICKS else 1
         return self.trouble.goes_on and self.acting < wanted
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The figures of a drill. It was passed if all of those that should be 0 are."""
+    """The figures of a drill. It passed if all that should be 0 are 0."""
 
     ticks: int
     intents_per_tick: float
     missed: int  # numbers that are missing among the ticks
-    lost: int  # ticks that were shown and are not in the record as shown, or don't come out of the record again
+    lost: int  # ticks that differ between viewer, record and replay, or are missing
     orphans: int
     too_soon: int
     stood_still: bool  # a running world took far too long for a tick
-    stopped: int  # troubles during which too few did anything
-    not_over: int  # troubles after which not all was well again, and what was not even tried
+    stopped: int  # troubles during which too few characters acted
+    not_over: int  # troubles without full recovery, and steps that were not run
     longest_s: float
     behaviours: tuple[Behaviour, ...]
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is to be complained about."""
+        """Whether everything is fine."""
         counts = (self.missed, self.stood_still, self.lost, self.orphans, self.too_soon, self.stopped, self.not_over)
         return not any(counts)
 
     def outages(self) -> "list[Outage]":
-        """The troubles, for the report of the run."""
+        """Return the troubles, for the report of the run."""
         from tickmind.record.report import Outage
 
         return [
-            Outage("noted", one.trouble.name, one.trouble.first_tick_id, one.trouble.last_tick_id, _detail(one))
-            for one in self.behaviours
+            Outage("noted", each.trouble.name, each.trouble.first_tick_id, each.trouble.last_tick_id, _detail(each))
+            for each in self.behaviours
         ]
 
 
 def judge(drill: Drill, runs: Path, run_id: str, *, tick_s: float) -> Verdict:
-    """Count. The run must be finished, and everything that was started must have ended."""
+    """Judge a drill. The run must be finished, and all started processes must have ended."""
     from tickmind.cli.world.run import SCENARIO
     from tickmind.record import RunStore
     from tickmind.world import TileWorld, load_scenario
@@ -105,7 +105,7 @@ def judge(drill: Drill, runs: Path, run_id: str, *, tick_s: float) -> Verdict:
         lost=len(lost),
         orphans=log.survivors + len(alive(log.seen)),
         too_soon=drill.provider.too_soon,
-        stopped=sum(one.stopped for one in behaviours),
+        stopped=sum(behaviour.stopped for behaviour in behaviours),
         not_over=sum(not trouble.over for trouble in log.troubles) + not_played,
         longest_s=drill.witness.longest_s,
         behaviours=behaviours,
@@ -131,25 +131,27 @@ def _behaviour(
     active: "Mapping[int, set[str]]",
 ) -> Behaviour:
     ticks = [tick for tick in range(trouble.first_tick_id, trouble.last_tick_id + 1) if tick in acted]
-    at_once = (one for one in troubles if one.first_tick_id <= trouble.last_tick_id)
-    struck = frozenset[str]().union(*(one.struck for one in at_once if one.last_tick_id >= trouble.first_tick_id))
+    at_once = (other for other in troubles if other.first_tick_id <= trouble.last_tick_id)
+    struck = frozenset[str]().union(*(other.struck for other in at_once if other.last_tick_id >= trouble.first_tick_id))
     able = everybody - struck
     acting = {who for tick in ticks for who in active[tick] if who in able}
     intents = sum(acted[tick] for tick in ticks) / max(1, len(ticks))
     return Behaviour(trouble, len(ticks), intents, len(able), len(acting))
 
 
-def _detail(one: Behaviour) -> str:
-    return f"{one.trouble.detail}; {_doing(one)}, {one.intents_per_tick:.1f} intents per tick"
+def _detail(behaviour: Behaviour) -> str:
+    return f"{behaviour.trouble.detail}; {_doing(behaviour)}, {behaviour.intents_per_tick:.1f} intents per tick"
 
 
-def _doing(one: Behaviour) -> str:
-    """How many did something; without a world nobody could."""
-    return f"{one.acting} of {one.able} did more than wait" if one.trouble.goes_on else "nobody can act without a world"
+def _doing(behaviour: Behaviour) -> str:
+    """Describe how many acted; without a world none could."""
+    if not behaviour.trouble.goes_on:
+        return "no character can act without a world"
+    return f"{behaviour.acting} of {behaviour.able} did more than wait"
 
 
 def show(verdict: Verdict, console: "Console") -> None:
-    """Tell it on the terminal."""
+    """Show it on the terminal."""
     from rich.table import Table
 
     from tickmind.cli.screen import harmless
@@ -158,28 +160,29 @@ def show(verdict: Verdict, console: "Console") -> None:
     done = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("trouble", "ticks", "acting", "intents per tick", ""):
         done.add_column(name, justify="right" if name == "intents per tick" else "left")
-    for one in verdict.behaviours:
-        span = f"{one.trouble.first_tick_id:,} to {one.trouble.last_tick_id:,}"
-        acting = f"{one.acting} of {one.able}" if one.trouble.goes_on else "-"
-        done.add_row(harmless(one.trouble.name), span, acting, f"{one.intents_per_tick:.1f}", one.trouble.detail)
+    for behaviour in verdict.behaviours:
+        trouble, intents = behaviour.trouble, f"{behaviour.intents_per_tick:.1f}"
+        span = f"{trouble.first_tick_id:,} to {trouble.last_tick_id:,}"
+        acting = f"{behaviour.acting} of {behaviour.able}" if trouble.goes_on else "-"
+        done.add_row(harmless(trouble.name), span, acting, intents, trouble.detail)
     console.print(done)
     counts = Table(box=None, pad_edge=False, show_header=False)
     for name, count, meaning in (
         (
             "missed ticks",
             verdict.missed,
-            "numbers that are missing; a restart of the world puts ticks off and skips none",
+            "missing tick numbers; a restart of the world delays ticks and skips none",
         ),
         (
             "world stood still",
             int(verdict.stood_still),
             f"a tick of a running world took as long as {STOOD_STILL_TICKS}; the longest was {verdict.longest_s:.2f} s",
         ),
-        ("lost ticks", verdict.lost, "shown but not in the record as shown, or not repeated by it"),
-        ("orphans", verdict.orphans, "processes that outlived who started them"),
-        ("calls before Retry-After", verdict.too_soon, "that came although they had been told to wait"),
-        ("behaviour stopped", verdict.stopped, "times that fewer than half of those who could did more than wait"),
-        ("not well again", verdict.not_over, "troubles that nobody noticed, that did not end, or were not played"),
+        ("lost ticks", verdict.lost, "shown, but missing or different in the record or its replay"),
+        ("orphans", verdict.orphans, "processes that outlived their parent"),
+        ("calls before Retry-After", verdict.too_soon, "calls that ignored a 429's wait"),
+        ("behaviour stopped", verdict.stopped, "troubles during which fewer than half of the able characters acted"),
+        ("not well again", verdict.not_over, "troubles that were not noticed, did not end, or were not run"),
     ):
         counts.add_row(name, f"[{'red' if count else 'green'}]{count:,}[/]", f"[dim]{meaning}[/]")
     console.print(counts)

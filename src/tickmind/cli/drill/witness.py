@@ -1,4 +1,4 @@
-"""Watches a world from outside, as a viewer does, and remembers what it was shown."""
+"""A witness: watches a world from outside, like a viewer, and remembers what it was shown."""
 
 import asyncio
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What was to be seen of one tick: who did what with which outcome, and who said what."""
+    """What was visible of one tick: actions with their results, and speech."""
 
     results: tuple[tuple[int, int, int], ...]  # actor row, action, reason
     said: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, results: "ResultColumns", utterances: "tuple[Utterance, ...]") -> "Shown":
-        """The same from a viewer's event and from a record."""
+        """Make it from a viewer's event or from a record."""
         rows = zip(results.actor.tolist(), results.action.tolist(), results.reason.tolist(), strict=True)
         return cls(tuple(rows), tuple((one.actor_id, one.text) for one in utterances))
 
@@ -36,7 +36,7 @@ class Witness:
         self.shown: dict[int, Shown] = {}  # tick -> what was published
         self.tick_id = 0  # the newest
         self.ticked_s = 0.0  # when it was seen
-        self.longest_s = 0.0  # between two ticks, one right after the other, that were both seen without a break
+        self.longest_s = 0.0  # between two consecutive ticks that were seen without a break
         self._clock = clock or SystemClock()
         self._ticked = asyncio.Event()
 
@@ -47,7 +47,7 @@ class Witness:
                 try:
                     await self._follow(client)
                 except WireError as error:
-                    _log.debug("the world is not seen", error=str(error))
+                    _log.debug("watching the world failed", error=str(error))
                 await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def _follow(self, client: WorldClient) -> None:
@@ -62,7 +62,7 @@ class Witness:
             self._ticked.set()
 
     async def after(self, ticks: int, timeout_s: float) -> bool:
-        """Wait until the world is so many ticks on; false if that takes too long."""
+        """Wait until the world has advanced so many ticks; return False if that takes too long."""
         goal = self.tick_id + ticks
         try:
             async with asyncio.timeout(timeout_s):

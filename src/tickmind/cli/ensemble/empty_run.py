@@ -1,4 +1,4 @@
-"""Runs in which nothing happened: a command that was stopped before the first tick leaves none behind."""
+"""Empty runs: a command that was stopped before the first tick leaves none behind."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ LOG_FOLDER = "live"  # in a run's folder
 
 
 def discard_empty_run(runs: Path, run_id: str) -> bool:
-    """Remove a run that was begun and has no tick; whether it did. No process of ours may write to it any more."""
+    """Remove a new run without ticks; return whether it did. No process of ours may write to it any more."""
     log = runs / run_id / LOG_FOLDER
     if not log.is_dir() or any(log.iterdir()):
-        return False  # without what reads runs, which takes a while to load
+        return False  # without importing the record, which takes a while
     from tickmind.record import RunStore
 
     return RunStore(runs).discard_empty(run_id)

@@ -1,4 +1,4 @@
-"""A world, the models' gateway, everybody's agents and the viewer, brought up together and taken down together."""
+"""A world, the models' gateway, the agents and the viewer, started and stopped together."""
 
 import asyncio
 import os
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from tickmind.cli.runner.status import RunnerStatus
     from tickmind.runner import MappingFile, Runner
 
-_HEAD_START_S = 5.0  # that characters have at most before a model is loaded
+_HEAD_START_S = 5.0  # longest head start of characters before a model is loaded
 _LOOK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class RunningParts:
-    """What is running, for whoever does something beside it."""
+    """The running parts, for work beside them."""
 
     world: KeptPart
     world_addr: str
@@ -39,24 +39,24 @@ class RunningParts:
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """What is brought up: the arguments of each command of ours; a part without any is left out."""
+    """What to start: the arguments of each command of ours; a part without any is left out."""
 
     world: Sequence[str]
     gateway: Sequence[str] = ()
-    gateway_port: int | None = None  # 0 is any; with one nobody waits for the gateway, which answers when it can
+    gateway_port: int | None = None  # 0 is any; with a port no part waits for the gateway, which answers when it can
     viewer: Sequence[str] = ()
-    resume: Sequence[str] = ()  # for a world that was killed, so that it goes on; without, its end is the end of all
-    world_addr: str = ""  # where the world will be, if that is known before it says so
+    resume: Sequence[str] = ()  # to resume a killed world; without, its end is the end of all
+    world_addr: str = ""  # where the world will be, if that is known in advance
     models: Callable[[], AbstractAsyncContextManager[Mapping[str, str]]] = lambda: nullcontext(os.environ)
-    """Serves a model for as long as it is entered, and gives the environment for the gateway, which may hold keys."""
-    on_page: Callable[[str], None] = lambda _url: None  # told where the page is
-    beside: Callable[[RunningParts], Coroutine[None, None, None]] | None = None  # when it is over, all of it ends
+    """Serves a model while it is entered, and returns the environment for the gateway, which may hold keys."""
+    on_page: Callable[[str], None] = lambda _url: None  # called with the address of the page
+    beside: Callable[[RunningParts], Coroutine[None, None, None]] | None = None  # when it ends, everything ends
 
 
 async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status: "RunnerStatus") -> None:
     """Run everything until a signal, the world's last tick or the end of a part; then nothing of it is left.
 
-    A signal before the characters run is a `KeyboardInterrupt`, and so is a second one, which kills what still runs.
+    Raises `KeyboardInterrupt` for a signal before the characters run, and for a second one, which kills the rest.
     """
     main = asyncio.current_task()
     assert main is not None, "it runs in a task"
@@ -95,17 +95,17 @@ async def _bring_up(
                 return part
 
             world = KeptPart(lambda given: start("world", given), ensemble.world, ensemble.resume, status.say)
-            warden.warm(KIT)  # while the world gets ready
+            warden.warm(KIT)  # while the world starts
             gateway = None
             if ensemble.gateway:
                 service = ModelService(ensemble.gateway, ensemble.gateway_port, ensemble.models, start)
                 gateway = await stack.enter_async_context(service)
             parts: list[Part | KeptPart | ModelService] = [world]
-            gone = asyncio.Event()  # one of them, before all are there
+            gone = asyncio.Event()  # a part ended before all are up
             if ensemble.viewer and _page_is_built(status.say):
                 seen = ensemble.world_addr or await _ready(world, parts, gone)
                 viewer = start("viewer", [*ensemble.viewer, "--world", seen])
-                stack.enter_context(_running(_tell(viewer, ensemble.on_page)))
+                stack.enter_context(_running(_announce(viewer, ensemble.on_page)))
                 viewer.when_gone(gone.set)
                 parts.append(viewer)
             world_addr, gateway_url = await _ready(world, parts, gone), ""
@@ -113,14 +113,14 @@ async def _bring_up(
                 gateway_url = await _ready(gateway, parts, gone)
                 status.follow(gateway_url)
                 parts.append(gateway)
-            found = Runner(file.settle(world_addr, gateway_url), folder, warden=warden)
+            runner = Runner(file.settle(world_addr, gateway_url), folder, warden=warden)
             for part in parts:
-                part.when_gone(found.stop)
+                part.when_gone(runner.stop)
             if gateway is not None:
-                stack.enter_context(_running(_begin_after(found, gateway)))
-            interrupts.stop = found.stop
-            async with _beside(ensemble, RunningParts(world, world_addr, found)):
-                await run_characters(found, file, folder, status)
+                stack.enter_context(_running(_begin_after(runner, gateway)))
+            interrupts.stop = runner.stop
+            async with _beside(ensemble, RunningParts(world, world_addr, runner)):
+                await run_characters(runner, file, folder, status)
             for part in parts:
                 part.complain()
 
@@ -128,14 +128,14 @@ async def _bring_up(
 async def _ready(
     part: KeptPart | ModelService, parts: Sequence[Part | KeptPart | ModelService], gone: asyncio.Event
 ) -> str:
-    """Wait for the address of a part; raises what ended another one meanwhile, so that nobody waits in vain."""
+    """Wait for the address of a part; raises the error of any part that ends meanwhile."""
     address, ending = asyncio.ensure_future(part.address()), asyncio.ensure_future(gone.wait())
     try:
         await asyncio.wait({address, ending}, return_when=asyncio.FIRST_COMPLETED)
         if not address.done():
             for other in parts:
                 other.complain()
-            raise PartError("a part ended before all of them were up; see above")
+            raise PartError("a part ended before all parts were up; see above")
         return address.result()
     finally:
         for task in (address, ending):
@@ -144,7 +144,7 @@ async def _ready(
 
 @contextmanager
 def _running(work: Coroutine[None, None, None]) -> Iterator[None]:
-    """Do something meanwhile."""
+    """Run a coroutine meanwhile."""
     task = asyncio.create_task(work)
     try:
         yield
@@ -152,14 +152,14 @@ def _running(work: Coroutine[None, None, None]) -> Iterator[None]:
         task.cancel()
 
 
-async def _tell(viewer: Part, on_page: Callable[[str], None]) -> None:
-    """Tell where the page is as soon as it is there; characters need not wait for it."""
-    with suppress(PartError):  # its end is the end of all, and is complained about there
+async def _announce(viewer: Part, on_page: Callable[[str], None]) -> None:
+    """Announce the page as soon as it is served; characters need not wait for it."""
+    with suppress(PartError):  # its end is the end of all, and is reported there
         on_page(await viewer.address())
 
 
 async def _begin_after(runner: "Runner", gateway: ModelService) -> None:
-    """Leave the processor to the characters until the first of them lives."""
+    """Leave the processor to the characters until the first of them is up."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_HEAD_START_S):
             while not any(row.controlled for row in runner.rows()):  # noqa: ASYNC110 - a look now and then will do

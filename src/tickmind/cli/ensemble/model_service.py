@@ -1,6 +1,6 @@
-"""Models, and the gateway before them, brought up after the characters: with a known port nobody waits for them.
+"""The models and their gateway, started after the characters: with a known port no part waits for them.
 
-The socket is opened here and handed to the gateway. Until that answers, whoever asks waits in the socket's backlog.
+The socket is opened here and passed to the gateway. Until that answers, callers wait in the socket's backlog.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from tickmind.cli.ensemble.parts import Part, PartError
 
 HOST = "127.0.0.1"
 _BACKLOG = 1024
-_LISTENER = 3  # the number of the first descriptor that a part is given
+_LISTENER = 3  # the number of a part's first passed descriptor
 
 
 class StartPart(Protocol):
-    """How a part is started: its arguments, its environment and its descriptors."""
+    """Starts a part, by its arguments, its environment and its descriptors."""
 
     def __call__(self, name: str, arguments: Sequence[str], env: Mapping[str, str], *descriptors: int) -> Part:
         """Start it."""
@@ -27,7 +27,7 @@ class StartPart(Protocol):
 class ModelService:
     """Use it as `async with`. With a `port` (0 is any) it does nothing before `begin`; without one it begins at once.
 
-    So loading a model holds nobody up; without a port the gateway opens its own, and its address is waited for.
+    So loading a model delays no other part; without a port the gateway opens its own, and its address is awaited.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ModelService:
         return self
 
     def begin(self) -> None:
-        """Bring models and gateway up, if that was not done before."""
+        """Start models and gateway, unless that was done before."""
         if self._serving is None:
             self._serving = asyncio.create_task(self._serve())
             self._serving.add_done_callback(self._ended)
@@ -64,19 +64,19 @@ class ModelService:
             self._door.close()
 
     async def address(self) -> str:
-        """Where the gateway is, or will be."""
+        """Return the address of the gateway, now or in future."""
         if self._door is not None:
             return f"http://{HOST}:{self._door.getsockname()[1]}"
         return await (await asyncio.shield(self._part)).address()
 
     def when_gone(self, call: Callable[[], None]) -> None:
-        """Call somebody when it has ended, or at once if it has."""
+        """Call back when it has ended, or at once if it has."""
         self._when_gone = call
         if self._serving is not None and self._serving.done():
             call()
 
     def complain(self) -> None:
-        """Raise what ended it, if something did."""
+        """Raise the error that ended it, if there is one."""
         if self._serving is not None and self._serving.done():
             self._serving.result()
 
@@ -101,7 +101,7 @@ class ModelService:
                 self._part.cancel()
             elif (error := serving.exception()) is not None:
                 self._part.set_exception(error)
-                self._part.exception()  # nobody may be waiting for it
+                self._part.exception()  # marks it as retrieved, as no task may be waiting
         self._when_gone()
 
 

@@ -1,4 +1,4 @@
-"""The parts of a running whole, each a command of ours in a process of its own: world, gateway, viewer."""
+"""The parts of an ensemble, each a command of ours in its own process: world, gateway, viewer."""
 
 import asyncio
 import os
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 _READY_S = 300.0  # compiling a world's rules for the first time takes a minute, or more on a busy machine
 _KILL_S = 1.0  # until a part that is killed is gone
 _STOP_S = 120.0  # a world writes its finished files before it ends
-MAX_RESUMES = Limit("number of times that a part goes on after it was killed", 10)
+MAX_RESUMES = Limit("number of restarts of a part after it was killed", 10)
 _AT = re.compile(r"is at (\S+); Ctrl-C stops it")
 
 
 class PartError(TickmindError):
-    """One of the parts did not come up, or went down."""
+    """A part did not start, or failed."""
 
 
 class Part:
-    """One command of ours as a process of its own: where it is, and what it says. `descriptors` are its 3, 4, ..."""
+    """One command of ours as a process: its address and its output. `descriptors` are its 3, 4, ..."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Part:
         read, write = os.pipe2(os.O_CLOEXEC)
         self._reader = PacedReader(read, self._take)
         command = Command(
-            (sys.executable, "-P", "-m", "tickmind.cli", *arguments),  # -P: no file of the user's folder is a module
+            (sys.executable, "-P", "-m", "tickmind.cli", *arguments),  # -P: files of the user's folder shadow no module
             env or os.environ,
             Path.cwd(),
             own_session=True,
@@ -64,7 +64,7 @@ class Part:
             os.close(write)
 
     async def address(self) -> str:
-        """Wait until it says where it is; raises `PartError` if it never does."""
+        """Wait until it prints its address; raises `PartError` if it never does."""
         try:
             async with asyncio.timeout(_READY_S):
                 return await asyncio.shield(self._at)
@@ -73,40 +73,40 @@ class Part:
 
     @property
     def keeper_pid(self) -> int:
-        """Of the process that keeps it; it is that one's first descendant."""
+        """The pid of its keeper; the part is the keeper's first descendant."""
         return self._child.keeper_pid
 
     @property
     def was_killed(self) -> bool:
-        """Whether it has ended, and not by itself."""
+        """Whether it was killed from outside."""
         return self._child.ending is not None and self._child.ending.code is None
 
     def when_gone(self, call: "Callable[[], None]") -> None:
-        """Call somebody when it ends, or at once if it has."""
+        """Call back when it ends, or at once if it has."""
         self._when_gone = call
         if self._child.ending is not None:
             call()
 
     def complain(self) -> None:
-        """Raise `PartError` if it ended by itself and not well."""
+        """Raise `PartError` if it failed by itself."""
         ending = self._child.ending
         if ending is not None and ending.code != 0:
-            raise PartError(f"the {self._name} went down: {ending}")
+            raise PartError(f"the {self._name} failed: {ending}")
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it."""
         self._stopping = True
         self._child.kill()
 
     async def stop(self) -> None:
-        """Let it end in good order; kill it if it is not up yet, for it would say where in its imports it was."""
+        """Let it end in an orderly way; kill it if it is not up yet, or it would print a traceback of its imports."""
         self._stopping = True
         if self._at.done():
             self._child.stop(_STOP_S)
             await self._child.ended.wait()
             return
         self._child.kill()
-        with suppress(TimeoutError):  # the warden is busy; what it keeps ends with it
+        with suppress(TimeoutError):  # the warden is busy; its processes end with it
             async with asyncio.timeout(_KILL_S):
                 await self._child.ended.wait()
 
@@ -115,22 +115,22 @@ class Part:
         for line in lines:
             text = line.decode("utf-8", "replace")
             self._say(f"{self._name}: {text}")
-            if not self._at.done() and (found := _AT.search(text)):
-                self._at.set_result(found[1])
+            if not self._at.done() and (match := _AT.search(text)):
+                self._at.set_result(match[1])
 
     def _gone(self) -> None:
         self._reader.drain()
         if not self._at.done():
-            self._at.set_exception(PartError(f"the {self._name} did not come up: {self._child.ending}; see above"))
-            self._at.exception()  # nobody may be waiting for it
+            self._at.set_exception(PartError(f"the {self._name} did not start: {self._child.ending}; see above"))
+            self._at.exception()  # marks it as retrieved, as no task may be waiting
         if self._when_gone is not None and not self._stopping:
             self._when_gone()
 
 
 class KeptPart:
-    """A part that goes on after it was killed: it is started again with other arguments at the same address.
+    """A part that is restarted after it was killed, with other arguments at the same address.
 
-    Without such arguments, and when it ends by itself, its end is the end.
+    Without such arguments, and when it ends by itself, it is not restarted.
     """
 
     def __init__(
@@ -150,21 +150,21 @@ class KeptPart:
 
     @property
     def part(self) -> Part:
-        """The one that runs now, or ran last."""
+        """The current or last process."""
         return self._part
 
     async def address(self) -> str:
-        """Wait until it says where it is; it stays there."""
+        """Wait until it prints its address, which stays the same."""
         self._address = await self._part.address()
         return self._address
 
     def when_gone(self, call: "Callable[[], None]") -> None:
-        """Call somebody when it has ended for good, or at once if it has."""
+        """Call back when it has ended for good, or at once if it has."""
         self._when_gone = call
         self._part.when_gone(self._gone)
 
     def complain(self) -> None:
-        """Raise `PartError` if it ended by itself and not well."""
+        """Raise `PartError` if it failed by itself."""
         self._part.complain()
 
     def _gone(self) -> None:
@@ -172,7 +172,7 @@ class KeptPart:
             self._when_gone()
             return
         self._resumed += 1
-        self._say("It was killed, so it goes on where it was.")
+        self._say("It was killed; restarting it where it was.")
         port = self._address.rpartition(":")[2]
         self._part = self._start([*self._resume, "--port", port])
         self._part.when_gone(self._gone)

@@ -1,4 +1,4 @@
-"""`tickmind gateway`: the model service, its settings checked and explained, and keys for its callers."""
+"""`tickmind gateway`: serves models, checks and explains settings, and makes keys for callers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from tickmind.gateway.settings.config import GatewayConfig
 
 EXIT_USAGE = 2
-COLUMNS_OF_A_PIPE = 160  # a file has no width, and nothing in it should be cut
+COLUMNS_OF_A_PIPE = 160  # a pipe has no width, and nothing in it should be cut
 
 
 class FilesByOption(TyperGroup):
-    """Answers a settings file in the place of a command with how to give it."""
+    """Explains how to pass a settings file, if one is given in place of a command."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command."""
@@ -28,8 +28,8 @@ class FilesByOption(TyperGroup):
 gateway_app = typer.Typer(
     name="gateway",
     cls=FilesByOption,
-    help="One fair door to every model: queues, limits, fallback and keys, for any client.",
-    short_help="One fair door to every model, for any client.",
+    help="One gateway to every model: queues, limits, fallback and keys, for any client.",
+    short_help="One gateway to every model, for any client.",
     invoke_without_command=True,
     add_completion=False,
 )
@@ -39,18 +39,18 @@ gateway_app = typer.Typer(
 def gateway(
     context: typer.Context,
     config: Annotated[
-        Path | None, typer.Option(help="The settings, a YAML file. Without one, the environment says what there is.")
+        Path | None, typer.Option(help="The settings, a YAML file. Without it, the environment is used.")
     ] = None,
-    host: Annotated[str | None, typer.Option(help="The address to listen on; goes before the file's.")] = None,
+    host: Annotated[str | None, typer.Option(help="The address to listen on; overrides the file's.")] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any that is free.")
+        int | None, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")
     ] = None,
     fd: Annotated[
         int | None,
-        typer.Option("--fd", min=3, help="An open socket, by its number, that listens already, in place of a port."),
+        typer.Option("--fd", min=3, help="The descriptor of a listening socket, instead of a port."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Show what the settings mean, or what is wrong in them, and exit.")
+        bool, typer.Option("--check", help="Explain the settings, or show their errors, and exit.")
     ] = False,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON schema of the settings, for editors, and exit.")
@@ -110,8 +110,8 @@ def key(
 
 @gateway_app.command()
 def top(
-    url: Annotated[str, typer.Option(help="Where the gateway is.")] = "http://127.0.0.1:8766",
-    once: Annotated[bool, typer.Option("--once", help="Print one picture and exit, for scripts.")] = False,
+    url: Annotated[str, typer.Option(help="The gateway's address.")] = "http://127.0.0.1:8766",
+    once: Annotated[bool, typer.Option("--once", help="Print the figures once and exit, for scripts.")] = False,
 ) -> None:
     """Watch a running gateway: lanes, sessions, queues, events. q or Ctrl-C quits; TICKMIND_GATEWAY_KEY is the key."""
     import os
@@ -134,12 +134,12 @@ def top(
 
 
 def _quoted(name: str) -> str:
-    """A name as YAML takes it for a text, also if it looks like a number."""
+    """Return a name quoted for YAML if need be."""
     return name if name[:1].isalpha() and name.lower() not in ("true", "false", "null") else f'"{name}"'
 
 
 def _address_of(fd: int) -> tuple[str, int]:
-    """Where a socket listens that somebody opened; it stays theirs."""
+    """Return where a passed socket listens, without closing it."""
     import socket
 
     try:
@@ -157,7 +157,7 @@ def _address_of(fd: int) -> tuple[str, int]:
 
 
 def _serve(settings: "GatewayConfig", fd: int | None) -> None:
-    """Serve until somebody stops it; the address is told when it can be reached."""
+    """Serve until stopped; print the address when it can be reached."""
     import socket
 
     from tickmind.gateway.server import serve

@@ -1,4 +1,4 @@
-"""What a running gateway says of itself, read and checked: what `tickmind gateway top` shows of its overview."""
+"""The figures of a running gateway, read and checked, for `tickmind gateway top`."""
 
 import http.client
 import os
@@ -20,7 +20,7 @@ Shown = Annotated[str, BeforeValidator(lambda text: one_line(harmless(text)) if 
 
 
 class GatewayAwayError(TickmindError):
-    """No gateway answers, or not as one; the message says what to do."""
+    """No gateway answers; the message says what to do."""
 
 
 class _Figures(BaseModel):
@@ -28,7 +28,7 @@ class _Figures(BaseModel):
 
 
 class Times(_Figures):
-    """Durations, of so many."""
+    """Durations, and their number."""
 
     count: int
     p50_ms: float
@@ -69,13 +69,13 @@ class WaitingCount(_Figures):
 
 
 class Step(_Figures):
-    """One place of a chain."""
+    """One target of a chain."""
 
     provider: Shown
 
 
 class ChainFigures(_Figures):
-    """One queue and who waits in it."""
+    """One queue and its waiting requests."""
 
     model: Shown
     chain: tuple[Step, ...]
@@ -100,7 +100,7 @@ class SessionFigures(_Figures):
 
 
 class EventFigures(_Figures):
-    """One line of what happened."""
+    """One event."""
 
     at: int
     kind: Shown
@@ -141,13 +141,13 @@ class SharedFigures(_Figures):
 
 
 class Total(_Figures):
-    """What it cost in all."""
+    """The total cost."""
 
     usd: float
 
 
 class Overview(_Figures):
-    """All of it at one moment."""
+    """All figures at one moment."""
 
     at: int
     up_ms: int
@@ -171,7 +171,7 @@ class Overview(_Figures):
 
 
 class GatewayFigures:
-    """Asks one gateway, with the key in TICKMIND_GATEWAY_KEY if none is given.
+    """Reads the figures of one gateway, with the key in TICKMIND_GATEWAY_KEY if none is given.
 
     It follows no redirect, so the key goes nowhere else.
     """
@@ -179,30 +179,30 @@ class GatewayFigures:
     def __init__(self, url: str, key: Secret | None = None, *, timeout_s: float = TIMEOUT_S) -> None:
         key = Secret(os.environ.get(KEY_NAME, "")) if key is None else key
         if not key.reveal().isascii() or not key.reveal().isprintable() or " " in key.reveal():
-            raise ConfigError(f"the key in {KEY_NAME} has signs that no key has; copy it again")
+            raise ConfigError(f"the key in {KEY_NAME} has characters that no key has; copy it again")
         self._url = _parse(url)
         self._key = key
         self._timeout_s = timeout_s
 
     @property
     def address(self) -> str:
-        """Where it is asked."""
+        """The gateway's address."""
         return f"{self._url.scheme}://{self._url.netloc}"
 
     def ask(self) -> Overview:
-        """The figures of now; raises `GatewayAwayError`."""
+        """Return the current figures; raises `GatewayAwayError`."""
         status, body = self._get()
         if status == 401:
-            wrong = "does not know the key in" if self._key else "asks for a key; put one into"
+            wrong = "does not accept the key in" if self._key else "requires a key; set"
             raise GatewayAwayError(f"the gateway at {self.address} {wrong} {KEY_NAME}")
         if status != 200:
-            raise GatewayAwayError(f"what is at {self.address} answers with status {status}; is it a gateway?")
+            raise GatewayAwayError(f"the server at {self.address} answers with status {status}; is it a gateway?")
         try:
             return Overview.model_validate_json(body)
         except ValidationError as exc:
             where = ".".join(str(part) for part in exc.errors()[0]["loc"]) or "the reply"
             raise GatewayAwayError(
-                f"what is at {self.address} is no gateway of this version: {where} is not as expected"
+                f"the server at {self.address} is no gateway of this version: {where} is not as expected"
             ) from None
 
     def _get(self) -> tuple[int, bytes]:
@@ -218,13 +218,13 @@ class GatewayFigures:
         except (OSError, http.client.HTTPException) as exc:
             words = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc) or type(exc).__name__
             raise GatewayAwayError(
-                f"no gateway answers at {self.address} ({words}); start one with `tickmind gateway`, or say with --url "
-                "where it is"
+                f"no gateway answers at {self.address} ({words}); start one with `tickmind gateway`, or set "
+                "its address with --url"
             ) from None
         finally:
             connection.close()
         if len(body) > MOST_BYTES:
-            raise GatewayAwayError(f"what is at {self.address} answers with too much; is it a gateway?")
+            raise GatewayAwayError(f"the server at {self.address} sends too much data; is it a gateway?")
         return reply.status, body
 
 

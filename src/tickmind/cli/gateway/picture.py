@@ -1,4 +1,4 @@
-"""A running gateway as a picture in the terminal: headline, lanes, sessions, queues, costs and events."""
+"""The terminal view of a running gateway: headline, lanes, sessions, queues, costs and events."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ Row = tuple[Text | str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """`ratio`: how much of the free width it takes; 0 is what its cells need."""
+    """A column. `ratio`: its part of the free width; 0 is what its cells need."""
 
     name: str
     ratio: int = 0
@@ -77,7 +77,7 @@ _FEED: Final = (_Column("event"), _Column("what", 1), *_numbers("when"))
 def picture(
     overview: Overview, address: str, *, width: int, height: int | None = None, age_s: float = 0.0, problem: str = ""
 ) -> RenderableType:
-    """All parts one below the other; in `height` lines if given. `age_s` is how old the figures are."""
+    """Render all parts, one below the other; in `height` lines if given. `age_s` is how old the figures are."""
     bars = width >= _WIDE
     now_ms = overview.at + 1000 * age_s
     tables: list[tuple[tuple[_Column, ...], list[Row]]] = [
@@ -97,7 +97,7 @@ def picture(
 
 
 def divide(lines: int, wanted: Sequence[int]) -> list[int]:
-    """How many rows each table gets of so many lines, one after the other in turn; a table without rows takes none."""
+    """Return how many rows each table gets of so many lines, in turns; a table without rows takes none."""
     given = [0] * len(wanted)
     while lines > 0:
         before = lines
@@ -143,7 +143,7 @@ def _headline(overview: Overview) -> Text:
 
 
 def _waiting(jobs: int, wait_ms: float) -> str:
-    """How many wait or were told to come back, and what one more would wait."""
+    """Format how many wait or are expected, and the wait of one more."""
     return f"{count(jobs)}, about {duration(wait_ms)}" if jobs and wait_ms else count(jobs)
 
 
@@ -207,7 +207,7 @@ def _chain(chain: ChainFigures, *, bars: bool) -> Row:
         " > ".join(step.provider for step in chain.chain),
         _bar(chain.depth / max(1, chain.capacity), bars=bars).append(f"{count(chain.depth)}/{count(chain.capacity)}"),
         _waiting(chain.depth + chain.expected, chain.wait_ms),
-        ", ".join(f"{one.session} {count(one.jobs)}" for one in chain.waiting[:5]),
+        ", ".join(f"{entry.session} {count(entry.jobs)}" for entry in chain.waiting[:5]),
     )
 
 
@@ -251,7 +251,7 @@ def _median(times: Times | None) -> str:
 
 
 def count(value: float) -> str:
-    """A count that stays short: 999, 12.3K, 4.5M."""
+    """Format a count in short: 999, 12.3K, 4.5M."""
     for unit, size in (("M", 1e6), ("K", 1e3)):
         if value >= 10 * size or (unit == "M" and value >= size):
             return f"{value / size:.1f}".removesuffix(".0") + unit
@@ -259,7 +259,7 @@ def count(value: float) -> str:
 
 
 def duration(ms: float) -> str:
-    """A duration that stays short: 12 ms, 1.2 s, 45 s, 3 min, 2.5 h."""
+    """Format a duration in short: 12 ms, 1.2 s, 45 s, 3 min, 2.5 h."""
     if ms < 999.5:
         return f"{ms:.0f} ms" if ms else "0 s"
     seconds = ms / 1000
@@ -270,5 +270,5 @@ def duration(ms: float) -> str:
 
 
 def money(usd: float) -> str:
-    """US dollars; small sums keep their digits."""
+    """Format US dollars; small sums keep their digits."""
     return f"${usd:,.2f}" if usd >= 1 or not usd else f"${usd:.2g}" if usd < 0.001 else f"${usd:.4f}"

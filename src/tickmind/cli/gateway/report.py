@@ -1,4 +1,4 @@
-"""What a gateway's settings mean, as tables for people: never a key, only where it comes from."""
+"""Explains a gateway's settings as tables: never a key, only its source."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -22,20 +22,21 @@ _RATES: Final = (
 
 
 def show_config(config: GatewayConfig, source: str, console: Console | None = None) -> None:
-    """Print what was understood: providers, keys, limits, routes, sharing, callers."""
+    """Print the settings as understood: providers, keys, limits, routes, sharing, callers."""
     console = console or Console()
 
     def say(text: str) -> None:
         console.print(text, soft_wrap=True, markup=False, highlight=False)
 
-    say(f"The settings of {source} are in order.\n")
+    say(f"The settings of {source} are valid.\n")
     rows = map(_provider, config.providers.values())
     console.print(_table(("provider", "address", "takes of each key", "key"), rows))
     say(_key_sources(config))
     routes = [(name, _chain(config, route)) for name, route in (*config.exact.items(), *config.patterns)]
     console.print(_table(("model", "goes to"), routes))
     router = Router(config)
-    say("\nOther names go by provider/model. No name: " + (router.default_model or "refused; nobody has a key") + ".")
+    default = router.default_model or "refused; no provider has a key"
+    say(f"\nOther names go by provider/model. No name: {default}.")
     say(f"Listens on {config.host}:{config.port}; {_callers(config)}.")
     say(f"Sessions share by {config.sharing.mode} mode; {config.queue.capacity} may wait in each queue.")
     named = (*config.allowed_base_urls, *config.private_base_urls)
@@ -56,7 +57,7 @@ def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
 
 
 def _provider(provider: Provider) -> tuple[str, ...]:
-    limits = [_limits(provider.limits), *(f"{model}: {_limits(one)}" for model, one in provider.model_limits.items())]
+    limits = [_limits(provider.limits), *(f"{model}: {_limits(own)}" for model, own in provider.model_limits.items())]
     limits += [f"{key.source}: {_limits(key.limits)}" for key in provider.keys if key.limits is not None]
     count = len(provider.keys)
     key = "not set" if not count else "none" if not provider.keys[0].secret else "set" if count == 1 else f"{count} set"
@@ -64,9 +65,9 @@ def _provider(provider: Provider) -> tuple[str, ...]:
 
 
 def _key_sources(config: GatewayConfig) -> str:
-    found = [key.source for provider in config.providers.values() for key in provider.keys if key.secret]
+    sources = [key.source for provider in config.providers.values() for key in provider.keys if key.secret]
     missing = [name for provider in config.providers.values() for name in provider.missing_keys]
-    lines = [f"{word}: {', '.join(names)}." for word, names in (("Keys from", found), ("Not set", missing)) if names]
+    lines = [f"{word}: {', '.join(names)}." for word, names in (("Keys from", sources), ("Not set", missing)) if names]
     return "\n".join(("", *lines, ""))
 
 
@@ -89,13 +90,13 @@ def _chain(config: GatewayConfig, route: Route) -> str:
 
 def _callers(config: GatewayConfig) -> str:
     if not config.callers:
-        return "everybody on this machine may use it, without a key"
+        return "every program on this machine may use it, without a key"
     names = (f"{caller.name} (admin)" if caller.admin else caller.name for caller in config.callers)
     return f"callers with keys: {', '.join(names)}"
 
 
 def _notes(config: GatewayConfig) -> Iterable[str]:
-    """What works, and may still not be what was meant."""
+    """Iterate over settings that work, but may not be intended."""
     for provider in config.providers.values():
         url = parse_base_url(provider.base_url)
         secret = provider.secret_headers or any(key.secret for key in provider.keys)

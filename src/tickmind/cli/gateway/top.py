@@ -1,4 +1,4 @@
-"""`tickmind gateway top`: the picture, again and again, until somebody has seen enough."""
+"""`tickmind gateway top`: the live view of a gateway, until the user quits."""
 
 import contextlib
 import os
@@ -16,14 +16,14 @@ from tickmind.cli.gateway.picture import picture
 
 EVERY_S: Final = 1.0
 REDRAW_S: Final = 0.25  # so that countdowns move and a resized window is filled
-LONGEST_WAIT_S: Final = 10.0  # between tries while nobody answers
+LONGEST_WAIT_S: Final = 10.0  # between tries while no gateway answers
 _QUIT: Final = (b"q", b"Q", b"\x03", b"\x04")
 
 
 class Poller:
-    """Asks in a thread of its own, so that keys are heard while a gateway takes its time.
+    """Polls in its own thread, so that keys are read while a gateway is slow.
 
-    `first` are figures that are there already; without them it asks at once.
+    `first` are figures that are known already; without them it polls at once.
     """
 
     def __init__(self, figures: GatewayFigures, clock: Clock, first: Overview | None = None) -> None:
@@ -38,16 +38,16 @@ class Poller:
         self._thread.start()
 
     def last(self) -> tuple[Overview | None, float, str]:
-        """The last figures, how many seconds old they are, and why there are no newer ones, if there is a reason.
+        """Return the last figures, their age in seconds, and why there are no newer ones, if so.
 
-        Before the first there are none.
+        Before the first poll there are none.
         """
         with self._lock:
             overview, came_s = self._last
             return overview, self._clock.monotonic() - came_s, self._problem
 
     def stop(self) -> None:
-        """Ask no more; a question under way is not waited for."""
+        """Stop polling, without waiting for a request in flight."""
         self._stopped.set()
 
     def _run(self) -> None:
@@ -90,14 +90,14 @@ def watch(figures: GatewayFigures, console: Console, keys: TextIO, *, clock: Clo
 
 
 class Keys:
-    """Hears whether somebody wants to quit."""
+    """Reads whether the user wants to quit."""
 
     def __init__(self, descriptor: int | None) -> None:
-        self._descriptor = descriptor  # None: nobody can press a key
+        self._descriptor = descriptor  # None: there is no keyboard
         self._never = threading.Event()
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for a key; True if it is one that quits."""
+        """Wait for a key; return True if it quits."""
         if self._descriptor is None:
             return self._never.wait(timeout_s)
         ready, _, _ = select.select([self._descriptor], [], [], timeout_s)
@@ -106,9 +106,9 @@ class Keys:
 
 @contextlib.contextmanager
 def _single_keys(keys: TextIO) -> Iterator[Keys]:
-    """Let keys be heard without Enter, and the terminal be as before afterwards.
+    """Read keys without Enter, and restore the terminal afterwards.
 
-    Ctrl-C is a key like the others: as a signal it could be raised where an error is passed over, and be lost.
+    Ctrl-C is a key like the others: as a signal it could be raised where errors are suppressed, and be lost.
     """
     if not keys.isatty():
         yield Keys(None)

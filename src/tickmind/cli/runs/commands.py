@@ -1,4 +1,4 @@
-"""`tickmind runs` and `tickmind recover`: what was recorded, and finishing what a crash has left."""
+"""`tickmind runs` and `tickmind recover`: lists recorded runs, and finishes runs after a crash."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 Folder = Annotated[Path, typer.Option("--runs", help="The folder with the runs.")]
 RunId = Annotated[str, typer.Argument(help="The id of the run, as `tickmind runs` shows it.")]
-LOG_FOLDER = "live"  # in a run's folder, while the run may still go on
+LOG_FOLDER = "live"  # in a run's folder, while the run can be resumed
 DropLog = Annotated[
     bool, typer.Option("--drop-log", help="Remove the log of a finished run, which can't be resumed then.")
 ]
 
 
 class RunsGroup(TyperGroup):
-    """Tells whoever names a run where a command stands how to see that run."""
+    """Explains how to see a run, if its id is given in place of a command."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command; a name that is none may well be a run."""
+        """Find the command; an unknown name may be a run."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             named = f"{args[0]}{runs_option(ctx.params.get('folder', RUNS_FOLDER))}"
-            ctx.fail(f"there is no command {args[0]!r}; if it is a run, `tickmind runs show {named}` tells of it")
+            ctx.fail(f"there is no command {args[0]!r}; if it is a run, use `tickmind runs show {named}`")
         return super().resolve_command(ctx, args)
 
 
@@ -42,7 +42,7 @@ runs_app = typer.Typer(
 
 
 def open_store(folder: Path) -> "RunStore":
-    """The runs in a folder."""
+    """Open the runs in a folder."""
     from tickmind.record import RunStore
 
     return RunStore(folder)
@@ -53,8 +53,8 @@ def list_runs(context: typer.Context, folder: Folder = RUNS_FOLDER) -> None:
     """List all runs with their length, actors, size and state."""
     if context.invoked_subcommand is not None:
         return
-    found = open_store(folder).runs()
-    if not found:
+    runs = open_store(folder).runs()
+    if not runs:
         typer.echo(f"There are no runs in {folder}; `tickmind world SCENARIO{runs_option(folder)}` records one.")
         return
     from rich.console import Console
@@ -65,23 +65,23 @@ def list_runs(context: typer.Context, folder: Folder = RUNS_FOLDER) -> None:
     for heading in ("run", "state", "world", "ticks", "actors", "size", "began"):
         right = heading in ("ticks", "actors", "size")
         table.add_column(heading, justify="right" if right else "left", no_wrap=heading != "world")
-    for one in found:
-        table.add_row(*(Text(harmless(cell)) for cell in _cells(one)))
+    for run in runs:
+        table.add_row(*(Text(harmless(cell)) for cell in _cells(run)))
     Console().print(table)
-    for one in found:
-        if one.problem:
-            typer.echo(f"{one.run_id}: {harmless(one.problem)}")
-    crashed = [one.run_id for one in found if one.state == "crashed"]
+    for run in runs:
+        if run.problem:
+            typer.echo(f"{run.run_id}: {harmless(run.problem)}")
+    crashed = [run.run_id for run in runs if run.state == "crashed"]
     if crashed:
         typer.echo(f"\n{_what_to_do(crashed[0], folder)}")
 
 
 def _what_to_do(run_id: str, folder: Path) -> str:
-    """How to go on with an unfinished run; or to finish it, after which it can't go on."""
+    """Describe how to resume or finish a run."""
     named = f"{run_id}{runs_option(folder)}"
     return (
-        f"`tickmind world --resume {named}` goes on with the run, "
-        f"`tickmind recover {named}` writes its tables and lets its log go."
+        f"`tickmind world --resume {named}` resumes the run, "
+        f"`tickmind recover {named}` writes its tables and removes its log."
     )
 
 
@@ -92,7 +92,7 @@ def _cells(run: "RunSummary") -> tuple[str, ...]:
 
 
 def size_text(size_bytes: int) -> str:
-    """A size for people."""
+    """Format a size."""
     for unit in ("B", "kB", "MB", "GB"):
         if size_bytes < 1000 or unit == "GB":
             break
@@ -109,7 +109,7 @@ def show(run_id: RunId, folder: Folder = RUNS_FOLDER) -> None:
         for name, value in _facts(summary, run):
             typer.echo(f"{name} {harmless(value)}")
     if summary.state == "crashed":
-        typer.echo(f"\nIt was not finished. {_what_to_do(run_id, folder)}")
+        typer.echo(f"\nThe run is not finished. {_what_to_do(run_id, folder)}")
 
 
 def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
@@ -139,7 +139,7 @@ def _table_text(table: "TableMeta") -> str:
 
 
 def recover(run_id: RunId, folder: Folder = RUNS_FOLDER, drop_log: DropLog = False) -> None:
-    """Finish a run that a crash has left: write the tables of every whole tick. A finished run stays as it is."""
+    """Finish a run after a crash: write the tables of every whole tick. A finished run is not changed."""
     store = open_store(folder)
     before = store.summary(run_id)
     if before.state == "clean":
@@ -155,4 +155,4 @@ def recover(run_id: RunId, folder: Folder = RUNS_FOLDER, drop_log: DropLog = Fal
         if after.loss:
             typer.echo(f"It ends with tick {run.last_tick_id or 0:,}, because {after.loss}.")
         elif run.meta.cut_bytes:
-            typer.echo(f"{run.meta.cut_bytes:,} bytes at the end were half written or damaged, and were cut.")
+            typer.echo(f"{run.meta.cut_bytes:,} bytes at the end were half-written or damaged, and were cut.")

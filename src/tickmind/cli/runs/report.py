@@ -1,4 +1,4 @@
-"""`tickmind report`: what became of a run, on the terminal and as a page."""
+"""`tickmind report`: a report on a finished run, on the terminal and as a page."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,11 +22,11 @@ def report(
         Path | None,
         typer.Option("--out", "-o", help="Where to write the page; report.html beside the run if left out."),
     ] = None,
-    page_only: Annotated[bool, typer.Option("--page-only", help="Write the page and print only where it is.")] = False,
+    page_only: Annotated[bool, typer.Option("--page-only", help="Write the page and print only its path.")] = False,
 ) -> None:
-    """Tell what became of a finished run: a summary here, and one page with charts that needs nothing else.
+    """Report on a finished run: a summary here, and one self-contained page with charts.
 
-    The page shows actors over time, actions and failures, where everybody was, conversations, model calls with
+    The page shows actors over time, actions and failures, where characters were, conversations, model calls with
     latency, tokens and cost, and the times in which a model or an agent was missing.
     """
     from rich.console import Console
@@ -36,7 +36,7 @@ def report(
     from tickmind.record.report import page, read_figures
 
     store = RunStore(runs)
-    store.summary(run)  # says what is wrong if there is no such run
+    store.summary(run)  # raises if there is no such run
     folder = store.folder(run)
     console = Console(stderr=True)
     with console.status("Reading the run") as status:
@@ -74,11 +74,11 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
             actions.add_row(text(action.action), f"{action.tried:,}", f"{action.worked / action.tried:.0%}")
         console.print(actions)
     else:
-        console.print("Nobody did anything.")
+        console.print("No character did anything.")
     if figures.failures:
         failures = table("Failures", "action and reason", "count")
-        for one in figures.failures[:_TOP]:
-            failures.add_row(text(f"{one.action}: {one.reason.replace('_', ' ')}"), f"{one.count:,}")
+        for failure in figures.failures[:_TOP]:
+            failures.add_row(text(f"{failure.action}: {failure.reason.replace('_', ' ')}"), f"{failure.count:,}")
         console.print(failures)
     if figures.models:
         models = table("Models", "model", "calls", "failed", "median s", "p95 s", "tokens", "cost $")
@@ -99,4 +99,4 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
         what = f"  {_OUTAGES[outage.kind].format(outage.name)}: ticks {outage.first_tick_id} to {outage.last_tick_id}"
         console.print(text(f"{what}  {outage.detail}".rstrip()))
     if len(figures.outages) > _TOP:
-        console.print(f"  and {len(figures.outages) - _TOP:,} more, which the page has", highlight=False)
+        console.print(f"  and {len(figures.outages) - _TOP:,} more on the page", highlight=False)

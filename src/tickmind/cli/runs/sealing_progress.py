@@ -1,4 +1,4 @@
-"""What a person sees while finished files are written: a bar on a terminal, a plain line now and then elsewhere."""
+"""The progress of writing finished files: a bar on a terminal, a plain line now and then elsewhere."""
 
 import sys
 from typing import Any, Self, TextIO
@@ -9,7 +9,7 @@ LINE_EVERY_S = 5.0
 
 
 class SealingProgress:
-    """Shows how far the finished files of a run are; its `show` is what `record` calls with ticks done and in all."""
+    """Shows the progress of a run's finished files; `record` calls `show` with the ticks done and the total."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class SealingProgress:
             self._bar.stop()
 
     def show(self, done: int, count: int) -> None:
-        """So many ticks of all are done."""
+        """Show how many ticks are done."""
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=max(count, 1))
         elif done < count and self._clock.monotonic() >= self._next_line_s:

@@ -1,4 +1,4 @@
-"""`tickmind world`: a world of tiles behind its API, recorded as it goes, with a live look at how it is doing."""
+"""`tickmind world`: serves and records a world of tiles, with a live status."""
 
 import gc
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from tickmind.cli.world.run import WorldRun
     from tickmind.world import Scenario
 
-Address = Annotated[str, typer.Option(help="The address to listen on; others than this machine's need TLS and tokens.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any that is free.")]
+Address = Annotated[str, typer.Option(help="The address to listen on; other machines' access needs TLS and tokens.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")]
 
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Look for no garbage while the program starts, which takes long and finds little; then the server sees to it."""
+    """Disable garbage collection while the program starts, which is slow and finds little; the server enables it."""
     gc.disable()
     try:
         yield
@@ -45,31 +45,29 @@ def world(
         typer.Option(min=0, help="The seed of all chance, of the world and of its minds; the scenario's if left out."),
     ] = None,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Wait for all controllers, not for the clock.")] = False,
-    controllers: Annotated[int, typer.Option(min=1, help="In lockstep: for at least so many.")] = 1,
+    controllers: Annotated[int, typer.Option(min=1, help="In lockstep: wait for at least so many.")] = 1,
     wait_for: Annotated[
-        int, typer.Option(min=0, help="Begin when so many characters are controlled, or after a minute.")
+        int, typer.Option(min=0, help="Start when so many characters are controlled, or after a minute.")
     ] = 0,
     ticks: Annotated[int | None, typer.Option(min=1, help="Stop after so many ticks.")] = None,
-    until: Annotated[
-        int | None, typer.Option(min=1, help="Stop after this tick, also if the run was begun earlier.")
-    ] = None,
+    until: Annotated[int | None, typer.Option(min=1, help="Stop after this tick, also in a resumed run.")] = None,
     runs: Annotated[Path, typer.Option(help="The folder in which runs are recorded.")] = Path("runs"),
-    run_id: Annotated[str | None, typer.Option(help="The name of the new run; made up if left out.")] = None,
+    run_id: Annotated[str | None, typer.Option(help="The name of the new run; generated if left out.")] = None,
     resume: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Go on with this run after its last tick; it has its scenario.")
+        str | None, typer.Option(metavar="RUN", help="Resume this run after its last tick, with its own scenario.")
     ] = None,
     sync: Annotated[
         str, typer.Option(help="When a tick must be on disk: every-tick, never, or at least every so many ms.")
     ] = "every-tick",
-    no_record: Annotated[bool, typer.Option("--no-record", help="Keep nothing of what happens.")] = False,
+    no_record: Annotated[bool, typer.Option("--no-record", help="Record nothing.")] = False,
     metrics_port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve /metrics for Prometheus on this port of this machine.")
     ] = None,
-    reflection: Annotated[bool, typer.Option("--reflection", help="Let tools ask which calls there are.")] = False,
+    reflection: Annotated[bool, typer.Option("--reflection", help="Enable gRPC server reflection.")] = False,
     tls: Annotated[
         Path | None, typer.Option(help="A folder with the server's certificate chain and key: cert.pem, key.pem.")
     ] = None,
-    token_file: Annotated[Path | None, typer.Option(help="The tokens of those who may connect, one a line.")] = None,
+    token_file: Annotated[Path | None, typer.Option(help="A file with the tokens of clients, one per line.")] = None,
 ) -> None:
     """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it."""
     _check_arguments(scenario, run_id, resume, seed, no_record=no_record)
@@ -88,8 +86,8 @@ def world(
     config.check()
     tick_ms = None if tps is None else TickPace.of(1000, 500, tps=tps).tick_ms
 
-    def pace_of(found: "Scenario") -> TickPace:
-        rules = found.rules
+    def pace_of(loaded: "Scenario") -> TickPace:
+        rules = loaded.rules
         return TickPace.of(
             rules.tick_duration_ms,
             rules.intent_deadline_ms,
@@ -112,7 +110,7 @@ def world(
         left = None if until is None else max(0, until - (run.log.last_tick_id or 0))
         Serving(run.scenario, config, pace_of(run.scenario), _fewer(ticks, left), run, runs, wait_for).run()
     finally:
-        run.abandon()  # whatever is not finished yet
+        run.abandon()  # if it is not finished yet
 
 
 def _fewer(*limits: int | None) -> int | None:
@@ -123,7 +121,7 @@ def _check_arguments(
     scenario: Path | None, run_id: str | None, resume: str | None, seed: int | None, *, no_record: bool
 ) -> None:
     if (scenario is None) == (resume is None):
-        raise ConfigError("name a scenario to begin with, or a run to go on with (--resume RUN), and not both")
+        raise ConfigError("name either a scenario to start, or a run to resume (--resume RUN)")
     if resume is not None and (no_record or run_id is not None):
         raise ConfigError("a run that goes on is recorded under its own name; leave out --no-record and --run-id")
     if resume is not None and seed is not None:
@@ -131,12 +129,12 @@ def _check_arguments(
 
 
 def _check_pace(run: "WorldRun", tick_ms: int | None) -> None:
-    """Raise if a run that goes on is to have ticks of another length, because its record states one length for all."""
+    """Raise if a resumed run is to have ticks of another length, because its record states one length for all."""
     of_run_ms = run.scenario.rules.tick_duration_ms
     if tick_ms not in (None, of_run_ms):
         raise ConfigError(
             f"run {run.run_id} has {1000 / of_run_ms:.6g} ticks per second, and its record says so; leave out --tps, "
-            "or let its time pass faster or slower with --speed"
+            "or change its speed with --speed"
         )
 
 
@@ -159,8 +157,8 @@ def _open_run(
             f"recording needs {error.name}, which is not installed; install tickmind[record], or record nothing "
             "with --no-record"
         ) from error
-    found = WorldRuns(runs, options=replace(DEFAULT_OPTIONS, sync=SyncPolicy.parse(sync)))
+    store = WorldRuns(runs, options=replace(DEFAULT_OPTIONS, sync=SyncPolicy.parse(sync)))
     if resume is not None:
-        return found.resume(resume)
+        return store.resume(resume)
     assert scenario is not None, "the arguments were checked"
     return found.begin(scenario_text(scenario), str(scenario), run_id, tick_ms=tick_ms, seed=seed)

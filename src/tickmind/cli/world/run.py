@@ -1,4 +1,4 @@
-"""A world with the run that it is recorded in: begun anew, or taken up where it was left."""
+"""A world with its recorded run: new, or resumed."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,19 +11,19 @@ from tickmind.world import MAX_SCENARIO_BYTES, Scenario, TileWorld, parse_scenar
 
 SCENARIO = "scenario.yaml"
 CHECKPOINT = "checkpoint"
-DEFAULT_OPTIONS = LogOptions(keep_log=True)  # so that a world can go on however it ended
+DEFAULT_OPTIONS = LogOptions(keep_log=True)  # so that a world can be resumed however it ended
 
 
 @dataclass(frozen=True, slots=True)
 class WorldRun:
-    """What a world needs to be recorded, and to go on from what is recorded already."""
+    """What a world needs to be recorded and resumed."""
 
     scenario: Scenario
     log: LiveLog
     checkpoints: CheckpointFile
     history: RunReader
     store: RunStore
-    is_new: bool  # begun here, and not gone on with
+    is_new: bool  # new, not resumed
 
     @property
     def run_id(self) -> str:
@@ -32,21 +32,21 @@ class WorldRun:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the run was begun here and has no tick yet, so that nothing is lost without it."""
+        """Whether the run is new and has no tick yet, so that nothing is lost without it."""
         return self.is_new and self.log.last_tick_id is None
 
     def finish(self, progress: Progress = no_progress) -> None:
-        """The world has ended: write the finished files."""
+        """Write the finished files after the world has ended."""
         self.history.close()
         self.log.close(progress=progress)
 
     def pause(self) -> None:
-        """The world stops for now: end the log, but take no time for the finished files."""
+        """Close the log without writing the finished files, because the world stops for now."""
         self.history.close()
         self.log.close(seal=False)
 
     def abandon(self) -> None:
-        """Let go of whatever is not closed yet; the run stays as it is, to be resumed or recovered.
+        """Close whatever is still open; the run is unchanged, to be resumed or recovered.
 
         A new run without any tick is removed.
         """
@@ -57,7 +57,7 @@ class WorldRun:
 
 
 class WorldRuns:
-    """The runs of worlds in one folder. Each keeps its scenario as it was, so that it can go on without the file."""
+    """The runs of worlds in one folder. Each keeps its scenario, so that it can be resumed without the file."""
 
     def __init__(
         self,
@@ -91,13 +91,13 @@ class WorldRuns:
             return self._run(scenario, self._store.open(log.run_id, from_log=True), log, is_new=True)
         except OSError as error:
             log.abandon()
-            raise disk_fault(f"keeping the scenario of run {log.run_id}", error) from error
+            raise disk_fault(f"storing the scenario of run {log.run_id}", error) from error
         except BaseException:
             log.abandon()
             raise
 
     def resume(self, run_id: str) -> WorldRun:
-        """Go on with a run after its last tick, with ticks as long as they were."""
+        """Resume a run after its last tick, with ticks of the same length."""
         log = self._store.resume(run_id, options=self._options)
         try:
             history = self._store.open(run_id, from_log=True)
@@ -112,12 +112,12 @@ class WorldRuns:
             return parse_scenario(self._disk.read_bytes(path, MAX_SCENARIO_BYTES).decode(), str(path), seed=seed)
         except FileNotFoundError:
             raise RecordError(
-                f"run {run_id} was stopped before its world began, so there is nothing to resume; begin a new one"
+                f"run {run_id} was stopped before its world began, so there is nothing to resume; create a new run"
             ) from None
         except OSError as error:
             raise disk_fault(f"reading {path}", error) from error
         except UnicodeDecodeError as error:
-            raise RecordError(f"{path} is not the scenario that was kept there; begin a new run") from error
+            raise RecordError(f"{path} is not the scenario of this run; create a new run") from error
 
     def _run(self, scenario: Scenario, history: RunReader, log: LiveLog, *, is_new: bool) -> WorldRun:
         checkpoints = CheckpointFile(self._store.folder(log.run_id) / CHECKPOINT, self._disk)

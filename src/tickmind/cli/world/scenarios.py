@@ -1,4 +1,4 @@
-"""The scenarios that come with tickmind, by name, and names for what is made of them."""
+"""The scenarios that come with tickmind, by name, and ids for their runs."""
 
 import re
 from datetime import UTC, datetime
@@ -10,35 +10,33 @@ _NAME_CHARS = 40
 
 
 def find_scenario(given: Path) -> Path:
-    """A scenario file: the one that is given, or one that comes with tickmind if only a name is."""
+    """Return a scenario file: the given one, or one that comes with tickmind if only a name is given."""
     if given.exists():
         return given
     if given.suffix or given.name != str(given):
         if given.stem in _known():
-            raise ConfigError(
-                f"there is no file {given}; for the {given.stem} that comes with tickmind say {given.stem}"
-            )
+            raise ConfigError(f"there is no file {given}; for the scenario that comes with tickmind write {given.stem}")
         return given
     return scenario_file(given.name)
 
 
 def scenario_file(name: str) -> Path:
-    """A scenario that comes with tickmind, from the package or from a checkout."""
+    """Return a scenario that comes with tickmind, from the package or from a checkout."""
     known = _known()
     if name in known:
         return known[name]
     if not known:
-        raise ConfigError("the scenarios are not where this installation should have them; install tickmind again")
+        raise ConfigError("this installation lacks its scenarios; reinstall tickmind")
     raise ConfigError(f"there is no scenario {name!r}; there are {', '.join(sorted(known))}, or give a file")
 
 
 def _known() -> dict[str, Path]:
     package = Path(__file__).parents[2]
-    folders = (package.parents[1] / "scenarios", package / "scenarios")  # the later goes before the earlier
+    folders = (package.parents[1] / "scenarios", package / "scenarios")  # the later overrides the earlier
     return {file.stem: file for folder in folders for file in folder.glob("*.yaml")}
 
 
 def new_run_id(name: str) -> str:
-    """A name for a run that begins now: what it is of, and when."""
+    """Return an id for a new run: its scenario and the time."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:_NAME_CHARS].strip("-_") or "run"
     return f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}"

@@ -1,4 +1,4 @@
-"""A world while it is served: what the person who started it is told, and how it ends."""
+"""Serving of a world: messages to the user who started it, and an orderly end."""
 
 import asyncio
 import signal
@@ -17,10 +17,10 @@ from tickmind.server.event_loop import run_on_quick_loop
 from tickmind.world import Scenario, TileWorld
 from tickmind.world.kernels import is_compiled
 
-if TYPE_CHECKING:  # a world that is not recorded needs nothing of the record
+if TYPE_CHECKING:  # an unrecorded world needs no record package
     from tickmind.cli.world.run import WorldRun
 
-WAIT_AT_MOST_S = 60.0  # for characters to be there
+WAIT_AT_MOST_S = 60.0  # for characters to be controlled
 LOOK_S = 0.05
 
 
@@ -47,12 +47,12 @@ class Serving:
         self._folder = runs
         self._status = WorldStatus(scenario.name, ticks)
         self._stopped = False
-        self._in_a_hurry = False  # whether whoever stopped it may not wait
+        self._in_a_hurry = False  # whether a second signal asked to stop at once
 
     def run(self) -> None:
-        """Serve, and finish the run in good order."""
+        """Serve, and finish the run in an orderly way."""
         if not is_compiled():
-            self._status.say("Getting ready; the first time this takes a minute.")
+            self._status.say("Starting; the first time this takes a minute.")
         try:
             run_on_quick_loop(self._serve())
         except TickmindError:
@@ -61,7 +61,7 @@ class Serving:
         if self._run is None:
             return
         if self._run.is_empty:
-            self._status.say("No tick has passed, so no run is kept.")
+            self._status.say("No tick has passed, so the run is not kept.")
             return
         if self._in_a_hurry:
             self._run.pause()
@@ -70,12 +70,12 @@ class Serving:
         self._finish(self._run)
         self._status.say(
             f"Run {self._run.run_id} is in {self._folder / self._run.run_id}: "
-            f"`tickmind runs show {self._run.run_id}{self._where}` tells of it, "
-            f"`tickmind world --resume {self._run.run_id}{self._where}` goes on with it."
+            f"`tickmind runs show {self._run.run_id}{self._where}` shows it, "
+            f"`tickmind world --resume {self._run.run_id}{self._where}` resumes it."
         )
 
     def _finish(self, run: "WorldRun") -> None:
-        """Write the finished files; whoever can't wait for them may stop that too."""
+        """Write the finished files; a further signal stops that, too."""
         try:
             with SealingProgress(run.run_id) as progress:
                 run.finish(progress.show)
@@ -88,7 +88,7 @@ class Serving:
             last = self._run.log.last_tick_id
             self._status.say(
                 f"Run {self._run.run_id} has {f'all ticks up to {last:,}' if last else 'no tick yet'}: "
-                f"`tickmind world --resume {self._run.run_id}{self._where}` goes on with it, "
+                f"`tickmind world --resume {self._run.run_id}{self._where}` resumes it, "
                 f"`tickmind recover {self._run.run_id}{self._where}` writes its finished files."
             )
 
@@ -107,7 +107,7 @@ class Serving:
         async with server, self._signals(server):
             if run is not None:
                 last = run.log.last_tick_id
-                status.say(f"Run {run.run_id} {f'goes on after tick {last:,}' if last else 'begins'}.")
+                status.say(f"Run {run.run_id} {f'resumes after tick {last:,}' if last else 'begins'}.")
             status.say(f"The world {self._scenario.name} is at {server.address}; Ctrl-C stops it.")
             if server.metrics_url:
                 status.say(f"Its metrics are at {server.metrics_url}.")
@@ -115,7 +115,7 @@ class Serving:
         status.end(server.statistics())
 
     async def _run_ticks(self, server: WorldServer) -> None:
-        """Wait for the first characters, but not for ever, and let time begin."""
+        """Wait for the first characters, but not forever, and start the ticks."""
         loop = asyncio.get_running_loop()
         latest_s = loop.time() + WAIT_AT_MOST_S
         while (  # noqa: ASYNC110  nobody tells when a lease is given
@@ -127,7 +127,7 @@ class Serving:
 
     @asynccontextmanager
     async def _signals(self, server: WorldServer) -> AsyncIterator[None]:
-        """Let a signal bring the loop of ticks back, from the moment on when the world is there."""
+        """Let a signal stop the tick loop, from the moment when the world is up."""
 
         def stop(*, hurry: bool = False) -> None:
             self._stopped, self._in_a_hurry = True, hurry
@@ -143,7 +143,7 @@ class Serving:
                 loop.remove_signal_handler(number)
 
     async def _tick(self, server: WorldServer) -> None:
-        """Run the ticks and show how they go."""
+        """Run the ticks and show their status."""
         running = asyncio.create_task(self._run_ticks(server))
         while not running.done():
             await asyncio.wait({running}, timeout=EVERY_S)

@@ -1,4 +1,4 @@
-"""What a person sees of a running world: one block that is kept up to date, or plain lines where nobody watches."""
+"""The status of a running world: a live block on a terminal, plain lines elsewhere."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ _BAR = 30  # characters
 
 
 class WorldStatus:
-    """Shows how a world is doing on stderr. Only a terminal gets the live block."""
+    """Shows a world's status on stderr. Only a terminal gets the live block."""
 
     def __init__(self, name: str, ticks: int | None) -> None:
         self._name = name
@@ -24,7 +24,7 @@ class WorldStatus:
             self._live = Live(console=Console(file=sys.stderr), refresh_per_second=4, transient=True)
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         if self._live is not None and self._live.is_started:
             self._live.console.print(text, markup=False, soft_wrap=True)
         else:
@@ -32,7 +32,7 @@ class WorldStatus:
             sys.stderr.flush()
 
     def show(self, stats: "ServerStatistics") -> None:
-        """Bring the block up to date."""
+        """Update the block."""
         if self._live is None:
             return
         if not self._live.is_started:
@@ -40,7 +40,7 @@ class WorldStatus:
         self._live.update(self._table(stats))
 
     def end(self, stats: "ServerStatistics") -> None:
-        """Take the block away, and say what it came to."""
+        """Remove the block, and print the totals."""
         if self._live is not None:
             self._live.stop()
         self.say(
