@@ -94,7 +94,7 @@ function TokenForm({ source, again }: { source: HttpSource; again: () => void })
         again();
       }}
     >
-      <h1>This viewer wants a token</h1>
+      <h1>This viewer requires a token</h1>
       <label>
         Token
         <input type="password" autocomplete="off" value={token} onInput={(event) => setToken(event.currentTarget.value)} ref={(field) => field?.focus()} />
@@ -123,7 +123,7 @@ async function open(): Promise<void> {
       <div class="gate" role="alert">
         <h1>Nothing to show yet</h1>
         <p>{words}</p>
-        <p class="quiet">Trying again in a moment.</p>
+        <p class="quiet">Retrying in a moment.</p>
       </div>,
       root,
     );

@@ -47,7 +47,7 @@ def {name}(observation: Observation) -> Intent:
     taken = {{(other.x, other.y) for other in observation.visible_entities}}
     berries = sum(stack.quantity for stack in me.inventory if stack.kind == "berries")
 
-    if me.status & ActorStatus.ASLEEP:  # those who are exhausted fall asleep, and get up when they are told to
+    if me.status & ActorStatus.ASLEEP:  # an exhausted character falls asleep, and gets up by this intent
         return Wake()
 
     if any(isinstance(event, Entered) for event in observation.events):

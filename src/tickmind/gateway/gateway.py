@@ -295,7 +295,7 @@ class Gateway:
         self.dispatcher.shutdown()
 
     async def stop(self) -> None:
-        """Drop everything."""
+        """Stop: drop all calls and connections."""
         self._closing = True
         for task in list(self._tasks):
             task.cancel()

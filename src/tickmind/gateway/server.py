@@ -45,6 +45,9 @@ class GatewayServer:
     """A listening gateway; use it as `async with GatewayServer(config) as server`. Port 0 takes any free port.
 
     `listener` is a socket that already listens, instead of the config's address.
+
+        async with GatewayServer(load_config("gateway.yaml")) as server:
+            print(server.url)
     """
 
     def __init__(
@@ -94,7 +97,7 @@ class GatewayServer:
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """The server's base URL."""
         host = f"[{self.config.host}]" if ":" in self.config.host else self.config.host
         return f"{'https' if self._tls else 'http'}://{host}:{self.port}"
 

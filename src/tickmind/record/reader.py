@@ -231,7 +231,7 @@ class RunReader:
             self.refresh()
 
     def tick(self, tick_id: int) -> TickRecord:
-        """One tick."""
+        """Return one tick; raises `RecordError` if the run does not have it."""
         self._check(tick_id)
         return next(self._source.records(tick_id, tick_id))
 

@@ -38,7 +38,12 @@ DEFAULT_OPTIONS = LogOptions()
 
 
 class RunStore:
-    """Runs as folders in one folder. Processes may share it; each run has one writer at a time."""
+    """Runs as folders in one folder. Processes may share it; each run has one writer at a time.
+
+    store = RunStore(Path("runs"))
+    with store.open("demo-1") as run:
+        print(run.last_tick_id)
+    """
 
     def __init__(
         self,

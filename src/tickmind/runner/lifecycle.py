@@ -119,14 +119,14 @@ class ProcessLifecycle:
             if silent_s * 1000 >= self.spec.start_timeout_ms:
                 return f"it gave no sign of life within {self.spec.start_timeout_ms:,} ms of its start"
         elif self.state is LifeState.RUNNING:
-            if self.spec.heartbeat_timeout_ms and silent_s >= self._patience_s(tick_s):
+            if self.spec.heartbeat_timeout_ms and silent_s >= self._silence_limit_s(tick_s):
                 return f"it sent no heartbeat and no intent for {silent_s:,.1f} s"
             missing_s = 0.0 if self._missing_s is None else now_s - self._missing_s
             if 0 < self.spec.missed_intents <= self._missed and missing_s >= LEAST_MISSING_S:
                 return f"it missed {self._missed:,} intents in a row"
         return ""
 
-    def _patience_s(self, tick_s: float) -> float:
+    def _silence_limit_s(self, tick_s: float) -> float:
         return max(self.spec.heartbeat_timeout_ms / 1000, 3 * tick_s)
 
     def due_s(self, tick_s: float = 0.0) -> float | None:
@@ -137,7 +137,7 @@ class ProcessLifecycle:
             case LifeState.STARTING:
                 return self._seen_s + self.spec.start_timeout_ms / 1000
             case LifeState.RUNNING if self.spec.heartbeat_timeout_ms:
-                return self._seen_s + self._patience_s(tick_s)
+                return self._seen_s + self._silence_limit_s(tick_s)
             case _:
                 return None
 

@@ -59,6 +59,9 @@ class Runner:
     """Keeps every character of a mapping under control. `run` it; `stop`, `reload` and `rows` may be called meanwhile.
 
     The world may come and go: agents are started when it is reachable, and are not blamed for its silence.
+
+        runner = Runner(load_mapping("agents.yaml"), Path(".tickmind"))
+        await runner.run()
     """
 
     def __init__(
@@ -215,15 +218,15 @@ class Runner:
         while True:
             await asyncio.sleep(self._poll_s)
             try:
-                everybody = await client.entities()
+                entities = await client.entities()
                 free = {entity.entity_id for entity in await client.entities(uncontrolled_only=True)}
             except WireError as error:
                 _log.debug("listing the world's characters failed", error=str(error))
                 continue
-            self._make(self._roster.add(everybody))
-            for entity_id in self._roster.known - {entity.entity_id for entity in everybody}:
+            self._make(self._roster.add(entities))
+            for entity_id in self._roster.known - {entity.entity_id for entity in entities}:
                 self._make(self._roster.remove(entity_id))
-            for entity in everybody:
+            for entity in entities:
                 if self._sight.of(entity.entity_id).controlled is (entity.entity_id in free):
                     self._sight.control(entity.entity_id, controlled=entity.entity_id not in free)
 

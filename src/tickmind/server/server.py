@@ -60,6 +60,9 @@ class WorldServer:
     Every tick goes to `sink` before any client sees it. With `checkpoints` the world resumes from the last one, and
     with `history` through the recorded ticks after it. `run_id` lets viewers and agents recognise the run.
     Clock and secrets are arguments, so that tests control time and chance.
+
+        async with WorldServer(world, ServerConfig("127.0.0.1:50051")) as server:
+            await server.run(ticks=100)
     """
 
     def __init__(

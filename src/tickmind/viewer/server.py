@@ -39,7 +39,11 @@ class ViewerConfig:
 
 
 class ViewerServer:
-    """Serves one source of frames to any number of browsers. Use it in `async with`; `url` is its address."""
+    """Serves one source of frames to any number of browsers. Use it in `async with`; `url` is its address.
+
+    async with LiveSource(WorldClient("127.0.0.1:50051")) as source, ViewerServer(source) as server:
+        print(server.url)
+    """
 
     def __init__(self, source: FrameSource, config: ViewerConfig | None = None) -> None:
         self._source = source
@@ -151,10 +155,10 @@ class ViewerServer:
         response.enable_compression()
         return response
 
-    async def _hello(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for everybody
+    async def _hello(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
         return _frames(self._source.hello())
 
-    async def _span(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for everybody
+    async def _span(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
         return _json({**self._source.span().shown(), "live": self._source.watchers is not None})
 
     async def _window(self, request: web.Request) -> web.StreamResponse:
@@ -165,7 +169,7 @@ class ViewerServer:
     async def _state(self, request: web.Request) -> web.StreamResponse:
         return _frames(await self._source.state(_number(request, "tick")))
 
-    async def _digest(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for everybody
+    async def _digest(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
         return _json(self._source.digest())
 
     async def _thoughts(self, request: web.Request) -> web.StreamResponse:

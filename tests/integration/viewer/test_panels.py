@@ -160,7 +160,7 @@ async def test_thoughts_that_can_not_be_had_are_asked_for_again(morning, browsin
         await page.route("**/api/mind**", answer)
         await page.evaluate("tickmindViewer.app.select(0)")
         panel = page.get_by_role("tabpanel")
-        await expect(panel).to_contain_text("Its thoughts are not here yet.")
+        await expect(panel).to_contain_text("Its thoughts are not loaded yet.")
         cut = False
         await expect(panel).to_contain_text("I will pick berries in the east.")
         await expect(panel.get_by_role("meter", name="Energy")).to_be_visible()

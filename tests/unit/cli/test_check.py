@@ -41,7 +41,8 @@ def test_a_mapping_that_names_a_stranger_is_a_mistake(tickmind, tmp_path):
     (tmp_path / "world.yaml").write_text(text.replace("- match: {tags: [player]}", '- match: {id: "entity:99"}'))
     result = tickmind("check", "world.yaml")
     assert result.exit_code == 1
-    assert re.search(r"world.yaml:\d+:\d+: assignments\[0\].match.id: no character there is called entity:99", result.stderr)
+    words = r"world.yaml:\d+:\d+: assignments\[0\].match.id: no character there is called entity:99"
+    assert re.search(words, result.stderr)
 
 
 def test_a_mapping_is_compared_with_the_scenarios_beside_it_in_any_order(tickmind, tmp_path):

@@ -222,7 +222,7 @@ def test_a_world_that_waits_for_a_model_fails_the_drill(played, tmp_path):
 
 @pytest.mark.asyncio
 async def test_a_trouble_that_nobody_notices_is_not_over(monkeypatch):
-    monkeypatch.setattr("tickmind.cli.drill.drill.PATIENCE_S", 0.0)
+    monkeypatch.setattr("tickmind.cli.drill.drill.TIMEOUT_S", 0.0)
     drill = Drill(MoodyProvider(), lambda _text: None)
     await drill._provider(Mood.AWAY, "the provider is away", 0, least_calls=1)
     (trouble,) = drill.log.troubles

@@ -34,7 +34,7 @@ export interface Source {
   watch(onFrame: (frame: Frame) => void, onState: (connected: boolean) => void): () => void;
 }
 
-/** The server wants a token. */
+/** The server requires a token. */
 export class TokenNeeded extends Error {}
 
 const TOKEN_KEY = "tickmind-viewer-token";
@@ -54,7 +54,7 @@ export class HttpSource implements Source {
   private async get(path: string, signal?: AbortSignal): Promise<Response> {
     const headers: HeadersInit = this.token ? { Authorization: `Bearer ${this.token}` } : {};
     const answer = await fetch(`${this.base}/api/${path}`, { headers, signal });
-    if (answer.status === 401) throw new TokenNeeded("this viewer wants a token");
+    if (answer.status === 401) throw new TokenNeeded("this viewer requires a token");
     if (!answer.ok) {
       const told = (await answer.json().catch(() => ({}))) as { error?: string };
       throw new Error(told.error ?? `the viewer's server answered ${answer.status}`);

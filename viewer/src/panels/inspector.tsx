@@ -175,10 +175,10 @@ function ThoughtView({ thought }: { thought: Thought }) {
           <pre dir="auto">{thought.thinking}</pre>
         </Fold>
       )}
-      <Fold title="What it was asked">
+      <Fold title="User message">
         <pre dir="auto">{thought.user_message}</pre>
       </Fold>
-      <Fold title="What it was told of its role">
+      <Fold title="System prompt">
         <pre dir="auto">{thought.system_prompt}</pre>
       </Fold>
     </div>
@@ -191,7 +191,7 @@ function Thoughts({ app, thoughts }: { app: App; thoughts: Thought[] | null }) {
     return (
       <section>
         <h3>Thoughts</h3>
-        <p class="quiet">{thoughts ? "No model has answered it up to this tick." : "Its thoughts are not here yet."}</p>
+        <p class="quiet">{thoughts ? "No model has answered it up to this tick." : "Its thoughts are not loaded yet."}</p>
       </section>
     );
   }
@@ -278,7 +278,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
         )}
       </section>
       <Needs report={report} tick={tick} />
-      {mind && !mind.whole && <p class="quiet">Not all of its mind was told yet; that comes within some ticks.</p>}
+      {mind && !mind.whole && <p class="quiet">Its mind is not complete yet; the rest comes within some ticks.</p>}
       {mind && <Tree app={app} mind={mind} />}
       <Thoughts key={row} app={app} thoughts={thoughts} />
       {mind && <Board app={app} entries={mind.board} />}
@@ -306,8 +306,8 @@ export function Inspector({ app }: { app: App }) {
   if (row >= 0) return <Chosen app={app} row={row} />;
   return (
     <div class="empty">
-      <h2>Nobody is chosen</h2>
-      <p>Click a character on the map, or find one by name above. Then this panel tells what it sees, hears, does and thinks.</p>
+      <h2>No character is selected</h2>
+      <p>Click a character on the map, or find one by name above. Then this panel shows what it sees, hears, does and thinks.</p>
     </div>
   );
 }

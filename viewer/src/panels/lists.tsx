@@ -97,7 +97,7 @@ export function Talk({ app }: { app: App }) {
   const found = conversations(app.film, tick, 30);
   const first = found.length ? Math.min(...found.map((one) => one.lines[0].tick)) : tick;
   useEarlier(app, found.length >= 12, first - 1);
-  if (!found.length) return <p class="empty">Nobody has spoken in the last ticks.</p>;
+  if (!found.length) return <p class="empty">No character has spoken in the last ticks.</p>;
   return (
     <div class="talk">
       {found.map((one) => (

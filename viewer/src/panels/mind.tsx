@@ -147,7 +147,7 @@ export function Board({ app, entries }: { app: App; entries: { key: string; json
           </tbody>
         </table>
       ) : (
-        <p class="quiet">Nothing stands on it.</p>
+        <p class="quiet">It is empty.</p>
       )}
     </section>
   );

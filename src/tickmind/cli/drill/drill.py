@@ -16,7 +16,7 @@ from tickmind.cli.ensemble.ensemble import RunningParts
 CALM_TICKS = 6  # between two troubles
 AWAY_TICKS = 16
 STORM_TICKS = 16
-PATIENCE_S = 120.0  # longest wait for an event or a recovery
+TIMEOUT_S = 120.0  # longest wait for an event or a recovery
 _LOOK_S = 0.05
 _COUNT_S = 1.0
 
@@ -92,7 +92,7 @@ class Drill:
         first, refused = self.witness.tick_id, self.provider.refused
         self._say(f"Drill: from tick {first + 1:,} on {name}.")
         self.provider.mood = mood
-        passed = await self.witness.after(ticks, PATIENCE_S)
+        passed = await self.witness.after(ticks, TIMEOUT_S)
         noticed = await self._until(lambda: self.provider.refused - refused >= least_calls)
         self.provider.mood = Mood.WELL
         calls = self.provider.refused - refused
@@ -110,7 +110,7 @@ class Drill:
         self._say(f"Drill: in tick {first + 1:,} {who} is killed.")
         began_s = self._clock.monotonic()
         killed = self._kill(unit.pid)
-        await self.witness.after(1, PATIENCE_S)
+        await self.witness.after(1, TIMEOUT_S)
         after = self.witness.tick_id
         over = killed and await self._until(lambda: self._all_act(stage, after, everybody))
         took_s = self._clock.monotonic() - began_s
@@ -124,7 +124,7 @@ class Drill:
         self._say(f"Drill: after tick {first:,} the world is killed.")
         began_s = self._clock.monotonic()
         killed = self._kill(stage.world.part.keeper_pid)
-        over = killed and await self.witness.after(1, PATIENCE_S)
+        over = killed and await self.witness.after(1, TIMEOUT_S)
         away_s, at = self.witness.ticked_s - began_s, self.witness.tick_id
         over = over and await self._until(lambda: self._all_act(stage, at))
         all_s = self._clock.monotonic() - began_s
@@ -151,12 +151,12 @@ class Drill:
         return bool(rows) and all(row.last_tick > after_tick for row in rows)
 
     async def _calm(self) -> None:
-        await self.witness.after(CALM_TICKS, PATIENCE_S)
+        await self.witness.after(CALM_TICKS, TIMEOUT_S)
 
     async def _until(self, condition: Callable[[], bool]) -> bool:
         try:
-            async with asyncio.timeout(PATIENCE_S):
-                while not condition():  # noqa: ASYNC110  nobody tells when it becomes true
+            async with asyncio.timeout(TIMEOUT_S):
+                while not condition():  # noqa: ASYNC110  there is no event for it
                     await asyncio.sleep(_LOOK_S)
         except TimeoutError:
             return False

@@ -155,7 +155,7 @@ class ModelLine:
         self._poller = Poller(GatewayFigures(url), SystemClock())
 
     def text(self) -> str:
-        """The line."""
+        """Return the line."""
         now, _, problem = self._poller.last()
         if now is None:
             return "models: no figures yet"

@@ -118,7 +118,7 @@ class Serving:
         """Wait for the first characters, but not forever, and start the ticks."""
         loop = asyncio.get_running_loop()
         latest_s = loop.time() + WAIT_AT_MOST_S
-        while (  # noqa: ASYNC110  nobody tells when a lease is given
+        while (  # noqa: ASYNC110  there is no event for a granted lease
             server.statistics().controlled < self._wait_for and loop.time() < latest_s and not self._stopped
         ):
             await asyncio.sleep(LOOK_S)

@@ -34,7 +34,7 @@ class Feed:
         self._lines: list[FeedLine] = []  # the newest last
 
     def add(self, event: QueueEvent) -> None:
-        """Something happened."""
+        """Add an event."""
         wait_s = max(0.0, event.until_s - self._clock.monotonic()) if event.until_s else 0.0
         line = FeedLine(
             self._clock.wall(), event.kind, event.provider, event.model, event.session, wait_s, redact(event.detail)

@@ -37,11 +37,11 @@ class NoLanes:
     """Lanes of a gateway that shares no limits."""
 
     def limits(self) -> Iterable[LaneLimit]:
-        """None."""
+        """Return no limits."""
         return ()
 
     def limit(self, limit: LaneLimit) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def resize(self, gateways: int) -> None:
-        """Nothing."""
+        """Do nothing."""

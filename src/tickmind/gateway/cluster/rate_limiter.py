@@ -32,12 +32,12 @@ class SharedPace(RateLimiter):
     reconnecting it needs permits, and also keeps to its part until the other gateways are back.
     """
 
-    __slots__ = ("__weakref__", "_company", "_limits", "_part", "_parts", "_request_pool", "_since_s", "_token_pool")
+    __slots__ = ("__weakref__", "_limits", "_part", "_parts", "_peers", "_request_pool", "_since_s", "_token_pool")
 
-    def __init__(self, name: str, limits: Limits, company: ClusterPeers, poke: Callable[[Pool], None]) -> None:
+    def __init__(self, name: str, limits: Limits, peers: ClusterPeers, poke: Callable[[Pool], None]) -> None:
         super().__init__(limits)
         self._limits = limits
-        self._company = company
+        self._peers = peers
         requests, tokens = request_spec(limits), token_spec(limits)
         self._request_pool = None if requests is None else Pool(f"{name}:requests:{requests.digest}", requests, poke)
         self._token_pool = None if tokens is None else Pool(f"{name}:tokens:{tokens.digest}", tokens, poke)
@@ -64,10 +64,10 @@ class SharedPace(RateLimiter):
     def take(self, now: float, tokens: int, spare: bool = False) -> None:  # noqa: ARG002 - as any pace
         """Use a permit now."""
         super().take(now, tokens)
-        company = self._company
-        if parts := company.alone or company.rejoining:
+        peers = self._peers
+        if parts := peers.alone or peers.rejoining:
             self._own_part(now, parts).take(now, tokens)
-        if company.alone:
+        if peers.alone:
             return
         if self._request_pool is not None:
             self._request_pool.take(now, 1)
@@ -80,7 +80,7 @@ class SharedPace(RateLimiter):
         if self._token_pool is not None and estimated != actual and taken_s >= self._since_s:
             if self._part is not None:
                 self._part.settle(taken_s, estimated, actual)
-            if not self._company.alone:
+            if not self._peers.alone:
                 self._token_pool.correct(taken_s, actual - estimated)
 
     def rejoined(self, now: float) -> None:
@@ -90,10 +90,10 @@ class SharedPace(RateLimiter):
             pool.clear()
 
     def _when_s(self, now: float, tokens: int, of_pool: Callable[[Pool, float, float], float]) -> float:
-        company = self._company
-        if parts := company.alone or company.rejoining:
+        peers = self._peers
+        if parts := peers.alone or peers.rejoining:
             at = max(super().earliest_s(now, tokens), self._own_part(now, parts).earliest_s(now, tokens))
-            if company.alone or at > now:
+            if peers.alone or at > now:
                 return at  # a permit leased before its time would expire unused
         else:
             self._part = None

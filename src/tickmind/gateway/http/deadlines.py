@@ -37,7 +37,7 @@ class Deadlines:
         return len(self._items)
 
     def add(self, item: Dated, deadline_s: float) -> None:
-        """Watch it."""
+        """Add an item with its deadline."""
         self._items[item] = deadline_s
         if deadline_s < self._next_s:
             self._ring_at(deadline_s)

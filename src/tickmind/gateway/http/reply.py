@@ -35,7 +35,7 @@ class UpstreamExchange(Protocol):
         ...
 
     def resume(self) -> None:
-        """Read again."""
+        """Resume reading."""
         ...
 
 

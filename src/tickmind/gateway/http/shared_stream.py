@@ -20,7 +20,7 @@ class StreamSource(Protocol):
         ...
 
     def go_on(self, reader: "StreamReader", /) -> None:
-        """Give again."""
+        """Resume the reader."""
         ...
 
     def leave(self, reader: "StreamReader", /) -> None:

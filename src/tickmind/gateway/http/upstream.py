@@ -260,7 +260,7 @@ class Dial:
         self._dials = dials  # of its pool
 
     def cancel(self) -> None:
-        """Give up."""
+        """Cancel the dial."""
         self.listener = None
         task = self.task
         self.done()  # the next dial may begin at once

@@ -51,16 +51,16 @@ class Admission:
 
     def need(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> Need:
         """Return what a job needs of the quickest lane that is known."""
-        patience_s = job.deadline_s - job.arrived_s
+        allowed_s = job.deadline_s - job.arrived_s
         best = NOTHING_KNOWN
         for lane in queue.lanes:
             known = lane.service.estimate() if self._config.learn_service_times else None
             if known is None or not known.attempts:
                 return NOTHING_KNOWN
-            seconds = known.need_s(job.prompt_tokens, job.tokens - job.prompt_tokens, patience_s)
+            seconds = known.need_s(job.prompt_tokens, job.tokens - job.prompt_tokens, allowed_s)
             oldest, its_lane = next(iter(lane.key.running.items()), (None, None))
             if oldest is not None and its_lane is lane and now - oldest.sent_s > seconds:
-                seconds = min(now - oldest.sent_s, MAX_PART * patience_s)  # the lane has become slower
+                seconds = min(now - oldest.sent_s, MAX_PART * allowed_s)  # the lane has become slower
             if best is NOTHING_KNOWN or seconds < best.seconds:
                 best = Need(seconds, known.deviation_s)
         return best

@@ -78,7 +78,7 @@ class Holding:
                 self._forget(agent)
 
     def close(self, refusal: Refusal) -> None:
-        """Refuse all."""
+        """Refuse all held jobs."""
         for jobs in list(self._jobs.values()):
             for job in list(jobs):
                 self._refuse(job, refusal)

@@ -107,17 +107,17 @@ class CallEndpoints:
     ) -> None:
         gateway = self._gateway
         began_s, timeout_s = gateway.clock.monotonic(), gateway.timeout_of(call_options)
-        patience = asyncio.timeout(timeout_s)
+        timeout = asyncio.timeout(timeout_s)
         try:
-            async with patience:
+            async with timeout:
                 plan = await planning
         except RefusedError as exc:
             gateway.tally.refused(exc.refusal.code)
             self._refuse(request, call.responder, exc)
             return
-        except Exception as exc:  # noqa: BLE001 - nobody else would tell the caller
+        except Exception as exc:  # noqa: BLE001 - the caller must get an answer
             refusal = Refusal(Code.DEADLINE, "the endpoint's name did not resolve within the request's deadline")
-            if not (isinstance(exc, TimeoutError) and patience.expired()):
+            if not (isinstance(exc, TimeoutError) and timeout.expired()):
                 _log.exception("resolving a caller's own endpoint failed")
                 refusal = Refusal(Code.INTERNAL, "internal error of the gateway; see its log")
             gateway.tally.refused(refusal.code)

@@ -112,7 +112,7 @@ class Pages:
 def _file(name: str, kind: str) -> Callable[[Request, Responder], None]:
     head = b"content-type: %b\r\n" % kind.encode() + _NO_STORE + _POLICY
 
-    def show(request: Request, responder: Responder) -> None:  # noqa: ARG001 - the same for everybody
+    def show(request: Request, responder: Responder) -> None:  # noqa: ARG001 - the same for all
         responder.reply(200, head, _read(name))
 
     return show

@@ -71,8 +71,8 @@ def read_state(batches: dict[int, pa.RecordBatch], before: ActorColumns | None, 
     if before is None:
         if actors:
             raise DamagedRunError("the log lacks a keyframe at the start of a segment; recover the run")
-        nobody = np.zeros(0, np.int32)
-        return ActorColumns(nobody, nobody, nobody, np.zeros(0, np.int8))
+        empty = np.zeros(0, np.int32)
+        return ActorColumns(empty, empty, empty, np.zeros(0, np.int8))
     x, y, status, facing = before.x, before.y, before.status_bits, before.facing
     if LogTable.STEPS in batches:
         dx, dy, ways = _decode(numbers(batches[LogTable.STEPS], "code"))

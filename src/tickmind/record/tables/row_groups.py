@@ -51,7 +51,7 @@ class RowGroups(Generic[Decoded]):
 
 
 def decode_rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Plain rows."""
+    """Return the rows as dictionaries."""
     columns = [values_of(table.column(name)) for name in table.column_names]
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
 

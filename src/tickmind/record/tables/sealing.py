@@ -55,7 +55,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 def no_progress(_done: int, _all: int) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 @dataclass(frozen=True, slots=True)

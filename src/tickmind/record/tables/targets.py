@@ -39,7 +39,7 @@ class _Stream(io.RawIOBase):
         self._place = 0
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def tell(self) -> int:

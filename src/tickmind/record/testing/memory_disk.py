@@ -357,15 +357,15 @@ class MemoryReader(io.RawIOBase):
         self._place = 0
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go somewhere."""
+        """Move the position."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: len(self._inode.seen)}[whence]
         self._place = start + offset
         return self._place

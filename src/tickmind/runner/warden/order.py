@@ -36,7 +36,7 @@ class Order:
     kit: tuple[str, ...] = ()  # modules; if any, it is a Python program that may be a fork of the warden
 
     def encode(self) -> bytes:
-        """The message."""
+        """Return the order as a message."""
         return json.dumps({"start": asdict(self)}).encode()
 
     @classmethod

@@ -52,7 +52,7 @@ def _imported(modules: Sequence[str]) -> bool:
     try:
         for name in modules:
             importlib.import_module(name)
-    except Exception as error:  # noqa: BLE001  whatever it is, an interpreter of its own will tell the agent
+    except Exception as error:  # noqa: BLE001  whatever it is, the agent's own interpreter will report it
         sys.stderr.write(f"each agent starts its own interpreter, which is slower: {error!r}\n")
         return False
     finally:

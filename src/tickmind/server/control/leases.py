@@ -16,7 +16,7 @@ from tickmind.wire.messages.frames import Closed
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt8
 
-NOBODY = -1
+NO_GRANT = -1
 EPOCH_BITS = 32  # an epoch is the incarnation, and in its low bits the number of the entity's lease since then
 HELD = REASON_CODES[Reason.LEASE_HELD]
 
@@ -83,7 +83,7 @@ class Leases:
         self._incarnation = incarnation
         self._on_change = on_change
         self._on_lost = on_lost
-        self._holder: Int64 = np.full(count, NOBODY, dtype=np.int64)  # actor row -> number of its grant
+        self._holder: Int64 = np.full(count, NO_GRANT, dtype=np.int64)  # actor row -> number of its grant
         self._epoch: Int64 = np.full(count, incarnation << EPOCH_BITS, dtype=np.int64)  # actor row -> its last epoch
         self._controlled: Bool = np.zeros(count, dtype=np.bool_)
         self._grants: dict[int, Grant] = {}  # number -> grant that is not over
@@ -142,7 +142,7 @@ class Leases:
         before = self._previous(previous, controller_id)
         holders = self._holder[rows]
         had = holders == before.number if before is not None else np.zeros(len(rows), dtype=np.bool_)
-        good = (holders == NOBODY) | had
+        good = (holders == NO_GRANT) | had
         if not good.any():
             longest_ms = max((self._left_ms(self._grants[number]) for number in set(holders.tolist())), default=0)
             return Closed(Reason.LEASE_HELD if len(rows) else Reason.UNKNOWN_ENTITY, longest_ms)
@@ -250,7 +250,7 @@ class Leases:
 
     def _lose(self, grant: Grant, rows: "Int32", reason: Reason) -> None:
         """Take rows from a grant in favour of another grant of the same controller."""
-        self._holder[rows] = NOBODY
+        self._holder[rows] = NO_GRANT
         if not len(self._held(grant)):
             self._forget(grant, reason)
         self._on_lost(grant, rows, reason)
@@ -259,7 +259,7 @@ class Leases:
         """End a grant whose rows go over to another one; rows outside `kept` become free."""
         rows = self._held(grant)
         given_up = rows[~np.isin(rows, kept)]
-        self._holder[rows] = NOBODY
+        self._holder[rows] = NO_GRANT
         self._forget(grant, Reason.INVALID_LEASE)
         if len(given_up):
             self._controlled[given_up] = False
@@ -268,7 +268,7 @@ class Leases:
 
     def _end(self, grant: Grant, reason: Reason) -> None:
         rows = self._held(grant)
-        self._holder[rows] = NOBODY
+        self._holder[rows] = NO_GRANT
         self._forget(grant, reason)
         self._controlled[rows] = False
         self._on_change(rows, False)

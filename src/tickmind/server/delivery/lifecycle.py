@@ -50,10 +50,10 @@ class Lifecycle:
 
     def present(self, tick_id: int, controlled: "Bool") -> list[Changes]:
         """Return the present state as changes."""
-        everybody = np.arange(len(self.actors), dtype=np.int32)
+        actors = np.arange(len(self.actors), dtype=np.int32)
         return [
-            Changes(tick_id, LifecycleKind.SPAWNED, everybody),
-            Changes(tick_id, LifecycleKind.CONTROLLED, everybody[controlled]),
+            Changes(tick_id, LifecycleKind.SPAWNED, actors),
+            Changes(tick_id, LifecycleKind.CONTROLLED, actors[controlled]),
         ]
 
     def end(self) -> None:

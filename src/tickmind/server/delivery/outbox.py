@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def _nobody() -> None:
-    """Wake nobody."""
+    """Do nothing."""
 
 
 class Outbox(Generic[T]):

@@ -24,7 +24,7 @@ Opener: TypeAlias = Callable[[bytes, Stream[bytes]], AnySeat | None]
 
 def control_methods(authority: Authority) -> dict[str, Any]:
     """Return the methods of the service by name."""
-    patience = AckBatcher(0.0 if authority.pace.lockstep else authority.pace.tick_s)
+    acks = AckBatcher(0.0 if authority.pace.lockstep else authority.pace.tick_s)
 
     def sit(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
         opening = decode_up(parse(control_pb2.ControlRequest, data))
@@ -39,15 +39,15 @@ def control_methods(authority: Authority) -> dict[str, Any]:
         return HostSeat.open(authority, opening, stream)
 
     async def control(context: Any) -> None:
-        await _serve(authority, context, StreamKind.CONTROL, sit, patience)
+        await _serve(authority, context, StreamKind.CONTROL, sit, acks)
 
     async def control_batch(context: Any) -> None:
-        await _serve(authority, context, StreamKind.CONTROL_BATCH, host, patience)
+        await _serve(authority, context, StreamKind.CONTROL_BATCH, host, acks)
 
     return {"Control": two_way(control), "ControlBatch": two_way(control_batch)}
 
 
-async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: Opener, patience: AckBatcher) -> None:
+async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: Opener, acks: AckBatcher) -> None:
     stream = await open_stream(authority, context, kind, authority.limits.unanswered.maximum)
     seat: AnySeat | None = None
     reading: asyncio.Task[None] | None = None
@@ -55,7 +55,7 @@ async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: O
         seat = opener(await _first(authority, context), stream)
         sender = Sender(authority, context, stream)
         if seat is not None:
-            reading = asyncio.create_task(_read(context, seat, sender, stream, patience))
+            reading = asyncio.create_task(_read(context, seat, sender, stream, acks))
         await sender.run()
         if reading is not None and reading.done():
             reading.result()  # raises what was wrong with a frame
@@ -80,11 +80,11 @@ async def _first(authority: Authority, context: Any) -> bytes:
     return bytes(data)
 
 
-async def _read(context: Any, seat: AnySeat, sender: Sender, stream: Stream[bytes], patience: AckBatcher) -> None:
+async def _read(context: Any, seat: AnySeat, sender: Sender, stream: Stream[bytes], acks: AckBatcher) -> None:
     """Read frames until the stream ends; any end of reading ends the stream."""
     try:
         while (data := await context.read()) is not grpc.aio.EOF and not stream.outbox.ended:
-            sender.answer(seat.take, data, patience)
+            sender.answer(seat.take, data, acks)
         stream.outbox.end()
     except grpc.aio.InternalError:
         stream.outbox.drop()  # the other side is gone

@@ -88,7 +88,7 @@ class Sender:
         finally:
             self._running = None
 
-    def answer(self, take: Callable[[bytes], None], data: bytes, patience: AckBatcher) -> None:
+    def answer(self, take: Callable[[bytes], None], data: bytes, acks: AckBatcher) -> None:
         """Handle a frame; its answers are sent when the batcher flushes."""
         self._quiet = True
         try:
@@ -99,7 +99,7 @@ class Sender:
         if outbox.ended:
             self._changed.set()
         elif outbox:
-            patience.add(self._changed.set)
+            acks.add(self._changed.set)
 
     async def _send(self, expand: Callable[[Any], Iterable[bytes]] | None) -> None:
         stream, changed = self._stream, self._changed

@@ -42,13 +42,13 @@ class RunFrames:
         self.reader = reader
         self.names = names or names_of(reader.info)
         none = np.zeros(0, np.int32)
-        nobody = ActorColumns(none, none, none, np.zeros(0, np.int8))
+        no_actors = ActorColumns(none, none, none, np.zeros(0, np.int8))
         first = (reader.first_tick_id or 1) - 1
         self._begun: int | None = None  # the time of the first tick, once it was needed
         self._marks: list[int] = [first]  # ticks with cached states of all objects, ascending
         self._needs: OrderedDict[int, list[tuple[int, NeedColumns]]] = OrderedDict()  # part of the run -> its needs
         self._states = RecordedStates(reader, self.names.actor_rows)
-        self._scenes: list[Scene] = [scene_at_start(reader.info, first, 0, nobody, self.names)]
+        self._scenes: list[Scene] = [scene_at_start(reader.info, first, 0, no_actors, self.names)]
 
     def frames(self, first: int, last: int) -> Iterator[bytes]:
         """Iterate over the keyframe before `first`, the ticks up to `last`, and the agents' reports of them."""

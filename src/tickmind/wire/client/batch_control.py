@@ -126,8 +126,8 @@ class BatchSession:
     def _send(self, tick_id: int, intents: IntentColumns, waiting: asyncio.Future[AckBatch] | None) -> None:
         if self._closed is not None:
             raise self._closed
-        nobody = np.empty(0, np.int32), np.empty(0, np.uint8)
-        self._link.send_nowait(IntentBatch(tick_id, intents, *nobody))
+        none_refused = np.empty(0, np.int32), np.empty(0, np.uint8)
+        self._link.send_nowait(IntentBatch(tick_id, intents, *none_refused))
         self._acks.append(waiting)
 
     def _take(self, frame: BatchDown) -> None:

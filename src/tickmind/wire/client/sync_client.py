@@ -114,7 +114,11 @@ class SyncBatchSession(_Session["BatchSession"]):
 
 
 class SyncWorldClient:
-    """`WorldClient` for code without an event loop, with the same methods, blocking. It is thread-safe."""
+    """`WorldClient` for code without an event loop, with the same methods, blocking. It is thread-safe.
+
+    with SyncWorldClient("127.0.0.1:50051") as client:
+        print(client.world().name)
+    """
 
     def __init__(self, connection: WorldEndpoint | str, *, rng: random.Random | None = None) -> None:
         self._background = BackgroundLoop(

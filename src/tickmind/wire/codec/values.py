@@ -89,7 +89,7 @@ def _new_name(value: str, field: str) -> str:
 
 
 def names(values: Iterable[str], field: str, limit: Limit) -> tuple[str, ...]:
-    """Several names."""
+    """Check several names."""
     checked = tuple(values)
     if not limit.allows(len(checked)):
         raise MessageError(field, f"at most {limit.maximum} names")

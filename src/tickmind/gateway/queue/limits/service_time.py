@@ -55,13 +55,13 @@ class ServiceTime(NamedTuple):
         sized_s = self.base_s + prompt_tokens * self.prompt_token_s + reply_tokens * self.reply_token_s
         return sized_s if sized_s > 0 else 0.0
 
-    def need_s(self, prompt_tokens: int, reply_tokens: int, patience_s: float) -> float:
-        """Return the time that a request must have left when it starts, at most nearly all of `patience_s`.
+    def need_s(self, prompt_tokens: int, reply_tokens: int, allowed_s: float) -> float:
+        """Return the time that a request must have left when it starts, at most nearly all of `allowed_s`.
 
         Without that bound a lane that is slower than every caller's deadline would never be tried again.
         """
         need_s = self.expected_s(prompt_tokens, reply_tokens) + SAFETY * self.deviation_s
-        return min(need_s, MAX_PART * patience_s)
+        return min(need_s, MAX_PART * allowed_s)
 
 
 UNKNOWN = ServiceTime()

@@ -35,7 +35,7 @@ export class List {
     this.parts = new Map(); // key of an item -> what `begin` made for it
   }
 
-  /** Show these items in this order. `keyOf` tells them apart. */
+  /** Show these items in this order. `keyOf` returns the identity of an item. */
   fill(items, keyOf) {
     const old = this.parts;
     this.parts = new Map();

@@ -24,10 +24,10 @@ export class Panels {
   }
 }
 
-/** How many wait or were told to come back, and what one more would wait: "12 waiting, about 94 s". */
+/** How many wait or are expected, and the wait of one more: "12 waiting, about 94 s". */
 function waiting({ queued, expected, waitMs }, where) {
   const all = queued + expected;
-  if (!all) return "nobody";
+  if (!all) return "none";
   return waitMs ? `${count(all)} waiting, about ${duration(waitMs)}` : `${count(all)} waiting ${where}`;
 }
 
@@ -271,7 +271,7 @@ class Events {
     };
     this.list = new List(find("events"), begin, (part, event) => {
       say(part.when, ago(this.at - event.at));
-      const [kind, state, words] = tell(event);
+      const [kind, state, words] = describe(event);
       say(part.kind, kind);
       dress(part.kind, `pill ${state}`);
       say(part.words, event.count > 1 ? `${words} (${count(event.count)} times)` : words);
@@ -285,7 +285,7 @@ class Events {
 }
 
 /** An event as its kind, the colour of it, and a sentence. */
-function tell(event) {
+function describe(event) {
   const lane = event.model ? `${event.provider}/${event.model}` : event.provider;
   const whose = event.session ? `, asked by ${event.session}` : "";
   const reason = event.detail ? `: ${event.detail}` : "";
