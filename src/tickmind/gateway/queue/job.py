@@ -122,8 +122,11 @@ class Job:
 
     def untried(self) -> tuple[Target, ...]:
         """Return the targets of the chain at which it has not failed yet; a rate limit is no failure."""
-        failures = (attempt for attempt in self.attempts if attempt.result is not _LIMITED)
-        failed = {(attempt.provider, attempt.key_id, attempt.model) for attempt in failures}
+        failed = {
+            (attempt.provider, attempt.key_id, attempt.model)
+            for attempt in self.attempts
+            if attempt.result is not _LIMITED
+        }
         targets = self.plan.targets
         return tuple(target for target in targets if (target.provider.name, target.key.id, target.model) not in failed)
 

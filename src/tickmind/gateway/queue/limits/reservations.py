@@ -82,8 +82,9 @@ class Reservations:
     def due(self, now: float, but: str, within_s: float) -> str | None:
         """Return an owner other than `but` whose caller is expected by then, None if there is none."""
         until_s = now + within_s
-        places = self._by_caller.values()
-        return next((place.owner for place in places if place.at_s <= until_s and place.owner != but), None)
+        return next(
+            (place.owner for place in self._by_caller.values() if place.at_s <= until_s and place.owner != but), None
+        )
 
     def next_s(self, session: Session, free_s: float, spacing_s: float) -> float:
         """Return when the next caller of a session should come, if requests can start at `free_s` and so far apart."""
