@@ -43,7 +43,7 @@ class ServerConfig:
     metrics_port: int | None = None  # on 127.0.0.1; without one there is no /metrics
     lease_ttl_ms: int = LEASE_TTL_MS
     checkpoint_every_ticks: int = EVERY_TICKS
-    keep_garbage: bool = False  # False: schedule the garbage collector between ticks, which steadies them
+    keep_garbage: bool = False  # True: control this process's garbage collector, which steadies ticks
     limits: ServerLimits = MAX
 
     def check(self) -> None:

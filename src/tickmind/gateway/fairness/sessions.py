@@ -192,7 +192,7 @@ class Sessions:
 def group_of_peer(peer: str) -> str:
     """Return the group for sessions of an address without keys; empty if the address is unknown.
 
-    All addresses of this machine are one group, and so is an IPv6 network of 64 bits, which one user may own.
+    All addresses of this machine are one group, and so is an IPv6 /64 network, which one user may own.
     """
     try:
         address = ip_address(peer.partition("%")[0])

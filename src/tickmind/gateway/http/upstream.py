@@ -169,7 +169,7 @@ class UpstreamConnection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def pause_writing(self) -> None:
-        """A request is bounded in size; the transport may buffer it."""
+        """Do nothing: a request is bounded in size, and the transport may buffer it."""
 
     def resume_writing(self) -> None:
         """Do nothing; no writer waits."""

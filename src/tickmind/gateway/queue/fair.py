@@ -216,7 +216,7 @@ class Ledger(VirtualTime):
         return now - owner.since_s >= max(_PRESSING_S, _PRESSING * request_s)
 
     def idle(self) -> None:
-        """Reset the credits: no job waits and there is room, so no account was kept from its share."""
+        """Level all accounts: no job waits and there is room, so no account was kept from its share."""
         self.virtual = self.top
         if len(self._groups) > 1:
             for ledger in self._groups.values():

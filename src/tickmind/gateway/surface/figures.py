@@ -149,7 +149,7 @@ def sums_of(sums: Sums) -> dict[str, Any]:
 
 
 def times_of(times: HistogramSnapshot) -> dict[str, Any]:
-    """How long it took."""
+    """Return durations as JSON values."""
     return {
         "count": times.count,
         "meanMs": 1000 * times.mean_s,

@@ -186,7 +186,7 @@ _HEADERS = [
     (TIMEOUT_HEADER, "The total deadline.", {"type": "integer", "minimum": 1, "maximum": MAX_MS}),
     (
         DROP_AFTER_HEADER,
-        "Drop the request if it is not answered after this.",
+        "The time after which the request expires.",
         {"type": "integer", "minimum": 1, "maximum": MAX_MS},
     ),
     (REPLACE_HEADER, "1: replace the agent's older queued request.", {"enum": ["0", "1"]}),

@@ -93,7 +93,7 @@ class LiveSource:
         return True
 
     def hello(self) -> bytes:
-        """The first frame."""
+        """Return the first frame."""
         if not self._hello:
             raise NoSuchWindowError("the world has not answered yet; wait until it runs")
         return self._hello

@@ -212,7 +212,7 @@ class ReplaySource:
                 self._jumper.close()
 
     def hello(self) -> bytes:
-        """The first frame."""
+        """Return the first frame."""
         return self._hello
 
     def span(self) -> Span:

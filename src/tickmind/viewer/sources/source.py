@@ -45,7 +45,7 @@ class FrameSource(Protocol):
         ...
 
     def hello(self) -> bytes:
-        """The first frame."""
+        """Return the first frame."""
         ...
 
     def span(self) -> Span:
