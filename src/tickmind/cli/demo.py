@@ -107,7 +107,7 @@ def demo(
 
         offer_model(WeightStore(), typer.confirm)
     run_id = new_run_id("drill" if drill else "demo")
-    open_page = browser and not drill  # a browser would be counted among what outlives a drill
+    open_page = browser and not drill  # a browser would count as a process that outlives the drill
     plan = _Plan(run_id, runs, ticks, tps, gateway_config, scripted or drill, open_page, ports, seed)
     status = RunnerStatus()
     played = _drill(status) if drill else None

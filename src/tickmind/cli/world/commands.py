@@ -123,9 +123,9 @@ def _check_arguments(
     if (scenario is None) == (resume is None):
         raise ConfigError("name either a scenario to start, or a run to resume (--resume RUN)")
     if resume is not None and (no_record or run_id is not None):
-        raise ConfigError("a run that goes on is recorded under its own name; leave out --no-record and --run-id")
+        raise ConfigError("a resumed run is recorded under its own name; leave out --no-record and --run-id")
     if resume is not None and seed is not None:
-        raise ConfigError("a run that goes on keeps its seed; leave out --seed")
+        raise ConfigError("a resumed run keeps its seed; leave out --seed")
 
 
 def _check_pace(run: "WorldRun", tick_ms: int | None) -> None:
@@ -161,4 +161,4 @@ def _open_run(
     if resume is not None:
         return store.resume(resume)
     assert scenario is not None, "the arguments were checked"
-    return found.begin(scenario_text(scenario), str(scenario), run_id, tick_ms=tick_ms, seed=seed)
+    return store.begin(scenario_text(scenario), str(scenario), run_id, tick_ms=tick_ms, seed=seed)
