@@ -4,7 +4,7 @@
     async with ModelClient(config) as client:
         print((await client.complete("Say hello in five words.")).content)
 
-Set `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS = False` in tests, and nothing but this machine is ever asked.
+Set `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS = False` in tests, and no request leaves this machine.
 `tickmind.llm.testing` has the doubles, `tickmind.llm.local` a real model without a key.
 """
 

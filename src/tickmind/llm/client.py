@@ -1,4 +1,4 @@
-"""Asks a model: whole replies and streams, over any transport.
+"""`ModelClient`: asks one model for whole replies, streams and structured values, over any transport.
 
 A client belongs to its config and holds connections; open it with `async with`, or call `aclose`. Whether provider
 requests are allowed at all is `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS`.
@@ -43,9 +43,13 @@ _log = get_logger(__name__)
 
 
 class ModelClient:
-    """One model at one endpoint. Tasks of one event loop share it; for threads there is `SyncModelClient`.
+    """Ask one model at one endpoint. Tasks of one event loop share a client; threads use `SyncModelClient`.
 
-    Give a `transport` to replace or wrap the default one, a `meter` to sum up a run, and `prices` of your own.
+    Pass a `transport` to replace or wrap the default one, a `meter` to sum up a run, and `prices` of your own.
+
+        async with ModelClient(load_model_config()) as client:
+            result = await client.complete("Say hello in five words.")
+            print(result.content, result.usage)
     """
 
     def __init__(
@@ -78,12 +82,12 @@ class ModelClient:
 
     @property
     def config(self) -> ModelConfig:
-        """What this client was made with."""
+        """The config that this client was made with."""
         return self._config
 
     @property
     def clock(self) -> Clock:
-        """What measures its calls."""
+        """The clock that times its calls."""
         return self._clock
 
     @property
@@ -93,22 +97,22 @@ class ModelClient:
 
     @property
     def transport(self) -> Transport:
-        """Who carries the requests."""
+        """The transport that carries the requests."""
         return self._transport
 
     def with_api_key(self, key: str | Secret) -> "ModelClient":
-        """Another client that asks with another key, with the same prices and meter; close it like this one.
+        """Return another client with another key and the same prices and meter; close it like this one.
 
-        Raises `LLMConfigError` if this one was given its transport, which holds the key.
+        Raises `LLMConfigError` if the transport was passed in, because the transport holds the key.
         """
         if not self._owns_transport:
-            raise LLMConfigError("this client was given its transport, which holds the key; make another transport")
+            raise LLMConfigError("the transport was passed in and holds the key; make another transport")
         secret = key if isinstance(key, Secret) else Secret(key.strip())
         config = replace(self._config, api_key=secret)
         return ModelClient(config, clock=self._clock, prices=self._prices, meter=self._meter)
 
     async def aclose(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         await self._transport.aclose()
 
     async def complete(
@@ -249,7 +253,7 @@ class ModelClient:
         call: CallConfig | EffectiveCall | None = None,
         **options: Unpack[StructuredOptions],
     ) -> StructuredStream[Any]:
-        """The same, read as it comes: `async with client.stream_structured(...) as stream`, then await its `result`."""
+        """Stream a structured reply: `async with client.stream_structured(...) as stream`, then await its `result`."""
         return StructuredStream(self._structured(messages, schema, call, **options))
 
     def _structured(
@@ -274,16 +278,16 @@ class ModelClient:
         return StructuredCall(self, messages, form, effective, **options)
 
     def splitter(self) -> ThinkSplitter:
-        """What separates `<think>` from the answer at this endpoint."""
+        """Return what separates `<think>` from the answer at this endpoint."""
         mode = self._config.think_tags
         return ThinkSplitter(opened=mode == "opened", tags=mode != "off")
 
     def fitted(self, turns: tuple[Message, ...], max_tokens: int) -> tuple[Message, ...]:
-        """The conversation without the oldest turns that leave no room for the reply in the model's context."""
+        """Drop the oldest turns until the prompt and the reply fit into the model's context."""
         kept = fit_to_context(turns, self._config.context_limit, max_tokens)
         if len(kept) < len(turns):
             _log.warning(
-                "the oldest messages were left out of a prompt: they are over the model's context_limit",
+                "left the oldest messages out of a prompt: they exceed the model's context_limit",
                 left_out=len(turns) - len(kept),
                 kept=len(kept),
                 context_limit=self._config.context_limit,
@@ -292,11 +296,11 @@ class ModelClient:
         return kept
 
     def cost_usd(self, model: str, usage: Usage) -> float | None:
-        """What so many tokens of a model cost by this client's prices; None if they are not known."""
+        """Return what so many tokens of a model cost by this client's prices; None if they are not known."""
         return cost_usd(model, usage, self._prices)
 
     def count(self, request: ModelRequest, reply: ModelReply | None) -> None:
-        """Put a request on the meter that somebody sent by `transport` directly; None says that it failed."""
+        """Add a request that the caller sent by `transport` to the meter; a `reply` of None counts as failed."""
         self._count(None if reply is None else self._result(reply, request, 0.0))
 
     def _effective(self, call: CallConfig | EffectiveCall | None) -> EffectiveCall:
@@ -315,7 +319,7 @@ class ModelClient:
     ) -> ModelRequest:
         turns = as_messages(messages)
         if not turns:
-            raise LLMConfigError("there is nothing to ask: the list of messages is empty")
+            raise LLMConfigError("the list of messages is empty; pass at least one message")
         return ModelRequest(
             model=model or self._config.model,
             messages=self.fitted(turns, call.max_tokens),

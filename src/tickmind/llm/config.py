@@ -1,4 +1,4 @@
-"""Which model, where, and how it is asked: settings of an endpoint, settings of one purpose, and how they meet.
+"""Settings of an endpoint (`ModelConfig`), of one purpose (`CallConfig`), and how they merge (`EffectiveCall`).
 
 Both are frozen. Only `merge_config` fills in defaults, and it asks `is None`: 0.0 is a temperature.
 """
@@ -51,15 +51,15 @@ def _check_positive(name: str, value: float) -> None:
 
 
 def check_headers(headers: Mapping[str, str | Secret]) -> None:
-    """Refuse what would not be a header, or more than one."""
+    """Raise `LLMConfigError` for a name or value that is not exactly one valid header."""
     for name, given_value in headers.items():
         value = given_value.reveal() if isinstance(given_value, Secret) else given_value
         if not (name + value).isascii() or not (name + value).isprintable() or ":" in name or " " in name or not name:
-            raise LLMConfigError(f"the extra header {name!r} is not a header")
+            raise LLMConfigError(f"the extra header {name!r} is no valid header; use printable ASCII")
 
 
 def parse_base_url(url: str) -> SplitResult:
-    """Take an endpoint's address apart; anything but a plain http(s) address is refused with the reason."""
+    """Split an endpoint's address; raises `LLMConfigError` for anything but a plain http(s) address."""
     if any(letter.isspace() or not letter.isprintable() for letter in url):
         raise LLMConfigError("the base URL has blanks or control characters in it; check LLM_BASE_URL")
     try:
@@ -72,7 +72,7 @@ def parse_base_url(url: str) -> SplitResult:
     if "@" in parts.netloc:
         raise LLMConfigError("the base URL must not carry a user or password; give the key as LLM_API_KEY")
     if parts.query or parts.fragment:
-        raise LLMConfigError("the base URL must not have a query or fragment")
+        raise LLMConfigError("the base URL must not have a query or fragment; remove what follows ? or #")
     return parts
 
 
@@ -151,7 +151,7 @@ class CallConfig:
 
     temperature: float | None = None
     max_tokens: int | None = None
-    max_retries: int = 2  # of a reply that can't be read; broken connections are ModelConfig.max_attempts'
+    max_retries: int = 2  # for replies that can't be read; ModelConfig.max_attempts is for broken connections
     retry_temperature_bump: float = 0.1
     timeout_s: float | None = None
     stop: tuple[str, ...] = ()
@@ -188,7 +188,7 @@ class EffectiveCall:
     grammar_limits: GrammarLimits | None = None
 
     def temperature_for(self, attempt: int) -> float | None:
-        """The temperature of the n-th attempt (the first is 1): each retry is a little bolder, as far as it may be."""
+        """Return the temperature of attempt n (from 1): each retry is a little higher, up to `max_temperature`."""
         if self.temperature is None or attempt == 1:
             return self.temperature
         bumped = self.temperature + self.retry_temperature_bump * (attempt - 1)
@@ -254,13 +254,13 @@ def load_model_config(
             base_url=url, api_key=secret, model=model or look_up("LLM_MODEL") or DEFAULT_MODEL, **settings
         )
     except TypeError as exc:
-        raise LLMConfigError(f"an unknown setting was given: {exc}") from exc
+        raise LLMConfigError(f"unknown setting: {exc}; further settings are fields of ModelConfig") from exc
 
 
 def setting_lookup(
     env: Mapping[str, str] | None = None, *, dotenv_path: str | Path | None = None
 ) -> Callable[[str], str | None]:
-    """How a variable is found: in the environment, else in the nearest `.env`; blank ones count as not set."""
+    """Return a lookup of variables: the environment first, then the nearest `.env`; blank values count as not set."""
     environment = os.environ if env is None else env
     from_file = _read_dotenv(dotenv_path)
 
@@ -271,12 +271,12 @@ def setting_lookup(
 
 
 def default_base_url(api: str) -> str:
-    """Where an API lives when no address is given."""
+    """Return the default address of an API."""
     return ANTHROPIC_BASE_URL if api == "anthropic" else DEFAULT_BASE_URL
 
 
 def _read_dotenv(path: str | Path | None) -> dict[str, str | None]:
     from dotenv import dotenv_values, find_dotenv
 
-    found = str(path) if path is not None else find_dotenv(usecwd=True)
-    return dotenv_values(found, interpolate=False) if found else {}
+    dotenv = str(path) if path is not None else find_dotenv(usecwd=True)
+    return dotenv_values(dotenv, interpolate=False) if dotenv else {}

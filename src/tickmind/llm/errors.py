@@ -1,17 +1,17 @@
-"""What can go wrong in one request to a model.
+"""The errors of one request to a model.
 
     LLMError
     ├── LLMConfigError             a key, address or option is missing or wrong (also a ConfigError)
     ├── LLMConnectionError         the endpoint can't be reached, or the connection broke
     │   └── LLMDeadlineError       the total deadline of the call passed
     ├── LLMRateLimitError          the endpoint asks to wait; `retry_after_s` says how long, if it said so
-    │   └── LLMCooldownError       a gateway holds the request back, by nobody's fault; `code` says why
+        │   └── LLMCooldownError       a gateway holds the request back until the session's turn; `code` says why
     ├── LLMResponseError           the endpoint answered with an error status, or with something unreadable
     │   ├── LLMReplyTooLargeError  the decoded reply is over the size limit
-    │   └── LLMDroppedError        a gateway dropped a request that was of no use any more
+        │   └── LLMDroppedError        a gateway dropped the request: replaced by a newer one, or expired
     ├── StructuredOutputError      no try gave a usable object; `tried` lists what was tried
     ├── ToolError                  a tool failed, timed out or was called with arguments that don't fit
-    └── LLMCancelledError          somebody cancelled the call or the run
+        └── LLMCancelledError          the caller cancelled the call or the run
 
 Messages pass through `redact`, so a provider that echoes a key does not put it into an exception.
 `error_type` is the word for it in result envelopes.
@@ -71,9 +71,9 @@ class LLMRateLimitError(LLMError):
 
 
 class LLMCooldownError(LLMRateLimitError):
-    """It is not this session's turn, or there is no room: nothing failed, and asking again after the wait is right.
+    """It is not this session's turn, or the queue is full: nothing failed; ask again after the wait.
 
-    `code` is the gateway's word for it, such as RATE_LIMIT_COOLDOWN or QUEUE_FULL; `cooldown` is what it said about
+    `code` is the gateway's code, such as RATE_LIMIT_COOLDOWN or QUEUE_FULL; `cooldown` is what it said about
     the session's share.
     """
 
@@ -106,7 +106,7 @@ class LLMResponseError(LLMError):
     ) -> None:
         super().__init__(message)
         self.status = status
-        self.retry_after_s = retry_after_s  # a gateway's word on when to ask anew
+        self.retry_after_s = retry_after_s  # when to ask again, as a gateway says
         self.cooldown = cooldown
 
 
@@ -115,7 +115,7 @@ class LLMReplyTooLargeError(LLMResponseError):
 
 
 class LLMDroppedError(LLMResponseError):
-    """A newer request of the same agent took this one's place, or its time of usefulness was over; `code` says which.
+    """A newer request of the same agent replaced this one, or it expired; `code` says which.
 
     Asking the same again would be wrong: ask anew, after `retry_after_s`, if there is something to ask.
     """
@@ -155,6 +155,6 @@ class ToolError(LLMError):
 
 
 class LLMCancelledError(LLMError):
-    """Somebody cancelled the call or the run."""
+    """The caller cancelled the call or the run."""
 
     error_type = ErrorType.CANCELLED

@@ -1,4 +1,4 @@
-"""What a gateway and its clients agree on: headers, codes of refusals, names and limits. Both sides import it.
+"""The contract between a gateway and its clients: headers, codes of refusals, names and limits. Both sides import it.
 
 A value that a client lets through is one that a gateway takes, so a mistake is reported where it is made.
 """
@@ -46,17 +46,17 @@ _NAME: Final = re.compile(NAME_PATTERN[:-1] + r"\Z")
 
 
 def gateway_share_s(timeout_s: float) -> float:
-    """How much of a client's timeout the gateway has: a little less, so that its own word arrives before the end."""
+    """Return the gateway's share of a client's timeout: a little less, so that its own error arrives in time."""
     return timeout_s - min(_MARGIN_RATIO * timeout_s, _MAX_MARGIN_S)
 
 
 def is_name(text: str) -> bool:
-    """Whether all of a name of an agent or a model can be shown."""
+    """Return whether all of a name of an agent or a model can be shown."""
     return (text.isascii() and text.isprintable()) or _NAME.match(text) is not None
 
 
 def is_session(text: str) -> bool:
-    """Whether a text can be the name of a session."""
+    """Return whether a text can be the name of a session."""
     return MAX_NAME_CHARS.allows(len(text)) and _SESSION.match(text) is not None
 
 
@@ -114,4 +114,4 @@ STATUS_OF: Final[dict[Code, int]] = {
 HELD_BACK: Final = frozenset(
     {Code.RATE_LIMIT_COOLDOWN, Code.DEFERRED, Code.QUEUE_FULL, Code.QUEUE_TIMEOUT, Code.OVERLOADED, Code.ALL_LIMITED}
 )  # a later try may go through
-DROPPED: Final = frozenset({Code.REPLACED, Code.EXPIRED})  # nobody wants the answer any more
+DROPPED: Final = frozenset({Code.REPLACED, Code.EXPIRED})  # no caller needs the answer any longer

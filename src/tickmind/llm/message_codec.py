@@ -1,4 +1,4 @@
-"""Messages as plain JSON values, and back: for what is kept in files, such as cassettes and the states of agents.
+"""Write messages as plain JSON values and read them back, for files such as cassettes and agent states.
 
 A message is `{"role": ..., "parts": [...], "tool_calls": [...], "tool_call_id": ..., "name": ..., "thinking": [...]}`;
 a part is `{"text"}`, `{"image", "detail"}` or `{"audio", "format"}`. Fields with nothing in them are left out.
@@ -19,7 +19,7 @@ _LONGEST_URL = 256  # longer ones are pictures themselves, of which a brief form
 def message_form(message: Message, *, brief: bool = False) -> dict[str, Any]:
     """Write a message; `read_message` reads it back the same.
 
-    A `brief` form is for telling messages apart and can't be read back: it has media by their digest and thinking as
+    A `brief` form is for comparing messages and can't be read back: it has media by their digest and thinking as
     text only.
     """
     blocks = [block.text if brief else filled(asdict(block)) for block in message.thinking]
@@ -37,7 +37,7 @@ def read_message(form: Mapping[str, Any]) -> Message:
     """Read a message that `message_form` wrote; raises `ConfigError` or `LookupError` if it is none."""
     role = form["role"]
     if role not in ("system", "user", "assistant", "tool"):
-        raise ConfigError(f"{role!r} is no role of a message")
+        raise ConfigError(f"{role!r} is no role of a message; use system, user, assistant or tool")
     return Message(
         role,
         tuple(_read_part(part) for part in form.get("parts", ())),
@@ -49,7 +49,7 @@ def read_message(form: Mapping[str, Any]) -> Message:
 
 
 def filled(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out the fields with nothing in them."""
+    """Return the fields that hold something."""
     return {name: value for name, value in form.items() if value not in (None, "", [], {})}
 
 
@@ -72,7 +72,7 @@ def _read_part(form: Mapping[str, Any]) -> Part:
         return Image(str(form["image"]), form["detail"])
     if "audio" in form:
         return Audio(base64.b64decode(form["audio"], validate=True), str(form["format"]))
-    raise ConfigError(f"{', '.join(form) or 'nothing'} is no part of a message")
+    raise ConfigError(f"{', '.join(form) or 'nothing'} is no part of a message; a part has text, image or audio")
 
 
 def _digest(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What is said to a model and by it, in a form that belongs to no provider."""
+"""`Message` and its parts: a conversation with a model in a form that belongs to no provider."""
 
 import base64
 import binascii
@@ -26,7 +26,7 @@ _REASONING_FIELDS = ("reasoning_content", "reasoning")
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Plain text. A half letter (a lone surrogate), which no endpoint takes, becomes the mark for such."""
+    """Plain text. A half letter (a lone surrogate), which no endpoint accepts, becomes U+FFFD."""
 
     text: str
 
@@ -47,7 +47,7 @@ class Image:
 
     @classmethod
     def from_bytes(cls, data: bytes, *, media_type: str = "", detail: ImageDetail = "auto") -> "Image":
-        """Make a picture from its file's bytes, which tell its type: PNG, JPEG, GIF or WebP.
+        """Make a picture from its file's bytes, which show its type: PNG, JPEG, GIF or WebP.
 
         Raises `LLMConfigError` for other files, unless you give their `media_type`.
         """
@@ -68,7 +68,7 @@ def _image_type(data: bytes) -> str:
 
 
 def _audio_format(data: bytes) -> str:
-    """The format of a sound by its first bytes; WAV, which some write without a header, where they don't tell."""
+    """Return the format of a sound by its first bytes; WAV where they don't show it, since some WAVs have no header."""
     return next((name for start, name in _AUDIO_STARTS.items() if data.startswith(start)), "wav")
 
 
@@ -85,7 +85,7 @@ Part = Text | Image | Audio
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to use a tool. `arguments` is the JSON text as the model wrote it, valid or not."""
+    """A model's request to use a tool. `arguments` is the JSON text as the model wrote it, valid or not."""
 
     id: str
     name: str
@@ -94,10 +94,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingBlock:
-    """Reasoning as a provider gave it. Some refuse a turn whose earlier thinking is not sent back with its tool calls.
+    """Reasoning as a provider sent it. Some refuse a turn whose earlier thinking is not sent back with its tool calls.
 
     `wire` names the wire form that it came through; it goes back through the same one only. `signature` is the
-    provider's seal on it, and `data` is reasoning that came encrypted.
+    provider's signature of it, and `data` is reasoning that came encrypted.
     """
 
     text: str
@@ -108,7 +108,10 @@ class ThinkingBlock:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation. Build it with `system`, `user`, `assistant` or `tool`."""
+    """One turn of a conversation. Build it with `system`, `user`, `assistant` or `tool`.
+
+    [Message.system("You are a miller."), Message.user("Good morning!")]
+    """
 
     role: Role
     parts: tuple[Part, ...] = ()
@@ -119,7 +122,7 @@ class Message:
 
     @classmethod
     def system(cls, text: str) -> "Message":
-        """Instructions that frame the conversation."""
+        """Make a turn of instructions that frame the conversation."""
         return cls("system", (Text(text),))
 
     @classmethod
@@ -132,7 +135,7 @@ class Message:
         image_detail: ImageDetail = "auto",
         audio_format: str = "",
     ) -> "Message":
-        """What a person or the game says: texts, then pictures, then sounds; bytes tell their own type."""
+        """Make a turn of a person or the game: texts, then pictures, then sounds; bytes show their own type."""
         texts = (text,) if isinstance(text, str) else tuple(text)
         parts: list[Part] = [Text(item) for item in texts if item]
         for picture in images:
@@ -153,12 +156,12 @@ class Message:
     def assistant(
         cls, text: str = "", *, tool_calls: Iterable[ToolCall] = (), thinking: Iterable[ThinkingBlock] = ()
     ) -> "Message":
-        """What the model said, with the tools that it asked for and the thinking that came before."""
+        """Make a turn of the model, with the tools that it called and the thinking that came before."""
         return cls("assistant", (Text(text),) if text else (), tuple(tool_calls), thinking=tuple(thinking))
 
     @classmethod
     def tool(cls, call: ToolCall, text: str) -> "Message":
-        """What a tool answered."""
+        """Make a turn with the result of a tool."""
         return cls("tool", (Text(text),), tool_call_id=call.id, name=call.name)
 
     @property
@@ -173,7 +176,7 @@ _ONE_MESSAGE = (str, Message, Mapping)
 
 
 def as_messages(messages: MessagesLike) -> tuple[Message, ...]:
-    """Accept what people write: one string, one message, one mapping in OpenAI's form, or any of them in a list.
+    """Convert one string, one message, one mapping in OpenAI's form, or a list of these, to messages.
 
         as_messages("Hi")
         as_messages({"role": "user", "content": "Hi"})
@@ -182,16 +185,16 @@ def as_messages(messages: MessagesLike) -> tuple[Message, ...]:
     Mappings may have parts (`text`, `image_url`, `input_audio`), tool calls and results. Raises `LLMConfigError` for
     anything else.
     """
-    if not isinstance(messages, list | tuple):  # asked first, because asking for a Mapping is slow
+    if not isinstance(messages, list | tuple):  # checked first, because a check for Mapping is slow
         if isinstance(messages, _ONE_MESSAGE):
             return (_as_message(messages),)
         if not isinstance(messages, Iterable):
-            raise LLMConfigError(f"messages are texts, messages or mappings, not {type(messages).__name__}")
-    return tuple([_as_message(item) for item in messages])  # a list is made faster than a generator
+            raise LLMConfigError(f"messages must be texts, messages or mappings, not {type(messages).__name__}")
+    return tuple([_as_message(item) for item in messages])  # faster than a generator
 
 
 def instructed(turns: Sequence[Message], instructions: str) -> tuple[Message, ...]:
-    """Instructions go to the end of the system message, where they can be cached with it."""
+    """Append instructions to the system message, where they can be cached with it."""
     if turns and turns[0].role == "system":
         return (replace(turns[0], parts=(*turns[0].parts, Text(instructions))), *turns[1:])
     return (Message.system(instructions), *turns)
@@ -203,7 +206,7 @@ def _as_message(item: MessageLike) -> Message:
     if isinstance(item, str):
         return Message.user(item)
     if not isinstance(item, Mapping):
-        raise LLMConfigError(f"a message is a text, a Message or a mapping, not {type(item).__name__}")
+        raise LLMConfigError(f"a message must be a text, a Message or a mapping, not {type(item).__name__}")
     role = item.get("role")
     parts = _read_parts(item.get("content"))
     if role in ("system", "developer"):
@@ -215,7 +218,7 @@ def _as_message(item: MessageLike) -> Message:
     if role == "assistant":
         calls = item.get("tool_calls") or ()
         if isinstance(calls, str | Mapping) or not isinstance(calls, Iterable):
-            raise LLMConfigError("the tool_calls of a message are a list")
+            raise LLMConfigError("the tool_calls of a message must be a list")
         return Message("assistant", parts, tuple(map(_read_call, calls)), thinking=_read_thinking(item))
     raise LLMConfigError(
         f"a message is {{'role': 'system' | 'user' | 'assistant' | 'tool', 'content': ...}}; this one has role {role!r}"
@@ -228,7 +231,7 @@ def _read_parts(content: Any) -> tuple[Part, ...]:
     if isinstance(content, str):
         return (Text(content),)
     if isinstance(content, Mapping) or not isinstance(content, Iterable):
-        raise LLMConfigError(f"a message's content is a text or a list of parts, not {type(content).__name__}")
+        raise LLMConfigError(f"a message's content must be a text or a list of parts, not {type(content).__name__}")
     return tuple(_read_part(part) for part in content)
 
 
@@ -252,7 +255,7 @@ def _read_part(part: Any) -> Part:
             return Audio(base64.b64decode(_text_of(sound, "data"), validate=True), _text_of(sound, "format") or "wav")
         except binascii.Error as error:
             raise LLMConfigError(f"the input_audio of a message is not base64: {error}") from error
-    raise LLMConfigError(f"a message's part is of type 'text', 'image_url' or 'input_audio', not {kind!r}")
+    raise LLMConfigError(f"a message's part must be of type 'text', 'image_url' or 'input_audio', not {kind!r}")
 
 
 def _read_call(call: Any) -> ToolCall:
@@ -260,7 +263,7 @@ def _read_call(call: Any) -> ToolCall:
         return call
     function = call.get("function") if isinstance(call, Mapping) else None
     if not isinstance(function, Mapping):
-        raise LLMConfigError("a tool call is {'id': ..., 'function': {'name': ..., 'arguments': '...'}}")
+        raise LLMConfigError("a tool call must be {'id': ..., 'function': {'name': ..., 'arguments': '...'}}")
     arguments = function.get("arguments", "{}")
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments)
@@ -268,7 +271,7 @@ def _read_call(call: Any) -> ToolCall:
 
 
 def _read_thinking(item: Mapping[str, Any]) -> tuple[ThinkingBlock, ...]:
-    """The reasoning of a turn, which goes back through the wire form that it came through."""
+    """Read the reasoning of a turn, which goes back through the wire form that it came through."""
     for name in _REASONING_FIELDS:
         if text := _text_of(item, name):
             return (ThinkingBlock(text, f"chat/{name}"),)
@@ -280,5 +283,5 @@ def _text_of(mapping: Mapping[str, Any], name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise LLMConfigError(f"the {name} of a message is a text, not {type(value).__name__}")
+        raise LLMConfigError(f"the {name} of a message must be a text, not {type(value).__name__}")
     return value

@@ -1,4 +1,4 @@
-"""What can be said beside the messages of a call, as keyword arguments that several faces share."""
+"""The keyword arguments that several clients share, typed."""
 
 from collections.abc import Sequence
 from typing import TypedDict
@@ -21,8 +21,7 @@ class StructuredOptions(TypedDict, total=False):
     """The keyword arguments of `ModelClient.complete_structured` and `stream_structured`.
 
     `form` is json, yaml, or line for a flat object in few tokens; `instruct` adds the wanted form to the system
-    message; `hint` describes it in corrections instead of a made-up template; `model` is asked in the place of the
-    config's.
+    message; `hint` describes it in corrections instead of a generated template; `model` replaces the config's.
     """
 
     form: AskedForm

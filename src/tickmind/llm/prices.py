@@ -1,4 +1,4 @@
-"""What calls cost: a price table that is only data, and a meter that sums up a run."""
+"""Costs of calls: a price table that is only data, and `UsageMeter`, which sums up a run."""
 
 import re
 import threading
@@ -10,21 +10,21 @@ from tickmind.base import Limit
 from tickmind.llm.results import LLMResult, StructuredResult
 from tickmind.llm.transport import Usage
 
-MAX_MODELS = Limit("models that a meter tells apart", 256)
-OTHER_MODELS = "(other models)"  # whatever comes beyond that: an endpoint names the model that answered
-PRICES_AS_OF = "2025-12"  # list prices; give your own table where they have changed or you pay others
+MAX_MODELS = Limit("number of models that a meter distinguishes", 256)
+OTHER_MODELS = "(other models)"  # models beyond that limit; endpoints report any name
+PRICES_AS_OF = "2025-12"  # list prices; pass your own table if yours differ
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens; cached prompt tokens cost as others where no price of their own is known."""
+    """US dollars per million tokens; cached prompt tokens cost the same where no price for them is known."""
 
     input_usd: float
     output_usd: float
     cached_usd: float | None = None
 
     def cost_usd(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
-        """What so many tokens cost; the cached ones are among the prompt's."""
+        """Return the cost of so many tokens; the cached ones are among the prompt's."""
         cached = min(cached_tokens, prompt_tokens)
         cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
         fresh = prompt_tokens - cached
@@ -58,12 +58,12 @@ _VARIANT = re.compile(r"-(?:latest|\d{8}|\d{4}-\d{2}-\d{2})$")
 
 
 def find_price(model: str, prices: Mapping[str, Price] = PRICES) -> Price | None:
-    """The price of a model, by its exact name or without its date; None if it is not known."""
+    """Return the price of a model, by its exact name or without its date; None if it is not known."""
     return prices.get(model) or prices.get(_VARIANT.sub("", model))
 
 
 def cost_usd(model: str, usage: Usage, prices: Mapping[str, Price] = PRICES) -> float | None:
-    """What a call cost; None if the model's price or the token counts are not known."""
+    """Return the cost of a call; None if the model's price or the token counts are not known."""
     price = find_price(model, prices)
     if price is None or usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
@@ -72,7 +72,7 @@ def cost_usd(model: str, usage: Usage, prices: Mapping[str, Price] = PRICES) -> 
 
 @dataclass(frozen=True, slots=True)
 class UsageTotal:
-    """What a run has used so far. `unpriced_calls` are those whose cost is not in `cost_usd`."""
+    """The usage of a run so far. `unpriced_calls` are those whose cost is not in `cost_usd`."""
 
     calls: int = 0
     attempts: int = 0
@@ -89,7 +89,12 @@ class UsageTotal:
 
 
 class UsageMeter:
-    """Sums up calls, tokens and money; one per run, shared by clients and threads."""
+    """Sum up calls, tokens and money; one per run, shared by clients and threads.
+
+    meter = UsageMeter()
+    async with ModelClient(config, meter=meter) as client: ...
+    print(meter.statistics().cost_usd)
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -97,7 +102,7 @@ class UsageMeter:
         self._by_model: dict[str, UsageTotal] = {}
 
     def add(self, result: LLMResult | StructuredResult[Any]) -> None:
-        """Count a call that was answered."""
+        """Add a call that was answered."""
         with self._lock:
             self._total = _plus(self._total, result)
             known = result.model in self._by_model or MAX_MODELS.allows(len(self._by_model) + 1)
@@ -105,7 +110,7 @@ class UsageMeter:
             self._by_model[model] = _plus(self._by_model.get(model, UsageTotal()), result)
 
     def add_failure(self) -> None:
-        """Count a call that failed; what it cost nobody said."""
+        """Add a call that failed; its cost is unknown."""
         with self._lock:
             old = self._total
             self._total = replace(
@@ -113,11 +118,11 @@ class UsageMeter:
             )
 
     def statistics(self) -> UsageTotal:
-        """The sum so far."""
+        """Return the sum so far."""
         return self._total
 
     def by_model(self) -> dict[str, UsageTotal]:
-        """The sum so far, for each model that answered."""
+        """Return the sum so far, for each model that answered."""
         with self._lock:
             return dict(self._by_model)
 

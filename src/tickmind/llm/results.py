@@ -1,4 +1,4 @@
-"""What a caller gets back from one call."""
+"""The results of calls: `LLMResult`, `StructuredResult` and the chunks of a stream."""
 
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 from tickmind.llm.messages import Message, ThinkingBlock, ToolCall
 from tickmind.llm.served import Served
 
-FINISH_UNKNOWN = "unknown"  # the reply ended in order, but the endpoint never said why
+FINISH_UNKNOWN = "unknown"  # the reply ended in order, but without a reason
 FINISH_CANCELLED = "cancelled"  # the caller left before the end
 CUT_OFF = frozenset({"length", "content_filter", FINISH_UNKNOWN, FINISH_CANCELLED})  # the text may end anywhere
 
@@ -23,7 +23,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class LLMResult:
-    """A whole reply: what was said, what was thought, how it ended and what it cost."""
+    """A whole reply: its content and thinking, how it ended and what it cost."""
 
     content: str
     thinking: str
@@ -31,12 +31,12 @@ class LLMResult:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     tool_calls: tuple[ToolCall, ...] = ()
-    blocks: tuple[ThinkingBlock, ...] = ()  # to send back with the next turn, where a provider wants them
+    blocks: tuple[ThinkingBlock, ...] = ()  # to send back with the next turn, where a provider requires them
     timing: Timing = Timing()
     cost_usd: float | None = None  # None where the model's price is not known
     attempts: int = 1
     model: str = ""
-    served: Served | None = None  # who answered, if a gateway said so
+    served: Served | None = None  # the provider that answered, if a gateway reported it
 
     @property
     def total_tokens(self) -> int | None:
@@ -46,7 +46,7 @@ class LLMResult:
         return self.prompt_tokens + self.completion_tokens
 
     def as_message(self) -> Message:
-        """The reply as a turn of the conversation."""
+        """Return the reply as a turn of the conversation."""
         return Message.assistant(self.content, tool_calls=self.tool_calls, thinking=self.blocks)
 
 
@@ -76,7 +76,7 @@ class StreamChunk:
 
 @dataclass(frozen=True, slots=True)
 class StructuredResult(Generic[T]):
-    """A reply that was read as an object. `value` is of the type that was asked for; `data` is the plain object."""
+    """A reply that was read as an object. `value` is of the requested type; `data` is the plain object."""
 
     value: T
     data: dict[str, Any]
@@ -91,4 +91,4 @@ class StructuredResult(Generic[T]):
     model: str = ""
     errors: tuple[str, ...] = field(default=())  # why earlier attempts failed
     repaired: tuple[str, ...] = ()  # what was mended, converted or left out to read the reply; empty for a clean one
-    served: Served | None = None  # who gave the last reply, if a gateway said so
+    served: Served | None = None  # the provider of the last reply, if a gateway reported it

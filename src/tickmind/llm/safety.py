@@ -1,4 +1,4 @@
-"""A guard against spending by accident: tests switch it on and only loopback endpoints can be called.
+"""A guard against accidental spending: tests switch it on, and only loopback endpoints can be called.
 
 from tickmind.llm import safety
 safety.ALLOW_PROVIDER_REQUESTS = False
@@ -14,7 +14,7 @@ ALLOW_PROVIDER_REQUESTS = True  # False: only endpoints on this machine may be c
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine, by its form alone; names are not looked up."""
+    """Return whether a host is this machine, by its form alone; names are not looked up."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return True
@@ -28,7 +28,7 @@ def check_endpoint(host: str) -> None:
     """Raise `LLMConfigError` if provider requests are off and the host is not this machine."""
     if not ALLOW_PROVIDER_REQUESTS and not is_loopback(host):
         raise LLMConfigError(
-            f"a request to {host} was stopped: tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS is False, so only loopback "
+            f"request to {host} refused: tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS is False, so only loopback "
             "endpoints may be called; set it to True if this call is meant"
         )
 

@@ -1,7 +1,7 @@
-"""What a gateway says about a reply beside the reply itself: who answered, after which attempts, and when to ask again.
+"""`Served`: a gateway's report on a reply (provider, attempts, cooldown).
 
-It stands in `x-tickmind-*` headers, so any client that asks through a gateway gets it. Everything is read tolerantly:
-what can't be read is left out, for a reply must not be lost because of its wrapping.
+It comes in `x-tickmind-*` headers, so any client of a gateway gets it. Everything is read tolerantly: what can't
+be read is left out, because a bad header must not lose a reply.
 """
 
 import math
@@ -14,8 +14,8 @@ import orjson
 from tickmind.base import Limit
 from tickmind.llm.gateway_contract import ATTEMPTS_HEADER, COOLDOWN_HEADER, PROVIDER_HEADER, WAITED_HEADER
 
-MAX_COOLDOWN_S = Limit("length of a cooldown that is believed", 86_400.0, "s")
-MAX_ATTEMPTS = Limit("number of attempts that are read", 64)
+MAX_COOLDOWN_S = Limit("length of a gateway's cooldown", 86_400.0, "s")
+MAX_ATTEMPTS = Limit("number of attempts in a gateway's report", 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class SessionCooldown:
     active_games: int = 0
     requests_per_minute: float | None = None  # of the key
     effective_rpm: float | None = None  # of this session
-    need_s: float | None = None  # what an answer takes, where the wait is the turn of the one caller that asked
+    need_s: float | None = None  # time of an answer, where the wait is this caller's own turn
 
     @property
     def spacing_s(self) -> float:
@@ -47,7 +47,7 @@ class ServedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Who answered, through a gateway."""
+    """The provider that answered through a gateway, with its attempts."""
 
     provider: str = ""
     attempts: tuple[ServedAttempt, ...] = ()  # of a stream, those before the one that answers
@@ -62,7 +62,7 @@ class Served:
 
 
 def read_served(headers: Mapping[str, str]) -> Served | None:
-    """What the headers of a reply say; None if no gateway wrote them. Names are lower-case."""
+    """Read a gateway's report from a reply's headers (lower-case names); None if no gateway wrote them."""
     if PROVIDER_HEADER not in headers and COOLDOWN_HEADER not in headers:
         return None
     waited_ms = _number_in(headers.get(WAITED_HEADER, ""))
@@ -75,7 +75,7 @@ def read_served(headers: Mapping[str, str]) -> Served | None:
 
 
 def read_cooldown(value: Any) -> SessionCooldown | None:
-    """A cooldown as a gateway writes it in JSON; None if it is none."""
+    """Read a cooldown from a gateway's JSON; None if it is none."""
     if not isinstance(value, dict):
         return None
     wait_ms = _number(value.get("waitMs"))

@@ -1,4 +1,4 @@
-"""The client for scripts and threads: the same calls, blocking, with an event loop of its own in the background."""
+"""`SyncModelClient`: the model client for scripts and threads, with an event loop in the background."""
 
 import asyncio
 import queue
@@ -27,12 +27,16 @@ Outcome_co = TypeVar("Outcome_co", covariant=True)
 
 
 def background_loop(name: str = "tickmind-llm") -> BackgroundLoop:
-    """A loop for blocking calls to models, whose errors are those of the model client."""
+    """Return a loop for blocking calls to models, whose errors are those of the model client."""
     return BackgroundLoop(name, refuse=LLMConfigError, cancelled=LLMCancelledError, instead="ModelClient")
 
 
 class SyncModelClient:
-    """One model at one endpoint, for code without an event loop. Any number of threads may share it."""
+    """Block on the calls of a `ModelClient`, for code without an event loop. Any number of threads may share it.
+
+    with SyncModelClient(load_model_config()) as client:
+        print(client.complete("Say hello in five words.").content)
+    """
 
     def __init__(
         self,
@@ -64,7 +68,7 @@ class SyncModelClient:
 
     @property
     def config(self) -> ModelConfig:
-        """What this client was made with."""
+        """The config that this client was made with."""
         return self._client.config
 
     @property
@@ -73,11 +77,11 @@ class SyncModelClient:
         return self._client
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do any async work with `async_client` and wait for it."""
+        """Run async work with `async_client` in the background loop and wait for it."""
         return self._background.run(work)
 
     def close(self) -> None:
-        """Give back the connections and end the background loop; calls that are under way are cancelled."""
+        """Close the connections and end the background loop; running calls are cancelled."""
         with self._closing:
             if self._closed:
                 return
@@ -136,7 +140,7 @@ class SyncModelClient:
         call: CallConfig | EffectiveCall | None = None,
         **options: Unpack[StructuredOptions],
     ) -> StructuredResult[Any]:
-        """Ask for an object, as `ModelClient.complete_structured` does."""
+        """Ask for an object and wait for it; see `ModelClient.complete_structured`."""
         return self._background.run(self._client.complete_structured(messages, schema, call, **options))
 
     @overload
@@ -170,16 +174,16 @@ class SyncModelClient:
         call: CallConfig | EffectiveCall | None = None,
         **options: Unpack[StructuredOptions],
     ) -> "SyncStream[StructuredUpdate, StructuredResult[Any]]":
-        """Ask for an object and read it as it comes, as `ModelClient.stream_structured` does."""
+        """Ask for an object and read it as it comes; see `ModelClient.stream_structured`."""
         return SyncStream(self._client.stream_structured(messages, schema, call, **options), self._background)
 
 
 class AsyncStream(Protocol[Item_co, Outcome_co]):
-    """What both kinds of stream have in common."""
+    """The interface that both kinds of stream share."""
 
     @property
     def result(self) -> Awaitable[Outcome_co]:
-        """The whole, to be awaited."""
+        """An awaitable of the result."""
         ...
 
     async def __aenter__(self) -> "AsyncStream[Item_co, Outcome_co]": ...
@@ -192,7 +196,7 @@ class AsyncStream(Protocol[Item_co, Outcome_co]):
 
 
 class SyncStream(Iterator[Item_co], Generic[Item_co, Outcome_co]):
-    """A reply as it comes, for code without an event loop. It is read by one thread."""
+    """A streamed reply for code without an event loop. One thread reads it."""
 
     def __init__(self, stream: AsyncStream[Item_co, Outcome_co], background: BackgroundLoop) -> None:
         self._stream = stream
@@ -220,15 +224,15 @@ class SyncStream(Iterator[Item_co], Generic[Item_co, Outcome_co]):
         if chunk is None:
             if not self._ended:
                 self._ended = True
-                _ = self.result  # raises what went wrong
+                _ = self.result  # raises the error of the stream
             raise StopIteration
         return chunk
 
     @property
     def result(self) -> Outcome_co:
-        """The whole reply: inside the block it waits for the end, after it there is what came."""
+        """The whole reply: inside the block it waits for the end, after it this is what came."""
         if self._pump is None:
-            raise LLMConfigError("open the stream with 'with' before you ask for its result")
+            raise LLMConfigError("open the stream with 'with' before you read its result")
         try:
             return self._pump.result()
         except CancelledError:

@@ -1,4 +1,4 @@
-"""Long texts made short, for messages and records."""
+"""Shorten long texts for messages and records."""
 
 from tickmind.base import Limit
 
@@ -6,12 +6,12 @@ SHORTENED_CHARS = 200  # enough to see a mistake, not enough to fill a small con
 
 
 def shortened(text: str, limit_chars: int = SHORTENED_CHARS) -> str:
-    """The beginning of a text, with dots where it was cut."""
+    """Return the beginning of a text, with dots where it was cut."""
     return text if len(text) <= limit_chars else text[:limit_chars] + "..."
 
 
 def shortened_with_size(text: str, limit: Limit) -> str:
-    """The beginning of a text, and how much there was."""
+    """Return the beginning of a text, and how long it was."""
     if limit.allows(len(text)):
         return text
     return f"{text[: int(limit.maximum)]}... [shortened: {len(text):,} characters in all]"

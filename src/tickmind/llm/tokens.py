@@ -1,4 +1,4 @@
-"""How many tokens a text or a conversation takes: an estimate by default, exact with a tokenizer of your own."""
+"""Count the tokens of a text or a conversation: an estimate by default, exact with a tokenizer of your own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ CONVERSATION_OVERHEAD_TOKENS = 3
 IMAGE_TOKENS = 765  # a picture in full detail, roughly
 LOW_IMAGE_TOKENS = 85
 AUDIO_BYTES_PER_TOKEN = 3200  # 16 kHz, 16 bit: ten tokens a second
-DEFAULT_CONTEXT_TOKENS = 8192  # of a model about which nothing is known
+DEFAULT_CONTEXT_TOKENS = 8192  # of an unknown model
 CONTEXT_TOKENS = {
     "gpt-3.5-turbo": 16_385,
     "gpt-4-turbo": 128_000,
@@ -28,21 +28,21 @@ CONTEXT_TOKENS = {
 
 
 class TokenCounter(Protocol):
-    """Counts the tokens of a text; give one to be exact for your model."""
+    """Count the tokens of a text; pass one to be exact for your model."""
 
     def count(self, text: str) -> int:
-        """The number of tokens."""
+        """Return the number of tokens."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CharTokenCounter:
-    """Estimates by length, which is enough to decide when to summarise."""
+    """Estimate by length, which is enough to decide when to summarise."""
 
     chars_per_token: float = CHARS_PER_TOKEN
 
     def count(self, text: str) -> int:
-        """At least one token for any text."""
+        """Return at least one token for any text."""
         return max(1, int(len(text) // self.chars_per_token)) if text else 0
 
 
@@ -50,19 +50,19 @@ _ESTIMATE = CharTokenCounter()
 
 
 def context_tokens(model: str) -> int:
-    """How many tokens the context of a model holds, by its name; 8,192 for one that is not known."""
+    """Return the size of a model's context in tokens, by its name; 8,192 for an unknown model."""
     name = model.rpartition("/")[2].lower()
     known = [tokens for start, tokens in CONTEXT_TOKENS.items() if name.startswith(start)]
     return known[0] if known else DEFAULT_CONTEXT_TOKENS
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text takes."""
+    """Estimate how many tokens a text takes."""
     return _ESTIMATE.count(text)
 
 
 def estimate_messages_tokens(messages: MessagesLike, *, counter: TokenCounter = _ESTIMATE) -> int:
-    """About how many tokens a conversation takes, with what each turn costs beside its text."""
+    """Estimate how many tokens a conversation takes, with the overhead of each turn."""
     total = CONVERSATION_OVERHEAD_TOKENS
     for message in as_messages(messages):
         total += _message_tokens(message, counter)
@@ -76,7 +76,7 @@ def tokens_remaining(
     *,
     counter: TokenCounter = _ESTIMATE,
 ) -> int:
-    """About how many tokens more the context takes before the reply no longer fits; negative if it is over already."""
+    """Estimate how many tokens the context has left before the reply no longer fits; negative if it is over."""
     return context_limit - estimate_messages_tokens(messages, counter=counter) - max_completion_tokens
 
 
@@ -87,7 +87,7 @@ def fit_to_context(
     *,
     counter: TokenCounter = _ESTIMATE,
 ) -> tuple[Message, ...]:
-    """The conversation without its oldest turns, so that the reply fits into the context.
+    """Drop the oldest turns of a conversation, so that the reply fits into the context.
 
     Instructions, the last thing that the user said and the last turn stay, also where these alone are too long; a tool
     call goes only together with its results.
@@ -109,7 +109,7 @@ def fit_to_context(
 
 
 def _turns(messages: Sequence[Message]) -> list[list[Message]]:
-    """The messages, each reply together with the results of the tools that it called."""
+    """Group the messages, each reply together with the results of the tools that it called."""
     turns: list[list[Message]] = []
     for message in messages:
         if message.role == "tool" and turns:

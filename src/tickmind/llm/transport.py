@@ -1,4 +1,4 @@
-"""The one seam between us and any model: a request in provider-free form, and who carries it.
+"""`Transport`: the only seam to any model. `ModelRequest` and `ModelReply` are its provider-free form.
 
 A transport maps this form to a provider's wire form and back, and does nothing else: it does not retry, does not
 separate `<think>` tags and does not parse objects. Wrap one to add behaviour (retries, recording, faults).
@@ -31,12 +31,12 @@ class OutputSpec:
 
     schema: Mapping[str, Any]  # JSON schema, an object
     name: str = "reply"
-    optional_as_null: bool = False  # the reader takes null for a property that the schema lets be left out
+    optional_as_null: bool = False  # the reader treats null as an omitted property
 
 
 @dataclass(frozen=True, slots=True)
 class GrammarLimits:
-    """The most of everything in a reply that a grammar forms, where the schema does not say; a local model's own.
+    """Bounds of a reply that a grammar forms, where the schema has none; for local models.
 
     A text has at most 2,000 characters, because llama.cpp refuses longer repetitions.
     """
@@ -57,7 +57,7 @@ class GrammarLimits:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call, complete: nothing is taken from the surroundings."""
+    """One call, complete: no setting comes from elsewhere."""
 
     model: str
     messages: tuple[Message, ...]
@@ -76,7 +76,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counted them; None where it did not say."""
+    """Tokens as the provider counted them; None where it did not report them."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -84,7 +84,7 @@ class Usage:
     cached_tokens: int | None = None  # part of prompt_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        """The sum; what neither of the two knows stays unknown."""
+        """Return the sum; what neither of the two knows stays unknown."""
         return Usage(
             _plus(self.prompt_tokens, other.prompt_tokens),
             _plus(self.completion_tokens, other.completion_tokens),
@@ -99,7 +99,7 @@ def _plus(one: int | None, other: int | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A whole reply. `finish_reason` is stop, length, tool_calls or content_filter, else the provider's own word."""
+    """A whole reply. `finish_reason` is stop, length, tool_calls or content_filter, else the provider's own term."""
 
     content: str
     finish_reason: str
@@ -108,8 +108,8 @@ class ModelReply:
     usage: Usage = Usage()
     model: str = ""
     id: str = ""
-    attempts: int = 1  # more than one where a wrapper or a gateway tried again
-    served: Served | None = None  # who answered, if a gateway said so
+    attempts: int = 1  # more than one where a wrapper or a gateway retried
+    served: Served | None = None  # the provider that answered, if a gateway reported it
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,22 +124,22 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class StreamPiece:
-    """Whatever one event of a stream brought; any of the fields may be empty, and several may be set at once."""
+    """The content of one stream event; any of the fields may be empty, and several may be set at once."""
 
     content: str = ""
     thinking: str = ""
     tool_calls: tuple[ToolCallDelta, ...] = ()
     finish_reason: str | None = None
     usage: Usage | None = None
-    block: ThinkingBlock | None = None  # a whole thinking block, where the provider wants it back; repeats `thinking`
+    block: ThinkingBlock | None = None  # a whole thinking block, if the provider requires it back; repeats `thinking`
     model: str = ""
     id: str = ""
-    attempts: int = 1  # more than one, on the first piece, where a wrapper or a gateway tried again
-    served: Served | None = None  # who answers, on the first piece, if a gateway said so
+    attempts: int = 1  # more than one, on the first piece, where a wrapper or a gateway retried
+    served: Served | None = None  # the provider, on the first piece, if a gateway reported it
 
 
 def says_something(piece: StreamPiece) -> bool:
-    """Tell whether a piece is part of an answer or says how it ended; a name, a role or a token count is neither."""
+    """Return whether a piece is part of an answer or its end; a name, a role or a token count is neither."""
     return bool(
         piece.content
         or piece.thinking
@@ -151,14 +151,14 @@ def says_something(piece: StreamPiece) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an endpoint can do beyond text. Without `tools` of its own, calls are asked for as a form of output."""
+    """What an endpoint can do beyond text. Without native `tools`, calls are requested as a form of output."""
 
     output: Literal["none", "json_object", "json_schema", "grammar"] = "json_schema"  # grammar: llama.cpp's own
     tools: bool = True
 
 
 class Transport(Protocol):
-    """Carries one request to one endpoint. It raises only `LLMError`s and leaves nothing behind when cancelled."""
+    """Carry one request to one endpoint. Raises only `LLMError`s and leaves nothing behind when cancelled."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -166,15 +166,15 @@ class Transport(Protocol):
         ...
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
-        """Send it and wait for the whole reply; the timeout is for all of it."""
+        """Send a request and wait for the whole reply; the timeout is for all of it."""
         ...
 
     def stream(
         self, request: ModelRequest, *, timeout_s: float
     ) -> AbstractAsyncContextManager[AsyncIterator[StreamPiece]]:
-        """Send it and read the reply as it comes; leaving the context ends the request."""
+        """Send a request and stream the reply; leaving the context ends the request."""
         ...
 
     async def aclose(self) -> None:
-        """Give back connections."""
+        """Close the connections."""
         ...

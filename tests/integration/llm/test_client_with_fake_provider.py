@@ -423,7 +423,7 @@ async def test_an_error_inside_a_stream_is_an_error_of_ours(api: Api) -> None:
     step = Break(Respond("A long reply that fails.", cut=2), events=8, ending="error")
     async with talking(api, step) as (client, _):
         error = await fails(client, LLMResponseError, streamed=True)
-    assert "told to fail here" in str(error)
+    assert "failed here, as scripted" in str(error)
 
 
 @every_form

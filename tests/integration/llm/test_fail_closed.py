@@ -31,14 +31,14 @@ STREAMED_ONLY: dict[str, tuple[Step, int, str]] = {
     "json as text": (WrongType(), 200, "ask without streaming"),
     "json without a type": (WrongType(content_type=""), 200, "no content type"),
     "only a role": (EmptyReply(events=1), 200, "neither an answer nor a finish reason"),
-    "error object in mid-stream": (UnframedError(500, events=2), 500, "told to fail"),
-    "error line in mid-stream": (ErrorLine(events=2), 500, "told to fail"),
+    "error object in mid-stream": (UnframedError(500, events=2), 500, "failed here"),
+    "error line in mid-stream": (ErrorLine(events=2), 500, "failed here"),
 }
 BOTH: dict[str, tuple[Step, int, str]] = {
     "html": (HtmlPage(), 200, "is this the address of a model endpoint?"),
     "error object": (UnframedError(401), 401, "LLM_API_KEY"),
-    "error object as text": (UnframedError(500, content_type="text/plain"), 500, "told to fail"),
-    "error object without a type": (UnframedError(500, content_type=""), 500, "told to fail"),
+    "error object as text": (UnframedError(500, content_type="text/plain"), 500, "failed here"),
+    "error object without a type": (UnframedError(500, content_type=""), 500, "failed here"),
     "nothing": (EmptyReply(), 200, ""),
     "error beside, 402": (ErrorBeside(402), 402, "the provider behind this router failed"),
     "error beside, 502": (ErrorBeside(502), 502, "the provider behind this router failed"),

@@ -530,7 +530,7 @@ async def test_a_disk_that_was_full_for_a_while_costs_only_the_calls_of_that_whi
     before = text_of(path)
     small_disk.room_bytes, small_disk.sick = len(before) + room_bytes, sick
     for text in "bc":
-        with pytest.raises(LLMConfigError, match=r"can't be recorded to .*: (No space|Input/output)"):
+        with pytest.raises(LLMConfigError, match=r"can't write the call to .*: (No space|Input/output)"):
             await recorder.complete(ask(text), timeout_s=1)
     assert text_of(path).startswith(before)
     assert sick or text_of(path) == before
@@ -545,7 +545,7 @@ async def test_a_disk_that_was_full_for_a_while_costs_only_the_calls_of_that_whi
 
 def test_a_disk_that_is_full_from_the_start_is_said(path: Path, small_disk: type[SmallDisk]) -> None:
     small_disk.room_bytes = 20
-    with pytest.raises(LLMConfigError, match=r"recorded to .*: No space left"):
+    with pytest.raises(LLMConfigError, match=r"call to .*: No space left"):
         record(path, "one")
     gc.collect()  # a file that was left open would be told now
     small_disk.room_bytes = 10_000
@@ -595,7 +595,7 @@ async def test_closing_closes_the_wrapped_transport_and_refuses_later_calls(path
         await anext(pieces)
         await recorder.aclose()
     assert inner.closed
-    with pytest.raises(LLMConnectionError, match="was closed"):
+    with pytest.raises(LLMConnectionError, match="is closed"):
         await recorder.complete(ask(), timeout_s=1)
     assert threading.enumerate() == threads
 
@@ -649,7 +649,7 @@ def test_a_missing_file_says_how_to_record_one(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    with pytest.raises(LLMConfigError, match="nothing can be recorded"):
+    with pytest.raises(LLMConfigError, match="can't write the cassette"):
         record(tmp_path, "ok", mode="replace")
 
 

@@ -93,7 +93,7 @@ async def test_a_reply_without_a_finish_reason_says_unknown() -> None:
 
 @pytest.mark.asyncio
 async def test_an_empty_conversation_is_refused() -> None:
-    with pytest.raises(LLMConfigError, match="nothing to ask"):
+    with pytest.raises(LLMConfigError, match="list of messages is empty"):
         await client(Double()).complete([])
 
 

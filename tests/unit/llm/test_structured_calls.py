@@ -231,7 +231,7 @@ async def test_leaving_early_gives_the_object_if_it_was_whole_else_says_so():
     async with asking.stream_structured("What now?", Decision) as stream:
         async for _ in stream:
             break
-    with pytest.raises(LLMCancelledError, match="before there was a whole object"):
+    with pytest.raises(LLMCancelledError, match="before its object was complete"):
         await stream.result
     async with asking.stream_structured("What now?", Decision) as stream:
         async for update in stream:

@@ -183,7 +183,7 @@ async def test_a_hubs_new_key_is_used_by_all_its_agents() -> None:
 
 
 def test_a_hub_whose_key_it_can_not_know_says_so() -> None:
-    with pytest.raises(LLMConfigError, match="given its transport"):
+    with pytest.raises(LLMConfigError, match="transport was passed in"):
         AgentHub(ModelClient(CONFIG, Scripted("ok"))).set_api_key("k")
     with pytest.raises(LLMConfigError, match="transport"):
         AgentHub(Scripted("ok"), model="m").set_api_key("k")

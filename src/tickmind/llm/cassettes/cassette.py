@@ -1,4 +1,4 @@
-"""Calls recorded to a file and played back, so that a whole run repeats without a model.
+"""Cassettes: `CassetteRecorder` records model calls to a file, `CassettePlayer` replays them without a model.
 
 A cassette is a file of JSON lines that people can read and compare; `cassette_format` says what is in them. Secrets
 are masked on the way in, and a crash or a full disk costs at most the calls that were being written.
@@ -45,7 +45,7 @@ _log = get_logger("tickmind.llm.cassettes.cassette")
 
 
 class CassetteRecorder:
-    """Wraps a transport and writes every call that it carries, each as soon as it is over.
+    """Wrap a transport and write every call that it carries, each as soon as it is over.
 
     A cassette that already holds calls is not touched unless `mode` says "append" or "replace". `redactor` masks
     secrets; give the player the same one. A call that is cancelled is not recorded, a stream that is left early is
@@ -82,7 +82,7 @@ class CassetteRecorder:
             descriptor = open_file(self._path, os.O_RDWR | os.O_CREAT, mode=PRIVATE_MODE)
             self._file = FileIO(descriptor, "r+")
         except OSError as error:
-            raise LLMConfigError(f"nothing can be recorded to {self._path}: {error.strerror}") from error
+            raise LLMConfigError(f"can't write the cassette {self._path}: {error.strerror}") from error
         if not self._sound_bytes:
             try:
                 self._write({"tickmind_cassette": FORMAT_VERSION, "capabilities": asdict(inner.capabilities)})
@@ -145,7 +145,7 @@ class CassetteRecorder:
 
     def _begin(self, request: ModelRequest, mode: CallMode) -> dict[str, Any]:
         if self._file.closed:
-            raise LLMConnectionError(f"the recording to {self._path} was closed; call it before aclose()")
+            raise LLMConnectionError(f"the recorder of {self._path} is closed; make calls before aclose()")
         form = request_form(request, redactor=self._redactor)
         self._calls += 1
         return {"seq": self._calls, "key": form_key(form), "mode": mode, "request": form}
@@ -155,7 +155,7 @@ class CassetteRecorder:
 
     def _write(self, line: Mapping[str, Any]) -> None:
         if self._file.closed:
-            _log.warning("a call ended after its recording was closed and is left out", path=str(self._path))
+            _log.warning("call ended after the recorder was closed; it is not recorded", path=str(self._path))
             return
         data = to_json(line).encode("ascii") + b"\n"
         left = memoryview(data)
@@ -168,7 +168,7 @@ class CassetteRecorder:
             self._torn = True
             with suppress(OSError):  # it is tried again before the next call is written
                 self._cut_back()
-            raise LLMConfigError(f"the call can't be recorded to {self._path}: {error.strerror}") from error
+            raise LLMConfigError(f"can't write the call to {self._path}: {error.strerror}") from error
         self._sound_bytes += len(data)
 
     def _cut_back(self) -> None:
@@ -187,12 +187,12 @@ class CassetteStatistics:
 
     @property
     def left(self) -> int:
-        """Recorded calls that nobody asked for yet."""
+        """Recorded calls that were not played yet."""
         return self.recorded - self.played
 
 
 class CassettePlayer:
-    """Answers from a cassette: no model, no network, the same replies.
+    """Answer from a cassette: no model, no network, the same replies.
 
     Equal requests get their replies in the order in which they were recorded; `repeat_last` goes on with the last
     one. `pace` is 0 to answer at once, 1 to take as long as it took, 2 to take twice as long.
@@ -235,11 +235,11 @@ class CassettePlayer:
         return tuple(dict.fromkeys(str(line.request.get("model", "")) for line in self._lines))
 
     def statistics(self) -> CassetteStatistics:
-        """How many calls there are, were played and were missing."""
+        """Return how many calls there are, were played and were missing."""
         return CassetteStatistics(len(self._lines), self._played, self._missing)
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
-        """The recorded reply, or the recorded error."""
+        """Return the recorded reply, or raise the recorded error."""
         line = self._next(request, "complete")
         await TimeBudget(timeout_s, sleep=self._sleep).wait(line.took_s * self._pace)
         if line.reply is None:
@@ -248,7 +248,7 @@ class CassettePlayer:
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
-        """The recorded pieces, then the recorded end."""
+        """Yield the recorded pieces, then the recorded end."""
         line = self._next(request, "stream")
         if line.failure is not None and not line.pieces:
             raise line.error()
@@ -256,7 +256,7 @@ class CassettePlayer:
             yield pieces
 
     async def aclose(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: a player holds no file open."""
 
     async def _play(self, line: "_Line", budget: TimeBudget) -> AsyncGenerator[StreamPiece, None]:
         now_s = 0.0
@@ -272,18 +272,18 @@ class CassettePlayer:
             )
 
     def _next(self, request: ModelRequest, mode: CallMode) -> "_Line":
-        asked = request_form(request, redactor=self._redactor)
-        key = form_key(asked)
+        form = request_form(request, redactor=self._redactor)
+        key = form_key(form)
         place = (mode, key)
         if self._left.get(place):
             self._last[place] = self._left[place].popleft()
             self._played += 1
         elif not (self._repeat_last and place in self._last):
             self._missing += 1
-            raise LLMConfigError(self._explain(request, asked, mode, key))
+            raise LLMConfigError(self._explain(request, form, mode, key))
         return self._last[place]
 
-    def _explain(self, request: ModelRequest, asked: Mapping[str, Any], mode: CallMode, key: str) -> str:
+    def _explain(self, request: ModelRequest, form: Mapping[str, Any], mode: CallMode, key: str) -> str:
         text = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
         about = f"{_MODE_WORDS[mode]} for model {request.model!r} and {shortened(text, _SHOWN_TEXT)!r} (key {key})"
         other: CallMode = "stream" if mode == "complete" else "complete"
@@ -292,16 +292,16 @@ class CassettePlayer:
         elif self._total.get((other, key)):
             why = f"this request was recorded as a {_MODE_WORDS[other]} only"
         else:
-            why = self._difference(asked)
+            why = self._difference(form)
         return (
             f"{self._path} has no {about}: {why}. To record it, run once with "
             "CassetteRecorder(transport, path, mode='append')"
         )
 
-    def _difference(self, asked: Mapping[str, Any]) -> str:
+    def _difference(self, form: Mapping[str, Any]) -> str:
         best: list[str] | None = None
         for line in self._lines:
-            differing = [name for name in {*asked, *line.request} if asked.get(name) != line.request.get(name)]
+            differing = [name for name in {*form, *line.request} if form.get(name) != line.request.get(name)]
             if best is None or len(differing) < len(best):
                 best = differing
         if best is None:
@@ -383,13 +383,13 @@ class _Tape:
         if forms:
             return cls(_read_header(forms[0], path), _read_lines(forms[1:], path), sound_bytes)
         if data and not data.startswith(b"{"):
-            raise LLMConfigError(f"{path} is not a cassette; choose another path")
+            raise LLMConfigError(f"{path} is not a cassette: its first line is no JSON object; choose another path")
         return cls(Capabilities(), (), 0)
 
 
 def _read_header(form: Any, path: Path) -> Capabilities:
     if not isinstance(form, Mapping) or "tickmind_cassette" not in form:
-        raise LLMConfigError(f"{path} is not a cassette: its first line names no format")
+        raise LLMConfigError(f"{path} is not a cassette: its first line names no format; choose another path")
     version = form["tickmind_cassette"]
     if version != FORMAT_VERSION:
         raise LLMConfigError(

@@ -53,15 +53,15 @@ _ERRORS: dict[str, type[LLMError]] = {
 
 
 def request_key(request: ModelRequest, *, redactor: Redactor = redact) -> str:
-    """A stable name for what is asked: equal for equal requests, in any process and on any machine.
+    """Return a stable key of a request: equal for equal requests, in any process and on any machine.
 
-    Secrets are masked before, and the ids of tool calls are numbered, so that neither changes it.
+    Secrets are masked first and the ids of tool calls are numbered, so neither changes the key.
     """
     return form_key(request_form(request, redactor=redactor))
 
 
 def form_key(form: Mapping[str, Any]) -> str:
-    """The key of a request that is already in its written form."""
+    """Return the key of a request that is already in its written form."""
     numbers: dict[str, str] = {}  # id of a tool call -> its number
 
     def number(call_id: str) -> str:
@@ -80,7 +80,7 @@ def form_key(form: Mapping[str, Any]) -> str:
 
 
 def request_form(request: ModelRequest, *, redactor: Redactor = redact) -> dict[str, Any]:
-    """A request as plain values: secrets masked, headers left out, media by their digest."""
+    """Return a request as plain values: secrets masked, headers left out, media by their digest."""
     output = request.output
     form: dict[str, Any] = {
         "model": request.model,
@@ -104,7 +104,7 @@ def request_form(request: ModelRequest, *, redactor: Redactor = redact) -> dict[
 
 
 def to_json(value: Any) -> str:
-    """One line of ASCII, the same for equal values."""
+    """Write a value as one line of ASCII, the same for equal values."""
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -112,8 +112,8 @@ def to_json(value: Any) -> str:
 
 
 def reply_form(reply: ModelReply, *, redactor: Redactor = redact) -> dict[str, Any]:
-    """A whole reply as plain values, secrets masked."""
-    form = asdict(replace(reply, served=None))  # who shared the model then is no part of what it said
+    """Return a whole reply as plain values, secrets masked."""
+    form = asdict(replace(reply, served=None))  # the state of the gateway at that time is no part of the reply
     form["thinking"] = [filled(block) for block in form["thinking"]]
     form["usage"] = filled(form["usage"])
     cleaned: dict[str, Any] = _clean_value(filled(form), _settled(redactor))
@@ -121,7 +121,7 @@ def reply_form(reply: ModelReply, *, redactor: Redactor = redact) -> dict[str, A
 
 
 def pieces_form(pieces: Sequence[TimedPiece], *, redactor: Redactor = redact) -> list[list[Any]]:
-    """A stream as plain values; a secret is masked also where the stream was cut inside it."""
+    """Return a stream as plain values; a secret is masked also where the stream was cut inside it."""
     clean = _settled(redactor)
     contents = _clean_across([piece.content for _, piece in pieces], clean)
     thoughts = _clean_across([piece.thinking for _, piece in pieces], clean)
@@ -153,7 +153,7 @@ def pieces_form(pieces: Sequence[TimedPiece], *, redactor: Redactor = redact) ->
 
 
 def error_form(error: LLMError, *, redactor: Redactor = redact) -> dict[str, Any]:
-    """An error as plain values, secrets masked."""
+    """Return an error as plain values, secrets masked."""
     form = {
         "type": type(error).__name__,
         "message": _settled(redactor)(str(error)),
@@ -164,7 +164,7 @@ def error_form(error: LLMError, *, redactor: Redactor = redact) -> dict[str, Any
 
 
 def read_reply(form: Mapping[str, Any]) -> ModelReply:
-    """The whole reply that was written."""
+    """Read a whole reply from its written form."""
     return ModelReply(
         content=_text(form, "content"),
         finish_reason=_text(form, "finish_reason"),
@@ -181,12 +181,12 @@ def read_reply(form: Mapping[str, Any]) -> ModelReply:
 
 
 def read_pieces(forms: Iterable[Sequence[Any]]) -> tuple[TimedPiece, ...]:
-    """The stream that was written."""
+    """Read a stream's pieces from their written form."""
     return tuple((float(at_s), _read_piece(form)) for at_s, form in forms)
 
 
 def read_error(form: Mapping[str, Any]) -> LLMError:
-    """The error that was written; one of a kind that is not on the wire comes back as a plain `LLMError`."""
+    """Read an error from its written form; an unknown kind comes back as a plain `LLMError`."""
     kind = _ERRORS.get(_text(form, "type"), LLMError)
     message = _text(form, "message")
     if issubclass(kind, LLMRateLimitError):

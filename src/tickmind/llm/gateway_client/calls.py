@@ -1,4 +1,4 @@
-"""What a gateway is told beside the question: who asks, how urgent it is, and for how long the answer is of use."""
+"""Settings of a call through a gateway: the agent, the priority, and after how long the answer expires."""
 
 import math
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def load_gateway_config(
     dotenv_path: str | Path | None = None,
     **settings: Any,
 ) -> ModelConfig:
-    """Where the gateway is: arguments first, then the environment, then the nearest `.env`.
+    """Return where the gateway is: arguments first, then the environment, then the nearest `.env`.
 
     `LLM_GATEWAY_URL` (else `http://127.0.0.1:8766`), `LLM_GATEWAY_KEY`, which only a gateway that asks callers for keys
     needs, and `LLM_MODEL` (else the gateway's default model) are looked up. Providers' keys are the gateway's business
@@ -54,7 +54,7 @@ def load_gateway_config(
             **settings,
         )
     except TypeError as exc:
-        raise LLMConfigError(f"an unknown setting was given: {exc}") from exc
+        raise LLMConfigError(f"unknown setting: {exc}; further settings are fields of ModelConfig") from exc
 
 
 def gateway_call(
@@ -65,10 +65,10 @@ def gateway_call(
     replace_older: bool | None = None,
     drop_after_s: float | None = None,
 ) -> CallConfig:
-    """A call that tells a gateway who asks; it works with any client that asks through one.
+    """Return the config of a call that names its agent to the gateway; any client of a gateway takes it.
 
-    `replace_older` lets it take the place of the agent's own request that still waits, `drop_after_s` says after how
-    long the answer is of no use. What is None is as the gateway has it.
+    `replace_older` replaces the agent's own request that still waits, `drop_after_s` says after how long the
+    answer expires. The gateway's settings fill in what is None.
     """
     headers: dict[str, str] = {}
     if agent:
@@ -86,34 +86,34 @@ def gateway_call(
 
 
 def checked_name(what: str, name: str) -> str:
-    """A name that can travel in a header, as it is."""
+    """Return a name unchanged if a header can carry it; else raise `LLMConfigError`."""
     if not name or name != name.strip() or not MAX_NAME_CHARS.allows(len(name)):
         raise LLMConfigError(
-            f"{what} has 1 to {MAX_NAME_CHARS.maximum:g} characters and no blanks around it, not {name!r}"
+            f"{what} must have 1 to {MAX_NAME_CHARS.maximum:g} characters and no blanks around it, not {name!r}"
         )
     try:
         check_headers({"x": name})
     except LLMConfigError:
-        raise LLMConfigError(f"{what} is of plain ASCII letters, not {name!r}") from None
+        raise LLMConfigError(f"{what} must be plain ASCII, not {name!r}") from None
     return name
 
 
 def checked_session(name: str) -> str:
-    """A name that gateways take for a session's."""
+    """Return a session's name unchanged if gateways accept it; else raise `LLMConfigError`."""
     if not is_session(name):
-        raise LLMConfigError(f"a session's name has {SESSION_IN_WORDS}, unlike {name!r}")
+        raise LLMConfigError(f"a session's name has {SESSION_IN_WORDS}, not {name!r}")
     return name
 
 
 def millis(what: str, seconds: float) -> int:
-    """A duration in whole milliseconds, at least one and at most what a header may say."""
+    """Return a duration in whole milliseconds, at least one and at most what a header may say."""
     if not (math.isfinite(seconds) and seconds > 0):
         raise LLMConfigError(f"{what} must be greater than 0, not {seconds!r}")
     return min(max(1, int(seconds * 1000)), MAX_MS)
 
 
 def told_timeout(left_s: float) -> str:
-    """The time that the gateway has, as a header says it."""
+    """Return the value of the timeout header for the time that the gateway has."""
     return str(millis("timeout_s", gateway_share_s(left_s)))
 
 
@@ -134,7 +134,7 @@ class CustomModel:
         check_headers(self.headers)
 
     def encode(self) -> dict[str, Any]:
-        """As the gateway reads it."""
+        """Encode it as the gateway reads it."""
         said: dict[str, Any] = {"baseUrl": self.base_url}
         if self.api_key:
             said["apiKey"] = self.api_key.reveal()
@@ -147,7 +147,7 @@ class CustomModel:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What came of one prompt."""
+    """The text that a gateway generated for one prompt."""
 
     text: str
     model: str

@@ -1,4 +1,4 @@
-"""A model client that asks through a gateway: it keeps the session's cooldowns and keeps the session alive."""
+"""`GatewayClient`: a model client that asks through a gateway, respects its cooldowns and sends heartbeats."""
 
 import asyncio
 import logging
@@ -30,9 +30,9 @@ _log = logging.getLogger("tickmind.llm.gateway_client")
 
 
 class GenerateOptions(TypedDict, total=False):
-    """The keyword arguments of `generate`: what is left out is as the gateway has it.
+    """The keyword arguments of `generate`; the gateway's settings fill in what is left out.
 
-    `model` is the config's otherwise; `custom` names an endpoint of the agent's own in its place.
+    `model` defaults to the config's; `custom` names an endpoint of the agent's own instead.
     """
 
     model: str | None
@@ -44,14 +44,17 @@ class GenerateOptions(TypedDict, total=False):
 
 
 class GatewayClient(ModelClient):
-    """One session at one gateway. Everything that a `ModelClient` does goes through its fair queue.
+    """One session at one gateway. Every call of a `ModelClient` goes through the gateway's fair queue.
 
     `config.base_url` is the gateway's address, with or without `/v1`. A `session` is one game or run; without a name it
-    gets one of its own. In a cooldown that the gateway told, a call waits for its turn as long as its timeout allows;
+    gets one of its own. During a cooldown that the gateway reported, a call waits for its turn within its timeout;
     with `on_cooldown="raise"` it raises `LLMCooldownError` at once, with `"send"` it goes out all the same, to wait in
-    the gateway's queue or to be refused. Nothing is tried again here: that is the gateway's.
+    the gateway's queue or to be refused. The client retries nothing: the gateway does.
 
-    From its first use until `aclose` it sends heartbeats, so that the session keeps its share through a pause.
+    From its first use until `aclose` it sends heartbeats, so that the session keeps its share during a pause.
+
+        async with GatewayClient(load_gateway_config(), session="village") as client:
+            result = await client.complete("Say hello.", call=gateway_call("anna"))
     """
 
     def __init__(
@@ -93,7 +96,7 @@ class GatewayClient(ModelClient):
         return f"GatewayClient(model={self.config.model!r}, url={self._endpoint.origin!r}, session={self.session!r})"
 
     async def aclose(self) -> None:
-        """End the heartbeats and give back the connections; calls that wait for their turn are cancelled."""
+        """Stop the heartbeats and close the connections; calls that wait for their turn are cancelled."""
         self._shut = True
         self._gates.send_away()
         heart, self._heart = self._heart, None
@@ -108,7 +111,7 @@ class GatewayClient(ModelClient):
     # The session's turn
 
     def ready_in_s(self, model: str | None = None) -> float:
-        """How long the session has to wait before it may ask again, as far as is known. Any thread may call it."""
+        """Return the time in seconds until the session may ask again, as far as known. Any thread may call it."""
         gate = self._gates.known(model or self.config.model)
         return 0.0 if gate is None else gate.ready_in_s()
 
@@ -119,7 +122,7 @@ class GatewayClient(ModelClient):
             gate.check()
 
     def cooldown(self, model: str | None = None) -> SessionCooldown | None:
-        """What the gateway last said about the session's share of a model. Any thread may call it."""
+        """Return the last cooldown that the gateway reported for a model. Any thread may call it."""
         gate = self._gates.known(model or self.config.model)
         return None if gate is None else gate.cooldown
 
@@ -131,7 +134,7 @@ class GatewayClient(ModelClient):
     # The gateway's own calls
 
     async def generate(self, prompt: str, *, agent: str, **options: Unpack[GenerateOptions]) -> Generated:
-        """One prompt, one text, by the gateway's plainest call."""
+        """Generate one text from one prompt, by the gateway's simplest call."""
         priority, custom, timeout_s = options.get("priority"), options.get("custom"), options.get("timeout_s")
         headers = gateway_call(agent=agent, priority=priority).headers
         model = options.get("model") or self.config.model
@@ -146,40 +149,40 @@ class GatewayClient(ModelClient):
         }
         fields = {name: value for name, value in given.items() if value is not None}
         # an endpoint of the agent's own has a pace of its own
-        asked = model if custom is None else f"{custom.model or model} at {custom.base_url}"
-        left_s = await self._way.turn(asked, self.config.timeout_s if timeout_s is None else timeout_s)
-        gate = self._gates.of(asked)
+        gated = model if custom is None else f"{custom.model or model} at {custom.base_url}"
+        left_s = await self._way.turn(gated, self.config.timeout_s if timeout_s is None else timeout_s)
+        gate = self._gates.of(gated)
         try:
-            found = await self._endpoint.generate(fields, headers, timeout_s=left_s)
+            generated = await self._endpoint.generate(fields, headers, timeout_s=left_s)
         except (LLMRateLimitError, LLMResponseError) as error:
             gate.note_refusal(error)
             raise
-        if found.served.cooldown is not None:
-            gate.note(found.served.cooldown)
-        return found
+        if generated.served.cooldown is not None:
+            gate.note(generated.served.cooldown)
+        return generated
 
     async def defer(self, agent_id: str, duration_ms: int = DEFER_MS) -> None:
-        """Have the gateway hold an agent's requests for a while; those that it sends meanwhile wait there."""
+        """Have the gateway hold an agent's requests for a while; requests sent meanwhile wait there."""
         if duration_ms < 0:
-            raise LLMConfigError(f"a deferral lasts 0 ms or more, not {duration_ms}")
+            raise LLMConfigError(f"duration_ms must be 0 or more, not {duration_ms}")
         self._begin()
         await self._endpoint.defer(checked_name("an agent's name", agent_id), duration_ms)
 
     async def heartbeat(self) -> int:
-        """Say that the session is alive, as happens by itself while the client is open; gives `active_games`."""
+        """Send a heartbeat, as the open client does by itself, and return `active_games`."""
         self.active_games = await self._endpoint.heartbeat()
         return self.active_games
 
     async def stats(self) -> Mapping[str, Any]:
-        """The gateway's queues and limits, as it writes them: plain data for display."""
+        """Return the gateway's queues and limits as plain data for display."""
         return await self._endpoint.report("stats")
 
     async def sessions(self) -> Mapping[str, Any]:
-        """Who shares the gateway, as it writes it: plain data for display."""
+        """Return the gateway's sessions as plain data for display."""
         return await self._endpoint.report("sessions")
 
     async def costs(self) -> Mapping[str, Any]:
-        """What was used and what it cost, as the gateway writes it: plain data for display."""
+        """Return what was used and what it cost, as the gateway writes it: plain data for display."""
         return await self._endpoint.report("costs")
 
     # Heartbeats
@@ -205,7 +208,7 @@ class GatewayClient(ModelClient):
             await asyncio.sleep(self._heartbeat_s)
             try:
                 await self.heartbeat()
-            except LLMError as error:  # a call will tell, if there is one; the next beat may come through
+            except LLMError as error:  # the next call reports it; the next heartbeat may succeed
                 if healthy:
                     _log.warning("the gateway does not hear this session's heartbeat: %s", error)
                 healthy = False

@@ -1,4 +1,4 @@
-"""The gateway as an address: the transport for chats, and its own small calls. It is loaded when a client is made."""
+"""`GatewayEndpoint`: the gateway's address, its chat transport and its own small calls. Loaded on first use."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -54,21 +54,21 @@ class GatewayEndpoint:
         self.origin = self._http.origin
 
     async def generate(self, fields: Json, headers: Mapping[str, str], *, timeout_s: float) -> Generated:
-        """The plainest call: one prompt, one text."""
+        """Post one prompt and return the generated text."""
         body = dump_body({"sessionId": self._session, **fields})
-        told = {**self._headers, TIMEOUT_HEADER: told_timeout(timeout_s), **headers}
-        return _read_generated(await self._http.post("/api/llm/generate", told, body, timeout_s=timeout_s))
+        sent = {**self._headers, TIMEOUT_HEADER: told_timeout(timeout_s), **headers}
+        return _read_generated(await self._http.post("/api/llm/generate", sent, body, timeout_s=timeout_s))
 
     async def defer(self, agent_id: str, duration_ms: int) -> None:
-        """Say that an agent waits."""
+        """Report that an agent waits."""
         await self._post("/api/llm/defer", {"agentId": agent_id, "durationMs": duration_ms})
 
     async def heartbeat(self) -> int:
-        """Say that the session is alive; gives how many are."""
+        """Report that the session is alive and return how many sessions are."""
         return as_count((await self._post("/api/llm/heartbeat", {})).get("activeGames")) or 0
 
     async def report(self, name: str) -> Json:
-        """What the gateway says about itself."""
+        """Return one of the gateway's own reports."""
         reply = await self._http.get(f"/api/llm/{name}", self._headers, timeout_s=NOTICE_TIMEOUT_S)
         return _object(reply)
 
@@ -81,20 +81,20 @@ def _object(reply: HttpReply) -> Json:
     try:
         return parse_object(reply.body or b"{}")
     except LLMResponseError:
-        raise LLMResponseError("the reply is not a gateway's; check LLM_GATEWAY_URL") from None
+        raise LLMResponseError("the reply does not come from a tickmind gateway; check LLM_GATEWAY_URL") from None
 
 
 def _read_generated(reply: HttpReply) -> Generated:
-    """Read a reply; what its body says of the provider and the cooldown counts as well as the headers."""
+    """Read a reply; the provider and the cooldown in its body win over those in the headers."""
     body = _object(reply)
     text = body.get("text")
     if type(text) is not str:
         raise LLMResponseError("the gateway's reply has no text; check LLM_GATEWAY_URL")
-    told = read_served(reply.headers) or Served()
+    headed = read_served(reply.headers) or Served()
     served = replace(
-        told,
-        provider=as_text(body.get("provider")) or told.provider,
-        cooldown=read_cooldown(body.get("cooldown")) or told.cooldown,
+        headed,
+        provider=as_text(body.get("provider")) or headed.provider,
+        cooldown=read_cooldown(body.get("cooldown")) or headed.cooldown,
     )
     return Generated(
         text,

@@ -1,10 +1,10 @@
-"""When the next request may go out, as far as the gateway has said so: one gate for each model of a session.
+"""`Gate`: holds back the requests of a session for one model until the gateway's reported wait is over.
 
 A gate is open until a reply or a refusal closes it for a time. While the gateway asks to wait, requests go through one
-at a time, at the pace that it named; nobody polls, for one timer wakes the first who waits.
+at a time, at the pace that it named. No caller polls: one timer wakes the first waiter.
 
-Where models are too slow for all that is asked, the gateway tells each caller a turn of its own. The gate keeps these
-turns, and lets one request through for each of them, whoever was told it.
+Where models are too slow for the demand, the gateway assigns each caller a turn of its own. The gate keeps these
+turns and lets one request through for each, whichever request it was assigned to.
 """
 
 import asyncio
@@ -24,39 +24,39 @@ MAX_TURNS = Limit("number of turns that are kept for one model", 1000)
 MAX_GATES = Limit("number of models whose cooldowns are kept", 1024)
 DEFAULT_REFUSED_S = 1.0  # after a refusal that does not say how long
 DEFAULT_SPACING_S = 0.05  # between those who waited out a refusal, where no pace is known
-SLACK_RATIO, MOST_SLACK_S = 0.02, 0.01  # the way there may take a little longer for one request than for the next
-_NEXT_S = 0.001  # what is said to those who would overtake the ones who wait
+SLACK_RATIO, MOST_SLACK_S = 0.02, 0.01  # the travel time differs a little between requests
+_NEXT_S = 0.001  # the wait of a request that would overtake the waiters
 _OF_ONE_AGENT = frozenset({Code.DEFERRED})  # refusals that say nothing about others
 
 
-_Waiters: TypeAlias = "OrderedDict[asyncio.Future[None], None]"  # the first to come first
+_Waiters: TypeAlias = "OrderedDict[asyncio.Future[None], None]"  # in order of arrival
 
 
 class Gate:
-    """One model's turn. It belongs to one event loop; `ready_in_s` and `cooldown` may be read from any thread.
+    """The turns of one model. It belongs to one event loop; any thread may read `ready_in_s` and `cooldown`.
 
-    Those who wait in a loop that is over count no more, so that the next loop has its turn.
+    Waiters of a loop that is over no longer count, so that the next loop gets its turn.
     """
 
     def __init__(self, model: str, clock: Clock) -> None:
-        self.cooldown: SessionCooldown | None = None  # what was last said
+        self.cooldown: SessionCooldown | None = None  # the last one that the gateway reported
         self._model = model
         self._clock = clock
         self._open_s = 0.0  # monotonic
         self._spacing_s = 0.0
         self._turns: list[float] = []  # monotonic times at which one request each may go out
         self._turn_s = 0.0  # the first of them, 0 if there is none
-        self._need_s = 0.0  # that an answer takes
+        self._need_s = 0.0  # time that an answer takes
         self._waiters: _Waiters = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def waiting(self) -> int:
-        """How many wait for their turn."""
+        """The number of requests that wait for their turn."""
         return len(self._line())
 
     def ready_in_s(self) -> float:
-        """How long it is closed; 0 if a request may go out now."""
+        """Return for how long the gate is closed; 0 if a request may go out now."""
         return max(0.0, max(self._open_s, self._turn_s) - self._clock.monotonic())
 
     def check(self) -> None:
@@ -95,7 +95,7 @@ class Gate:
             waiters.pop(waiter, None)
 
     def note(self, cooldown: SessionCooldown) -> None:
-        """Take in what a reply says. A later word may lengthen a wait but does not shorten it."""
+        """Apply the cooldown of a reply. A later report may lengthen a wait but never shortens it."""
         self.cooldown = cooldown
         if cooldown.need_s is not None:
             self._add_turn(cooldown.wait_s, cooldown.need_s)
@@ -104,7 +104,7 @@ class Gate:
         self._close_for(cooldown.wait_s)
 
     def note_refusal(self, error: LLMRateLimitError | LLMResponseError) -> None:
-        """Take in that a request was held back, or came to nothing and was told when to come back."""
+        """Apply a refusal: the gateway held the request back, or failed it and said when to come back."""
         cooldown = None
         if isinstance(error, LLMCooldownError | LLMResponseError):
             if isinstance(error, LLMCooldownError) and error.code in _OF_ONE_AGENT:
@@ -115,7 +115,7 @@ class Gate:
             self._add_turn(cooldown.wait_s if error.retry_after_s is None else error.retry_after_s, cooldown.need_s)
             return
         if isinstance(error, LLMResponseError) and (cooldown is None or error.retry_after_s is None):
-            return  # it is not the gateway's own word, or says nothing of waiting
+            return  # not the gateway's own refusal, or without a wait
         self.cooldown = cooldown or self.cooldown
         known_s = _with_slack(cooldown.spacing_s) if cooldown is not None else self._spacing_s
         self._spacing_s = max(known_s, DEFAULT_SPACING_S)
@@ -123,7 +123,7 @@ class Gate:
         self._close_for(min(wait_s, MAX_COOLDOWN_S.maximum))
 
     def send_away(self) -> None:
-        """Let nobody wait any longer, because the client is closed."""
+        """Cancel all waiters, because the client is closed."""
         waiters = self._line()
         if self._timer is not None:
             self._timer.cancel()
@@ -134,7 +134,7 @@ class Gate:
                 waiter.set_exception(LLMCancelledError("the call was cancelled because its client was closed"))
 
     def _add_turn(self, wait_s: float, need_s: float) -> None:
-        """One request may go out after so long; a turn that nobody used is over when the next one comes."""
+        """Add a turn for one request after `wait_s`; an unused turn ends when the next one comes."""
         now = self._clock.monotonic()
         self._need_s = need_s
         insort(self._turns, now + min(wait_s, MAX_COOLDOWN_S.maximum))
@@ -148,7 +148,7 @@ class Gate:
         self._turn_s = turns[0] if turns else 0.0
 
     def _pass(self) -> None:
-        """One request goes out now."""
+        """Use up the turn of one request."""
         now = self._clock.monotonic()
         if self._spacing_s:
             self._open_s = now + self._spacing_s
@@ -157,7 +157,7 @@ class Gate:
             self._drop_turns(now, used=1)
 
     def _wait_behind_s(self, ahead: int) -> float:
-        """How long one more has to wait behind so many."""
+        """Return how long one more request waits behind `ahead` others."""
         wait_s = self.ready_in_s() + ahead * self._spacing_s
         if ahead and self._turns:
             wait_s = max(wait_s, self._turns[min(ahead, len(self._turns) - 1)] - self._clock.monotonic())
@@ -168,7 +168,7 @@ class Gate:
             self._open_s = max(self._open_s, self._clock.monotonic() + wait_s)
 
     def _line(self) -> _Waiters:
-        """Those who wait, without those whose loop is over: they are left to it."""
+        """Return the waiters without those whose loop is over."""
         first = next(iter(self._waiters), None)
         if first is not None and is_over(first.get_loop()):
             self._waiters, self._timer = OrderedDict(), None
@@ -181,11 +181,11 @@ class Gate:
 
     def _let_through(self, waiters: _Waiters) -> None:
         if waiters is not self._waiters:
-            return  # the loop at hand was given up and has come back
+            return  # a loop that counted as over runs again
         self._timer = None
         while waiters and not self.ready_in_s():
             waiter, _ = waiters.popitem(last=False)
-            if not waiter.done():  # else it was cancelled just now, and its turn is the next one's
+            if not waiter.done():  # else it was just cancelled, and the next waiter gets the turn
                 waiter.set_result(None)
                 self._pass()
         if waiters:
@@ -193,8 +193,8 @@ class Gate:
 
     def _closed(self, wait_s: float) -> LLMCooldownError:
         return LLMCooldownError(
-            f"it is not this session's turn to ask {self._model} for another {wait_s:.3g} s, "
-            "as the gateway said before; nothing was sent",
+            f"not this session's turn: the gateway's cooldown for {self._model} lasts another {wait_s:.3g} s; "
+            "nothing was sent, ask again then",
             retry_after_s=wait_s,
             code=Code.RATE_LIMIT_COOLDOWN,
             cooldown=self.cooldown,
@@ -213,30 +213,30 @@ class Gates:
         self._gates: OrderedDict[str, Gate] = OrderedDict()
 
     def of(self, model: str) -> Gate:
-        """The gate of a model; of too many the oldest that nobody waits at is forgotten."""
+        """Return the gate of a model; beyond the limit, forget the oldest gate without waiters."""
         gate = self._gates.get(model)
         if gate is None:
             if not MAX_GATES.allows(len(self._gates) + 1):
-                idle = (name for name, one in self._gates.items() if not one.waiting)
+                idle = (name for name, gate in self._gates.items() if not gate.waiting)
                 self._gates.pop(next(idle, ""), None)
             gate = self._gates[model] = Gate(model, self._clock)
         return gate
 
     def known(self, model: str) -> Gate | None:
-        """The gate of a model, if there is one; any thread may ask."""
+        """Return the gate of a model if there is one; any thread may call it."""
         return self._gates.get(model)
 
     def note_served(self, request: ModelRequest, served: Served) -> None:
-        """Take in what the gateway says with a reply."""
+        """Apply the cooldown that a reply reports."""
         if served.cooldown is not None:
             self.of(request.model).note(served.cooldown)
 
     def send_away(self) -> None:
-        """Let nobody wait any longer, because the client is closed."""
+        """Cancel the waiters of all gates, because the client is closed."""
         for gate in self._gates.values():
             gate.send_away()
 
     @property
     def waiting(self) -> int:
-        """How many wait at all of them."""
+        """The number of requests that wait at all gates."""
         return sum(gate.waiting for gate in self._gates.values())

@@ -1,4 +1,4 @@
-"""The gateway's client for scripts and threads: the same calls, blocking, with an event loop in the background."""
+"""`SyncGatewayClient`: the gateway's client for scripts and threads, with an event loop in the background."""
 
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 class SyncGatewayClient(SyncModelClient):
-    """One session at one gateway, for code without an event loop. Any number of threads may share it.
+    """Block on the calls of a `GatewayClient`, for code without an event loop. Any number of threads may share it.
 
-    See `GatewayClient`. It is alive from its first use on, and its heartbeats end with `close`.
+    Its heartbeats start with its first use and end with `close`.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class SyncGatewayClient(SyncModelClient):
 
     @property
     def active_games(self) -> int:
-        """How many games shared the gateway when it was last heard of; 0 if it never was."""
+        """How many games shared the gateway at the last heartbeat; 0 before the first."""
         return self._gateway.active_games
 
     @property
@@ -69,15 +69,15 @@ class SyncGatewayClient(SyncModelClient):
         return self._background.submit(work)
 
     def ready_in_s(self, model: str | None = None) -> float:
-        """How long the session has to wait before it may ask again, as far as is known."""
+        """Return the time in seconds until the session may ask again, as far as known."""
         return self._gateway.ready_in_s(model)
 
     def cooldown(self, model: str | None = None) -> SessionCooldown | None:
-        """What the gateway last said about the session's share of a model."""
+        """Return the last cooldown that the gateway reported for a model."""
         return self._gateway.cooldown(model)
 
     def generate(self, prompt: str, *, agent: str, **options: Unpack[GenerateOptions]) -> Generated:
-        """One prompt, one text, as `GatewayClient.generate` does."""
+        """Generate one text from one prompt; see `GatewayClient.generate`."""
         return self.run(self._gateway.generate(prompt, agent=agent, **options))
 
     def defer(self, agent_id: str, duration_ms: int = DEFER_MS) -> None:
@@ -85,17 +85,17 @@ class SyncGatewayClient(SyncModelClient):
         self.run(self._gateway.defer(agent_id, duration_ms))
 
     def heartbeat(self) -> int:
-        """Say that the session is alive; gives `active_games`."""
+        """Send a heartbeat and return `active_games`."""
         return self.run(self._gateway.heartbeat())
 
     def stats(self) -> Mapping[str, Any]:
-        """The gateway's queues and limits, as it writes them: plain data for display."""
+        """Return the gateway's queues and limits as plain data for display."""
         return self.run(self._gateway.stats())
 
     def sessions(self) -> Mapping[str, Any]:
-        """Who shares the gateway, as it writes it: plain data for display."""
+        """Return the gateway's sessions as plain data for display."""
         return self.run(self._gateway.sessions())
 
     def costs(self) -> Mapping[str, Any]:
-        """What was used and what it cost, as the gateway writes it: plain data for display."""
+        """Return what was used and what it cost as plain data for display."""
         return self.run(self._gateway.costs())

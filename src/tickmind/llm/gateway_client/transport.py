@@ -1,6 +1,6 @@
-"""Carries requests through a gateway: waits for the session's turn, says until when, and takes in what comes of it.
+"""`GatewayTransport`: waits for the session's turn, sends the request with its deadline, and applies the cooldown.
 
-It tries nothing again: the gateway is the one owner of queues, fallback and retries.
+It retries nothing: the gateway alone owns queues, fallback and retries.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -20,7 +20,7 @@ OnCooldown = Literal["wait", "raise", "send"]
 
 
 class GatewayTransport:
-    """Wraps the transport that speaks to the gateway. `on_use` is called before anything is sent."""
+    """Wrap the transport that speaks to the gateway. `on_use` is called before anything is sent."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class GatewayTransport:
         return self._inner.capabilities
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
-        """Send it when it may go out; the timeout is for the waiting, too."""
+        """Send the request at its turn; the timeout includes the wait."""
         left_s = await self.turn(request.model, timeout_s)
         try:
             return await self._inner.complete(_told_until(request, left_s), timeout_s=left_s)
@@ -52,7 +52,7 @@ class GatewayTransport:
             raise
 
     def stream(self, request: ModelRequest, *, timeout_s: float) -> "GatewayStream":
-        """Send it when it may go out, and read the reply as it comes."""
+        """Send the request at its turn and stream the reply."""
         return GatewayStream(self, self._inner, request, timeout_s, self._gates)
 
     async def aclose(self) -> None:
@@ -60,7 +60,7 @@ class GatewayTransport:
         await self._inner.aclose()
 
     async def turn(self, model: str, timeout_s: float) -> float:
-        """Wait for the session's turn; gives the time that is left. Raises `LLMCooldownError` if it comes too late."""
+        """Wait for the session's turn and return the time left; raises `LLMCooldownError` if it comes too late."""
         self._on_use()
         if self._on_cooldown == "send":
             return timeout_s
@@ -72,12 +72,12 @@ class GatewayTransport:
         await gate.take(timeout_s)
         left_s = timeout_s - (self._clock.monotonic() - began_s)
         if left_s <= 0:
-            raise LLMDeadlineError(f"the turn of the session came only when the {timeout_s:g} s of the call were over")
+            raise LLMDeadlineError(f"not this session's turn within the call's {timeout_s:g} s; raise timeout_s")
         return left_s
 
 
 class GatewayStream:
-    """A stream that is opened when it may go out; what it gives is the wrapped transport's own."""
+    """A stream that is opened at its turn; its pieces are the wrapped transport's."""
 
     def __init__(
         self, owner: GatewayTransport, inner: Transport, request: ModelRequest, timeout_s: float, gates: Gates

@@ -1,10 +1,10 @@
-"""Ranges of numbers, digit by digit, for grammars that know no arithmetic."""
+"""Number ranges as grammar expressions, digit by digit, for grammars without arithmetic."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 
 def whole_numbers(first: int, last: int) -> str:
-    """A grammar expression for exactly the whole numbers from first to last, without leading zeros."""
+    """Return a grammar expression for exactly the whole numbers from first to last, without leading zeros."""
     if first > last:
         raise ValueError(f"no whole number is between {first} and {last}")
     choices: list[str] = []
@@ -16,7 +16,7 @@ def whole_numbers(first: int, last: int) -> str:
 
 
 def decimals(low: Decimal, high: Decimal, digits: int) -> str:
-    """A grammar expression for numbers from low to high with at most so many digits after the point."""
+    """Return a grammar expression for numbers from low to high with at most so many digits after the point."""
     step = Decimal(1).scaleb(-digits)
     low, high = low.quantize(step, ROUND_CEILING), high.quantize(step, ROUND_FLOOR)
     if low > high:
@@ -30,7 +30,7 @@ def decimals(low: Decimal, high: Decimal, digits: int) -> str:
 
 
 def _unsigned_decimals(low: Decimal, high: Decimal, digits: int) -> list[str]:
-    """What the first and the last whole number may be followed by, and any fraction between them."""
+    """Return what the first and the last whole number may be followed by, and any fraction between them."""
     first, after_first = _split(low)
     last, after_last = _split(high)
     choices: list[str] = []
@@ -59,7 +59,7 @@ def _split(value: Decimal) -> tuple[int, str]:
 
 
 def _unsigned(first: int, last: int) -> list[str]:
-    """One choice for each number of digits."""
+    """Return one choice for each number of digits."""
     choices = []
     for width in range(len(str(first)), len(str(last)) + 1):
         low = max(first, 10 ** (width - 1) if width > 1 else 0)

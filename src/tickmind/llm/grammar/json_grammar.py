@@ -26,12 +26,12 @@ _CHAR = r'[^"\\\x00-\x1F\x7F] | "\\" ["\\/bfnrt]'
 
 
 def json_grammar(schema: Mapping[str, Any], *, limits: GrammarLimits | None = None) -> str:
-    """The grammar (GBNF) that allows exactly the compact JSON of a schema; send it as `grammar` in `extra`."""
+    """Return the grammar (GBNF) that allows exactly the compact JSON of a schema; send it as `grammar` in `extra`."""
     return _Writer(schema, limits or GrammarLimits()).write()
 
 
 def line_grammar(schema: Mapping[str, Any], *, separator: str, least: int, limits: GrammarLimits | None = None) -> str:
-    """The grammar (GBNF) of a flat object as one line: its values in order, the separator between them.
+    """Return the grammar (GBNF) of a flat object as one line: its values in order, the separator between them.
 
     At least so many values stand in a line; texts have no quotes, and nothing of the separator but blanks.
     """
@@ -74,7 +74,7 @@ def _named_object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part(schema: Mapping[str, Any], name: str, definitions: dict[str, Any]) -> dict[str, Any]:
-    """A schema as a part of a larger one; one with references moves to the definitions, where they can follow it."""
+    """Return a schema as part of a larger one; move it to the definitions if it has references, where they resolve."""
     whole = schema if "type" in schema or "$ref" in schema or "anyOf" in schema else {"type": "object", **schema}
     place = f"#/$defs/{name}"
     moved = _moved(whole, place)
@@ -110,7 +110,7 @@ def _repeat(item: str, least: int, most: int) -> str:
 
 
 class _Writer:
-    """Walks a schema and collects one rule for each thing that needs a name."""
+    """Walk a schema and collect one rule for each part that needs a name."""
 
     def __init__(self, schema: Mapping[str, Any], limits: GrammarLimits) -> None:
         self._schema = schema
@@ -124,11 +124,11 @@ class _Writer:
         return self.written(self._visit(self._schema))
 
     def written(self, root: str) -> str:
-        """All rules, with this one as the first."""
+        """Return all rules, with `root` as the first."""
         return "\n".join(f"{name} ::= {body}" for name, body in {"root": root, **self._rules}.items())
 
     def line_value(self, said: Mapping[str, Any], bar: str) -> str:
-        """One value of a line: texts and choices without quotes, the rest as in JSON."""
+        """Return the grammar of one value of a line: texts and choices without quotes, the rest as in JSON."""
         if "enum" in said:
             return self._choice([_quoted(str(choice)) for choice in said["enum"]])
         if said.get("type") != "string":
@@ -149,7 +149,7 @@ class _Writer:
         if schema is True or schema == {}:
             return self._rule("scalar", " | ".join([self._string({}), self._number({}), '"true"', '"false"', '"null"']))
         if not isinstance(schema, Mapping):
-            raise LLMConfigError(f"a JSON schema is an object or true, and not {schema!r}")
+            raise LLMConfigError(f"a JSON schema must be an object or true, not {schema!r}")
         self._depth += 1
         if self._depth > self._limits.depth:
             raise LLMConfigError(f"the JSON schema is nested more than {self._limits.depth} deep")
@@ -208,12 +208,12 @@ class _Writer:
 
     def _choice(self, options: Sequence[str]) -> str:
         if not options:
-            raise LLMConfigError("a choice in a JSON schema has nothing to choose from")
+            raise LLMConfigError("an enum or anyOf in the JSON schema is empty; give it at least one choice")
         return options[0] if len(options) == 1 else f"({' | '.join(options)})"
 
     def _reference(self, reference: Any) -> str:
         if not isinstance(reference, str) or not reference.startswith("#"):
-            raise LLMConfigError(f"only references inside the JSON schema are followed, and not {reference!r}")
+            raise LLMConfigError(f"{reference!r} leads out of the JSON schema; put what it refers to inside")
         if reference not in self._references:
             try:
                 target = resolve(reference, self._schema)
@@ -232,11 +232,11 @@ class _Writer:
         return self._text(*self._lengths(schema))
 
     def _lengths(self, schema: Mapping[str, Any]) -> tuple[int, int]:
-        """How long a text is at least and at most."""
+        """Return how long a text is at least and at most."""
         least = int(schema.get("minLength", 0))
         most = min(int(schema.get("maxLength", max(self._limits.string_chars, least))), MAX_REPEATS)
         if least > most:
-            raise LLMConfigError(f"a string of at least {least} and at most {most} characters can't be")
+            raise LLMConfigError(f"the JSON schema asks for a string of at least {least} and at most {most} characters")
         return least, most
 
     def _text(self, least: int, most: int) -> str:
@@ -263,7 +263,7 @@ class _Writer:
         try:
             return self._rule("num", decimals(low, high, self._limits.fraction_digits))
         except ValueError as error:
-            raise LLMConfigError(f"the JSON schema asks for a number that can't be: {error}") from None
+            raise LLMConfigError(f"the JSON schema asks for an impossible number: {error}") from None
 
     def _array(self, schema: Mapping[str, Any]) -> str:
         first = [self._visit(item) for item in schema.get("prefixItems", ())]
@@ -275,7 +275,9 @@ class _Writer:
         if rest is False:
             most = min(most, len(first))
         if least > most or len(first) > most:
-            raise LLMConfigError(f"a list of at least {max(least, len(first))} and at most {most} items can't be")
+            raise LLMConfigError(
+                f"the JSON schema asks for a list of at least {max(least, len(first))} and at most {most} items"
+            )
         return self._rule("list", f'"[" {self._items(first, rest, least, most)} "]"' if most else '"[]"')
 
     def _items(self, first: list[str], rest: Any, least: int, most: int) -> str:
@@ -306,7 +308,7 @@ class _Writer:
         return f"{_quoted(json.dumps(name, ensure_ascii=False) + ':')} {self._named(self._visit(schema), 'value')}"
 
     def _pairs(self, pairs: list[tuple[str, bool]]) -> str:
-        """All pairs in the schema's order; those that may be left out bring their own comma."""
+        """Return all pairs in the schema's order; those that may be left out bring their own comma."""
         must = next((place for place, (_, needed) in enumerate(pairs) if needed), None)
         if must is not None:
             before = [f'({pair} ",")?' for pair, _ in pairs[:must]]
@@ -332,7 +334,7 @@ class _Writer:
 
 
 def _bounds(schema: Mapping[str, Any], step: Decimal) -> tuple[Decimal | None, Decimal | None]:
-    """The least and the most, both included; a bound that is excluded moves by the smallest step to the next one."""
+    """Return the least and the most, both included; an excluded bound moves by the smallest step."""
     low, high = _decimal(schema.get("minimum")), _decimal(schema.get("maximum"))
     above, below = _decimal(schema.get("exclusiveMinimum")), _decimal(schema.get("exclusiveMaximum"))
     if above is not None:

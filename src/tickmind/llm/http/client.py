@@ -1,4 +1,4 @@
-"""The pooled HTTP client under the transports: one total deadline, a cap on the decoded size, no redirects, no retries.
+"""`HttpClient`: pooled HTTP to one endpoint, with one total deadline, a cap on decoded size, no redirects, no retries.
 
 It posts JSON to one endpoint, or gets some, and reads the reply whole or as an event stream. Everything that goes wrong
 is an `LLMError`; bodies of error replies are masked, then shortened.
@@ -43,7 +43,7 @@ class HttpReply(NamedTuple):
 
 
 class HttpClient:
-    """Posts to one endpoint. It belongs to the event loop that first uses it; close it with `aclose`.
+    """Post to one endpoint. A client belongs to the event loop that first uses it; close it with `aclose`.
 
     When that loop is over, closed or given up because something blocks it, the client goes on in the next one.
     """
@@ -96,7 +96,7 @@ class HttpClient:
             await asyncio.sleep(0)  # lets the loop drop the sockets
 
     def pool(self) -> ConnectionPool:
-        """The connections of the loop at hand, which must be the one that the client belongs to.
+        """Return the connections of the loop at hand, which must be the one that the client belongs to.
 
         A client whose loop is over, closed or given up, belongs to the next one that uses it.
         """
@@ -209,7 +209,7 @@ class HttpExchange:
             self._decoder = Inflater(coding)
 
     async def read(self) -> bytes:
-        """The next decoded bytes of the body; nothing at its end."""
+        """Return the next decoded bytes of the body; nothing at its end."""
         while True:
             pieces, self._pieces = self._pieces, []
             if not pieces:
@@ -227,7 +227,7 @@ class HttpExchange:
                 return data
 
     async def read_all(self) -> bytes:
-        """The whole decoded body."""
+        """Return the whole decoded body."""
         length = self._parser.headers.get("content-length", "")
         if self._decoder is None and length.isdigit() and not self._client.max_reply_bytes.allows(int(length)):
             raise self.too_large()
@@ -242,8 +242,8 @@ class HttpExchange:
     def leave_size_to_reader(self) -> int:
         """Let the reader cap what it holds, where it does not hold the whole body; returns how many bytes that may be.
 
-        A compressed body, which nobody asked for, stays capped as a whole: a little of it can keep a reader busy for
-        long.
+        A compressed body, which the client never requests, stays capped as a whole: a few bytes of it can keep a reader
+        busy for long.
         """
         self._counts = self._decoder is not None
         return int(self._client.max_reply_bytes.maximum)
@@ -258,7 +258,7 @@ class HttpExchange:
             self._pool.release(connection, self._parser, ended=self.ended)
 
     async def _send(self, deadline_s: float, *, fresh: bool) -> bool:
-        """Send the request; tells whether the connection had carried one before."""
+        """Send the request and return whether the connection was reused."""
         try:
             self._pool = self._client.pool()
             connection = await self._pool.acquire(deadline_s, fresh=fresh)

@@ -24,7 +24,7 @@ class Proxy:
 
 
 def proxy_for(endpoint: SplitResult) -> Proxy | None:
-    """The proxy that the environment's variables name for this endpoint, if any."""
+    """Return the proxy that the environment's variables name for this endpoint, if any."""
     from urllib.request import getproxies_environment, proxy_bypass
 
     address = getproxies_environment().get(endpoint.scheme)

@@ -45,7 +45,7 @@ def error_from_reply(
     headers: Mapping[str, str] | None = None,
     retry_after_s: float | None = None,
 ) -> LLMError:
-    """The error for a reply with an error status, or for an error that came inside a stream."""
+    """Return the error for a reply with an error status, or for an error that came inside a stream."""
     parsed = _parsed(body)
     text = _explanation(body, parsed)
     detail = f": {text}" if text else ""
@@ -156,7 +156,7 @@ def _parsed(body: bytes) -> dict[str, Any]:
 
 
 def _code(parsed: dict[str, Any]) -> str:
-    """The code of an error in OpenAI's form, or in the plain form of a gateway's own calls."""
+    """Return the code of an error in OpenAI's form, or in the plain form of a gateway's own calls."""
     error = parsed.get("error")
     code = error.get("code") if isinstance(error, dict) else error
     return code if isinstance(code, str) else ""

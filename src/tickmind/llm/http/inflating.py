@@ -11,18 +11,18 @@ class _Inflate(Protocol):
 
 
 class Inflater:
-    """Decompresses what an endpoint compressed unasked, never more than there is room for and one byte to tell."""
+    """Decompress what an endpoint compressed unasked: at most `room` bytes, and one more that shows the excess."""
 
     __slots__ = ("_stream",)
 
     def __init__(self, coding: str) -> None:
         if coding not in {"gzip", "x-gzip", "deflate"}:
-            raise LLMResponseError("the endpoint compressed its reply in a way that was not asked for")
+            raise LLMResponseError("the endpoint sent a compression that was not requested")
         self._stream: _Inflate = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
 
     def decode(self, data: bytes, *, room: int) -> bytes:
-        """The next decompressed bytes."""
+        """Return the next decompressed bytes."""
         try:
             return self._stream.decompress(data, max_length=room + 1)
         except zlib.error as exc:
-            raise LLMResponseError("the endpoint's compressed reply is damaged") from exc
+            raise LLMResponseError("the endpoint's compressed reply is damaged; ask again") from exc

@@ -7,25 +7,25 @@ from collections import deque
 from weakref import WeakKeyDictionary
 
 MAX_BUSY_S = 0.005  # processor time after which the loop goes round before more is done
-BATCH = 64  # who may go on in one turn of the loop
+BATCH = 64  # calls that may go on in one turn of the loop
 
 
 class LoopPacer:
-    """Keeps the turns of a loop short when many calls want it at once, so that nothing else waits long.
+    """Keep the turns of a loop short when many calls need it at once, so that nothing else waits long.
 
-    It counts the thread's processor time: once `MAX_BUSY_S` of it was used, whoever comes next queues up, and each
-    further turn of the loop lets a few through, first come first served. A quiet loop holds nobody up.
+    It counts the thread's processor time: once `MAX_BUSY_S` of it was used, the next calls queue up, and each
+    further turn of the loop lets a few through, first come first served. A quiet loop delays no call.
     """
 
     __slots__ = ("_loop", "_queue", "_since_s")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = weakref.proxy(loop)  # or the table of pacers would keep it alive
+        self._loop = weakref.proxy(loop)  # a reference would keep the loop alive in the table of pacers
         self._queue: deque[asyncio.Future[None]] = deque()
         self._since_s = time.thread_time()
 
     def is_late(self) -> bool:
-        """Whether the loop should go round before more is done."""
+        """Return whether the loop should go round before more is done."""
         return bool(self._queue) or time.thread_time() - self._since_s > MAX_BUSY_S
 
     async def turn(self) -> None:
@@ -51,7 +51,7 @@ _pacers: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopPacer] = WeakKeyDictio
 
 
 def pacer_for(loop: asyncio.AbstractEventLoop) -> LoopPacer:
-    """The pacer of a loop; all clients in it share one."""
+    """Return the pacer of a loop; all clients in it share one."""
     pacer = _pacers.get(loop)
     if pacer is None:
         pacer = _pacers[loop] = LoopPacer(loop)

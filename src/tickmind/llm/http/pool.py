@@ -32,7 +32,7 @@ class ConnectionPool:
         return {"busy": len(self._busy), "idle": len(self._idle)}
 
     def close(self) -> bool:
-        """Drop all connections; exchanges that are under way fail. Tells whether there were any."""
+        """Drop all connections, so that running exchanges fail; return whether there were any."""
         self._closed = True
         if self._sweep is not None:
             self._sweep.cancel()
@@ -44,13 +44,13 @@ class ConnectionPool:
         return bool(connections)
 
     def leave(self) -> None:
-        """Have the loop drop all connections as soon as it gets around to it; any thread may call this."""
+        """Have the loop drop all connections soon; any thread may call this."""
         self._closed = True
-        with suppress(RuntimeError):  # a loop that is closed gets around to nothing, and its connections are gone
+        with suppress(RuntimeError):  # a closed loop has no connections left to drop
             self.loop.call_soon_threadsafe(self.close)
 
     async def acquire(self, deadline_s: float, *, fresh: bool = False) -> HttpConnection:
-        """An open connection for one exchange, a new one if need be, before the loop's time reaches the deadline."""
+        """Return an open connection for one exchange, a new one if need be; raises `TimeoutError` at the deadline."""
         self._check_open()
         if not fresh and not self._free.locked() and (connection := self._take_idle(self.loop.time())):
             await self._free.acquire()  # does not wait
@@ -105,7 +105,7 @@ class ConnectionPool:
             await pace()
             pacer = pacer_for(self.loop)
             connection = await self._dialer.dial(lambda: HttpConnection(self._buffer, pacer))
-            if self._closed:  # meanwhile
+            if self._closed:  # while the connection was being opened
                 connection.abort()
                 self._check_open()
             return connection

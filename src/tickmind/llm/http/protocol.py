@@ -44,7 +44,7 @@ class ResponseParser:
 
     @classmethod
     def after_head(cls, status: int, headers: dict[str, str], length: int | None) -> "ResponseParser":
-        """One that has read such a head already; without a length the body comes in chunks."""
+        """Return a parser that has read such a head already; without a length the body comes in chunks."""
         parser = cls()
         parser.status = status
         parser.headers = headers
@@ -87,7 +87,7 @@ class ResponseParser:
         return [body] if body else []
 
     def whole_chunks(self, data: bytes) -> int:
-        """How many bytes of what comes next are whole chunks of whole lines, to be passed on with their framing.
+        """Return how many of the next bytes are whole chunks of whole lines, to be passed on with their framing.
 
         It reads nothing: `feed` what is not passed on.
         """
@@ -206,7 +206,7 @@ class ResponseParser:
 
 @lru_cache(4096)
 def _plain_size(line: bytes) -> int:
-    """The size of a chunk with nothing but its digits in front; 0 if it is the last or not as plain."""
+    """Return the size of a chunk with nothing but its digits in front; 0 if it is the last or not as plain."""
     try:
         return _chunk_size(line) if line.isalnum() else 0
     except HttpFormatError:
@@ -246,7 +246,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the loop's signature
-        """Where the loop reads into."""
+        """Return the buffer that the loop reads into."""
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -265,12 +265,12 @@ class HttpConnection(asyncio.BufferedProtocol):
             waiter.set_result(None)
 
     def eof_received(self) -> bool:
-        """The peer has said all; close our side as well."""
+        """Close our side too when the peer has sent everything."""
         self._end()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone."""
+        """Wake the reader with the reason for which the connection ended."""
         if exc is not None and self._error is None:
             self._error = exc
         self._end()
@@ -284,18 +284,18 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     @property
     def transport(self) -> asyncio.Transport:
-        """What carries the bytes, for TLS inside a proxy's tunnel."""
+        """The transport underneath, for TLS inside a proxy's tunnel."""
         if self._transport is None:
             raise HttpCutError("the connection was closed")
         return self._transport
 
     def write(self, data: bytes) -> None:
-        """Send; a lost connection shows when reading."""
+        """Send bytes; a lost connection shows at the next read."""
         if self._transport is not None and not self.closed:
             self._transport.write(data)
 
     async def read(self) -> bytes:
-        """Whatever has arrived, at least one byte; nothing at the end. Raises what broke the connection."""
+        """Return the bytes that arrived, at least one; none at the end. Raises what broke the connection."""
         while not self._pieces:
             if self._error is not None:
                 raise self._error
@@ -313,7 +313,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         return data
 
     def leave(self, tail: ResponseParser) -> None:
-        """The reader has all that it wants: the rest of its reply is read by `tail` and thrown away."""
+        """Leave the rest of the reply to `tail`, which reads and discards it."""
         self.tail = tail
         rest = b"".join(self._pieces)
         self._drop_pieces()
@@ -321,7 +321,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._read_tail(tail, rest)
 
     def expire(self) -> None:
-        """The deadline passed: what has arrived can still be read, then `TimeoutError` follows."""
+        """End the connection at its deadline: what has arrived can be read, then `TimeoutError` follows."""
         if self._error is None and not self.closed:
             self._error = TimeoutError()
         self.abort()
@@ -350,5 +350,5 @@ class HttpConnection(asyncio.BufferedProtocol):
             extra = tail.done or tail.feed(data)
         except HttpFormatError:
             extra = True
-        if extra:  # more than the end of a reply: nobody will read it
+        if extra:  # more than the end of a reply: it has no reader
             self.abort()

@@ -1,4 +1,4 @@
-"""How long an endpoint asks us to wait, in all the ways that they say it."""
+"""Parse how long an endpoint asks its client to wait."""
 
 import math
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from datetime import UTC
 
 
 def parse_retry_after(headers: Mapping[str, str], *, now_wall_s: float) -> float | None:
-    """Seconds to wait from `retry-after-ms` or `retry-after` (seconds or an HTTP date); None if it says nothing usable.
+    """Return the wait of `retry-after-ms` or `retry-after` (seconds or an HTTP date); None if neither is usable.
 
     Header names are lower-case.
     """

@@ -1,4 +1,4 @@
-"""Waiting inside a call without outliving its timeout, for doubles and replays that make time up."""
+"""`TimeBudget`: the waits of doubles and replays, bounded by the timeout of their call."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,7 +9,7 @@ Sleep = Callable[[float], Awaitable[object]]
 
 
 class TimeBudget:
-    """The waits of one call, counted against its timeout; hand in a `sleep` that returns at once and no time passes."""
+    """Count the waits of one call against its timeout; pass a `sleep` that returns at once and no time passes."""
 
     def __init__(self, timeout_s: float, *, sleep: Sleep = asyncio.sleep) -> None:
         self._timeout_s = timeout_s
@@ -18,7 +18,7 @@ class TimeBudget:
 
     @property
     def left_s(self) -> float:
-        """How much may still be waited."""
+        """The time that may still be spent waiting."""
         return self._left_s
 
     async def wait(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""The user's cache: where weights and the runtime lie, and how two installs stay out of each other's way."""
+"""The user's cache folder for weights and runtimes, and the lock that keeps two installs apart."""
 
 import fcntl
 import os
@@ -24,7 +24,7 @@ def no_progress(done: int, total: int, what: str) -> None:
 
 
 def cache_folder(env: Mapping[str, str] | None = None) -> Path:
-    """The folder for everything that can be fetched again: `TICKMIND_CACHE`, else `tickmind` in the user's cache."""
+    """Return the folder of what can be fetched again: `TICKMIND_CACHE`, else `tickmind` in the user's cache."""
     env = os.environ if env is None else env
     if chosen := env.get(CACHE_VARIABLE):
         return Path(chosen).expanduser().absolute()
@@ -35,18 +35,18 @@ def cache_folder(env: Mapping[str, str] | None = None) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder of the cache, or say why it can't be."""
+    """Create a folder of the cache; raises `LLMConfigError` with the reason if that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LLMConfigError(
-            f"the cache folder {folder} can't be made ({error.strerror}); "
+            f"can't create the cache folder {folder} ({error.strerror}); "
             f"set {CACHE_VARIABLE} to a folder you can write to"
         ) from error
 
 
 def check_space(folder: Path, needed_bytes: int) -> None:
-    """Refuse to begin what would fill the disk."""
+    """Raise `LLMConfigError` if the disk has no room for so many bytes."""
     free = shutil.disk_usage(folder).free
     if free < needed_bytes:
         raise LLMConfigError(
@@ -69,7 +69,7 @@ def install_lock(
     try:
         descriptor = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     except OSError as error:
-        raise LLMConfigError(f"the lock {path} can't be taken: {error.strerror}") from error
+        raise LLMConfigError(f"can't take the lock {path}: {error.strerror}; check the folder's permissions") from error
     with os.fdopen(descriptor, "ab") as handle:
         deadline = clock.monotonic() + timeout_s
         while True:

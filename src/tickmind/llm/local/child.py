@@ -1,4 +1,4 @@
-"""One guarded child process: started, listened to, stopped, and gone when we are gone."""
+"""`GuardedChild`: a child process that ends with its parent."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ _LISTENING = re.compile(r"listening on https?://[^\s:]+:(\d+)")
 
 
 def guarded(command: Sequence[str], *, niceness: int = 0) -> list[str]:
-    """The command under the guard: it ends when its standard input closes, and with this process."""
+    """Return the command under the guard: it ends when its standard input closes, and with this process."""
     return [sys.executable, "-I", "-S", str(_GUARD), str(os.getpid()), str(niceness), *command]
 
 
@@ -31,7 +31,7 @@ class GuardedChild:
 
     def __init__(self, command: Sequence[str], *, niceness: int = 0, env: Mapping[str, str] | None = None) -> None:
         self._tail: deque[str] = deque(maxlen=LOG_LINES)
-        self._said = threading.Event()  # the port is known, or nothing more will be said
+        self._said = threading.Event()  # set when the port is known, or the output has ended
         self.port: int | None = None
         self._process = subprocess.Popen(  # noqa: S603 - the command is chosen by the user or fixed by us
             guarded(command, niceness=niceness),
@@ -55,7 +55,7 @@ class GuardedChild:
         return "\n".join(self._tail)
 
     def exit_code(self) -> int | None:
-        """How it ended, or None while it runs; 128 + n stands for signal n."""
+        """Return the exit code, or None while it runs; 128 + n stands for signal n."""
         code = self._process.poll()
         return code if code is None or code >= 0 else 128 - code
 
@@ -66,12 +66,12 @@ class GuardedChild:
         return self.exit_code()
 
     def wait_for_port(self, timeout_s: float) -> int | None:
-        """Wait until it says where it listens; None when it has not, or has ended."""
+        """Wait until it prints its port and return that; None if it does not in time, or has ended."""
         self._said.wait(timeout_s)
         return self.port
 
     def stop(self) -> None:
-        """Let go of it and wait until it is gone; calling it again does nothing."""
+        """Close its standard input and wait until it is gone; calling it again does nothing."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:

@@ -1,10 +1,10 @@
-"""The model that a program gets without being told which: opened, named to the user, and closed again.
+"""`open_default_model`: opens the model that a program gets without configuration, and closes it again.
 
     async with open_default_model() as model:
         print(model.choice.why)
         print((await model.client.complete("Say hello in five words.")).content)
 
-It follows the ladder of `tickmind.llm.local`: the gateway or endpoint that is configured, weights on this machine, a
+It tries the rungs of `tickmind.llm.local` in order: the configured gateway or endpoint, weights on this machine, a
 scripted double.
 """
 
@@ -33,14 +33,14 @@ _NOWHERE = "http://127.0.0.1/v1"  # for clients whose transport asks no endpoint
 
 @dataclass(frozen=True, slots=True)
 class DefaultModel:
-    """A model that is ready to be asked. `choice.why` is a sentence for the user: which one it is, and why."""
+    """A model that is ready for calls. `choice.why` is a sentence for the user: which model it is, and why."""
 
     client: ModelClient
     choice: ModelChoice
     local: LocalModel | None = None  # the server on this machine, if that is what answers
 
     def extra_for(self, character_id: str) -> Mapping[str, Any]:
-        """What keeps a character in its slot of a local model, for `CallConfig.extra`; nothing for other models."""
+        """Return the `CallConfig.extra` that keeps a character in its slot of a local model; empty for other models."""
         return {} if self.local is None else self.local.extra_for(character_id)
 
     def release(self, character_id: str) -> None:
@@ -50,15 +50,15 @@ class DefaultModel:
 
 
 def scripted_choice() -> ModelChoice:
-    """The scripted double, because it was asked for."""
+    """Return the choice of the scripted double, for callers that ask for it."""
     return ModelChoice(ModelKind.SCRIPTED, SCRIPTED, "Using a scripted double and no model, as asked.")
 
 
 def local_choice(weights: str | Path, *, store: WeightStore | None = None) -> ModelChoice:
-    """A model of this machine, because it was asked for: a known name or the path of any GGUF file."""
+    """Return the choice of a model on this machine: a known name or the path of any GGUF file."""
     store = store or WeightStore()
     name = str(weights)
-    known = next((one for one in store.known if one.name == name), None)
+    known = next((known for known in store.known if known.name == name), None)
     tiny = known is not None and not known.capable
     why = f"Using {known.title if known else name} with the llama.cpp server on this machine, as asked."
     return ModelChoice(ModelKind.LOCAL_TINY if tiny else ModelKind.LOCAL, name, why)
@@ -80,7 +80,7 @@ async def open_default_model(
     """Open the model that the ladder chooses, or the one that is given as a choice or as an endpoint's config.
 
     `slots`, `context` (tokens of each slot) and `threads` are for a model on this machine. A `cassette` that exists is
-    played and no model is opened; else what is said is recorded to it. `script` is what the scripted double says.
+    played and no model is opened; else the calls are recorded to it. `script` is what the scripted double says.
     """
     model = None if cassette is None else _recorded(Path(cassette), meter)
     if model is not None:
@@ -132,5 +132,5 @@ def _recorded(path: Path, meter: UsageMeter | None) -> DefaultModel | None:
     player = CassettePlayer(path)
     name = next(iter(player.models), "recorded")
     config = ModelConfig(base_url=_NOWHERE, model=name, capabilities=player.capabilities)
-    why = f"Playing back what {name} said from {path}: no model is asked; delete the file to record it anew."
+    why = f"Playing back what {name} said from {path}: no model is called; delete the file to record it again."
     return DefaultModel(ModelClient(config, player, meter=meter), ModelChoice(ModelKind.CASSETTE, name, why))

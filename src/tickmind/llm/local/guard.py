@@ -1,9 +1,9 @@
-"""Run one command and make sure that it does not outlive whoever asked for it. Standard library only; run as a script.
+"""Run one command and make sure that it does not outlive its parent. Standard library only; run as a script.
 
     python guard.py PARENT_PID NICENESS COMMAND...
 
 The command dies when standard input closes (the parent let go or died), when the parent is another process than it
-was (a forked sibling may still hold the pipe), when this process is told to end, and, on Linux, when this process is
+was (a forked sibling may still hold the pipe), when this process gets a signal to end, and, on Linux, when it is
 killed outright. The last one is safe here and would not be in the parent: the death signal follows the *thread* that
 forked, and this process has only one.
 
@@ -55,9 +55,9 @@ def main(arguments: list[str]) -> int:
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    told: list[int] = []
+    signals: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda got, _frame: told.append(got))
+        signal.signal(number, lambda got, _frame: signals.append(got))
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)  # wakes the select below
 
     child = subprocess.Popen(  # noqa: S603 - the command is the caller's own
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
         preexec_fn=die_with_me,  # noqa: PLW1509 - this process has a single thread
     )
     try:
-        while child.poll() is None and not told and os.getppid() == parent:
+        while child.poll() is None and not signals and os.getppid() == parent:
             ready, _, _ = select.select([0, woken], [], [], _POLL_S)
             if woken in ready:
                 os.read(woken, 512)

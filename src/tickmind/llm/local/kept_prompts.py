@@ -1,4 +1,4 @@
-"""Prompts that a model has read, kept in the cache: a later start with the same weights need not read them again."""
+"""`KeptPrompts`: prompts that a model has evaluated, kept in the cache for later starts with the same weights."""
 
 import hashlib
 import json
@@ -23,38 +23,38 @@ class KeptPrompts:
         self.folder = folder
 
     def make_folder(self) -> bool:
-        """Before a server is started that is to use it; False if nothing can be kept there."""
+        """Create the folder before a server starts that uses it; return False if nothing can be kept there."""
         try:
             make_folder(self.folder)
         except LLMConfigError as error:
-            _log.warning("no prompts are kept", error=str(error))
+            _log.warning("can't keep evaluated prompts; each start reads them again", error=str(error))
             return False
         return os.access(self.folder, os.W_OK)
 
     @staticmethod
     def name(weights: Path, runtime: Sequence[str], context: int, messages: Sequence[Any]) -> str:
-        """The file for what these weights made of a prompt; whatever changes what they make of it changes the name."""
+        """Return the file's name for a prompt; everything that changes the evaluation changes the name."""
         known = weights.stat()
         parts = [str(weights), known.st_size, known.st_mtime_ns, list(runtime), context, list(messages)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32] + ".slot"
 
     def has(self, name: str) -> bool:
-        """Whether it was kept."""
+        """Return whether the prompt was kept."""
         return (self.folder / name).is_file()
 
     def unfinished(self, name: str) -> str:
-        """The name under which it is written, until all of it is there."""
+        """Return the name under which it is written until it is complete."""
         return f"{_NEW}{os.getpid()}-{name}"
 
     def finish(self, name: str) -> None:
-        """It was written."""
+        """Give a completely written file its final name and drop the oldest files over the limit."""
         (self.folder / self.unfinished(name)).replace(self.folder / name)
         kept = sorted(self.folder.glob("*.slot"), key=_written_s)
         for path in kept[: -int(MAX_KEPT.maximum)]:
             path.unlink(missing_ok=True)
 
     def forget(self, name: str) -> None:
-        """It could not be read."""
+        """Delete a file that could not be read."""
         (self.folder / name).unlink(missing_ok=True)
 
 

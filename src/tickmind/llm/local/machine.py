@@ -28,12 +28,12 @@ class Processor:
 
 
 def usable_cores() -> int:
-    """The number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
 def default_threads() -> int:
-    """All cores that this process may use but one, which is left to the world; of two both, for it needs little."""
+    """Return all usable cores but one, which is left to the world; both of two, because the world needs little."""
     cores = usable_cores()
     return max(min(cores, 2), cores - 1)
 

@@ -1,4 +1,4 @@
-"""Which model a user gets without asking for one: gateway, own endpoint, capable model, tiny one, scripted double."""
+"""The model that a user gets by default: gateway, own endpoint, capable model, tiny one, scripted double."""
 
 import os
 from collections.abc import Mapping
@@ -24,18 +24,18 @@ class ModelKind(StrEnum):
     LOCAL = "local"
     LOCAL_TINY = "local-tiny"
     SCRIPTED = "scripted"
-    CASSETTE = "cassette"  # no rung, but what is played back when a recording is asked for
+    CASSETTE = "cassette"  # not a rung: a recording that the caller asked for
 
 
 @dataclass(frozen=True, slots=True)
 class LadderFacts:
-    """Everything that the choice depends on."""
+    """The facts that the choice depends on."""
 
     base_url: str = ""
     gateway_url: str = ""
     model: str = ""
     api: str = ""
-    has_key: bool = False  # whether LLM_API_KEY is set; a provider's own key alone is no wish to spend
+    has_key: bool = False  # whether LLM_API_KEY is set; a provider's own key alone is no consent to spend
     installed: tuple[str, ...] = ()
     runtime: str = ""  # where a llama.cpp server was found, empty where none was
     runtime_problem: str = ""  # why one that was asked for can't be used
@@ -43,7 +43,7 @@ class LadderFacts:
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """What was chosen. `why` is a sentence to show to the user: which model it is, and how to get a better one."""
+    """The chosen model. `why` is a sentence for the user: which model it is, and how to get a better one."""
 
     kind: ModelKind
     name: str
@@ -71,9 +71,9 @@ def gather_facts(
     env = os.environ if env is None else env
     look_up = setting_lookup(env, dotenv_path=dotenv_path)
     store = store or WeightStore(env=env)
-    found, problem = "", ""
+    where, problem = "", ""
     try:
-        found = next((runtime.found for runtime in find_runtimes(env, folder=store.cache)), "")
+        where = next((runtime.found for runtime in find_runtimes(env, folder=store.cache)), "")
     except LLMConfigError as error:
         problem = str(error)
     return LadderFacts(
@@ -83,7 +83,7 @@ def gather_facts(
         api=look_up("LLM_API") or "",
         has_key=look_up("LLM_API_KEY") is not None,
         installed=store.installed(),
-        runtime=found,
+        runtime=where,
         runtime_problem=problem,
     )
 

@@ -1,4 +1,4 @@
-"""A llama.cpp server of our own, for as long as it is needed and not a moment longer."""
+"""`LocalModel`: weights served by a llama.cpp server of our own."""
 
 import asyncio
 import threading
@@ -30,7 +30,7 @@ PRIME_TIMEOUT_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Primed:
-    """What priming a slot did: how long the prompt is, and how much of it was already there."""
+    """The result of priming a slot: how long the prompt is, and how much of it was already evaluated."""
 
     slot: int
     prompt_tokens: int
@@ -38,11 +38,14 @@ class Primed:
 
 
 class LocalModel:
-    """Weights served on a free port of this machine, under a key that only this process knows.
+    """Serve weights on a free port of this machine, under a key that only this process knows.
 
     Use it as `with` or `async with`; `weights` is a known name or the path of any GGUF file, `context` the tokens that
     each of the `slots` has. The fastest llama.cpp server that works here runs them, unless `runtime` is given; the
-    first start may try several, which takes some seconds. It ends with the context, and however this process ends.
+    first start may try several, which takes some seconds. The server ends with the context, and with this process.
+
+        async with LocalModel("smollm2-135m") as model, ModelClient(model.model_config()) as client:
+            print((await client.complete("Say hello.")).content)
     """
 
     def __init__(
@@ -177,17 +180,17 @@ class LocalModel:
         return self._server.log_tail if self._server else ""
 
     def model_config(self) -> ModelConfig:
-        """What a `ModelClient` needs to talk to it."""
+        """Return the config of a `ModelClient` for it; raises `LLMConfigError` if it is not running."""
         if self._endpoint is None:
             raise LLMConfigError("the local model is not running; use it inside `with LocalModel(...) as model:`")
         return self._endpoint
 
     def slot_for(self, character_id: str) -> int:
-        """The slot that a character keeps."""
+        """Return the slot that a character keeps."""
         return self._pins.slot_for(character_id)
 
     def extra_for(self, character_id: str) -> Mapping[str, Any]:
-        """The fields that keep a character's requests in its slot, for `ModelRequest.extra`."""
+        """Return the fields that keep a character's requests in its slot, for `ModelRequest.extra`."""
         return self._pins.extra_for(character_id)
 
     def release(self, character_id: str) -> None:
@@ -195,10 +198,10 @@ class LocalModel:
         self._pins.release(character_id)
 
     def prime(self, character_id: str, messages: MessagesLike, *, keep: bool = False) -> Primed:
-        """Have the beginning of a character's prompt read ahead, so that its first answer comes sooner.
+        """Have the beginning of a character's prompt evaluated ahead, so that its first answer comes sooner.
 
-        With `keep` it stays in the cache, if that can be written: when the same weights are to read the same again,
-        they have it at once.
+        With `keep` the evaluation stays in the cache, if possible, and the same weights reuse it for an equal
+        prompt.
         """
         keep = keep and self._keeps
         plain = [encode_message(message) for message in as_messages(messages)]
@@ -235,8 +238,8 @@ class LocalModel:
         return KeptPrompts.name(weights, program, self._context, messages)
 
     def _restored(self, character_id: str, messages: Sequence[Any]) -> Primed | None:
-        """Put what was kept into the character's slot; None if there is nothing, or nothing that can be read."""
-        self.model_config()  # says so if it is not running
+        """Restore the kept evaluation into the character's slot; None if there is none, or none that can be read."""
+        self.model_config()  # raises if it is not running
         name, slot = self._kept_name(messages), self.slot_for(character_id)
         if not self._kept.has(name):
             return None
@@ -251,6 +254,6 @@ class LocalModel:
         return self._post(f"/slots/{slot}?action={action}", {"filename": name})
 
     def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        self.model_config()  # says so if it is not running
+        self.model_config()  # raises if it is not running
         assert self._server is not None, "it has an endpoint"
         return self._server.post(path, body, timeout_s=PRIME_TIMEOUT_S)

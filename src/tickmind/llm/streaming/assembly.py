@@ -1,4 +1,4 @@
-"""Puts the pieces of a streamed reply together to the whole reply that they amount to."""
+"""Assemble the pieces of a streamed reply into the whole reply."""
 
 import orjson
 
@@ -8,7 +8,7 @@ from tickmind.llm.transport import ModelReply, StreamPiece, ToolCallDelta, Usage
 
 
 class ToolCallBuilder:
-    """Puts streamed tool calls together, in the order of their indexes."""
+    """Assemble streamed tool calls, in the order of their indexes."""
 
     __slots__ = ("_calls", "_current")
 
@@ -17,7 +17,7 @@ class ToolCallBuilder:
         self._current: dict[int, int] = {}  # index on the wire -> place in _calls
 
     def add(self, delta: ToolCallDelta) -> None:
-        """Take a piece. Some endpoints give every call the same index, and some give no ids.
+        """Add a piece. Some endpoints give every call the same index, and some give no ids.
 
         Then another id, another name, or arguments that follow a whole object begin another call.
         """
@@ -42,7 +42,7 @@ class ToolCallBuilder:
         return delta.arguments.lstrip().startswith("{") and _is_object("".join(arguments))
 
     def build(self) -> tuple[ToolCall, ...]:
-        """The calls so far, each with an id and with arguments, though the endpoint left them out."""
+        """Return the calls so far, each with an id and arguments, even where the endpoint left them out."""
         in_order = sorted(self._calls, key=lambda call: call[0])
         return tuple(
             ToolCall(id_ or f"call_{place}", name, "".join(arguments) or "{}")
@@ -60,7 +60,7 @@ def _is_object(text: str) -> bool:
 
 
 class ReplyBuilder:
-    """Takes the pieces of a stream as they come; nothing is lost if it ends without a finish reason."""
+    """Assemble the pieces of a stream; nothing is lost if it ends without a finish reason."""
 
     __slots__ = (
         "_calls",
@@ -89,7 +89,7 @@ class ReplyBuilder:
 
     @property
     def content(self) -> str:
-        """What was said so far."""
+        """The content so far."""
         return "".join(self._content)
 
     @property
@@ -98,7 +98,7 @@ class ReplyBuilder:
         return () if self._calls is None else self._calls.build()
 
     def add(self, piece: StreamPiece) -> None:
-        """Take one piece."""
+        """Add one piece."""
         if piece.content:
             self._content.append(piece.content)
         if piece.thinking:
@@ -125,7 +125,7 @@ class ReplyBuilder:
             self.served = piece.served
 
     def reply(self) -> ModelReply:
-        """The whole of what came; its finish reason is empty if none came."""
+        """Return the reply so far; its finish reason is empty if none came."""
         loose = "".join(self._thinking)
         return ModelReply(
             content=self.content,

@@ -1,4 +1,4 @@
-r"""Letters that a stream cut in two: JSON writes those beyond 16 bits as a pair of escapes, `\ud83d\ude00`.
+r"""Join letters that a stream cut in two: JSON writes those beyond 16 bits as a pair of escapes, `\ud83d\ude00`.
 
 Some endpoints cut their events between the two, so that neither event by itself is valid text.
 """
@@ -20,12 +20,12 @@ def parse_with_halves(data: bytes) -> Any:
 
 
 def may_hold_half(data: bytes) -> bool:
-    """Tell whether JSON text holds an escape that may be half a letter."""
+    """Return whether JSON text holds an escape that may be half a letter."""
     return b"\\ud" in data.lower()
 
 
 def without_halves(value: Any) -> Any:
-    """Return parsed JSON with the mark for an unknown letter in place of each half."""
+    """Return parsed JSON with U+FFFD in place of each half."""
     if isinstance(value, str):
         return joined(value)
     if isinstance(value, dict):
@@ -34,19 +34,19 @@ def without_halves(value: Any) -> Any:
 
 
 def has_half(text: str) -> bool:
-    """Tell whether a text holds a half letter."""
+    """Return whether a text holds a half letter."""
     return not text.isascii() and _HALF.search(text) is not None
 
 
 def joined(text: str) -> str:
-    """Join pairs of halves; a half without its other one becomes the mark for an unknown letter."""
+    """Join pairs of halves; a half without its other one becomes U+FFFD."""
     if not has_half(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 class LetterJoiner:
-    """Joins letters that the pieces of one stream hold in halves."""
+    """Join letters that the pieces of one stream hold in halves."""
 
     __slots__ = ("_held",)
 

@@ -1,4 +1,4 @@
-"""What every stream that a caller sees has in common: items as they come, and one result for whoever awaits it."""
+"""`ResultStream`: the base of every stream that callers see; yields items and ends in one result to await."""
 
 import asyncio
 from abc import abstractmethod
@@ -13,13 +13,13 @@ Outcome = TypeVar("Outcome")
 
 
 class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
-    """Iterate it, await its `result`, or both, in one task or in several; no task is started.
+    """Iterate it, await its `result`, or both, in one task or in several; it starts no task of its own.
 
-    One of them reads at a time and the others wait for it. Whoever awaits the result reads on and leaves the items to
-    those who have begun to iterate; where nobody has, they are dropped, because a thousand streams are a lot of items.
-    A stream that failed stays failed: all of them raise the same error.
+    One task reads at a time and the others wait for it. A task that awaits the result reads on and leaves the items to
+    the tasks that iterate; without any, items are dropped, because a thousand streams hold many of them.
+    A stream that failed stays failed: every task gets the same error.
 
-    A kind of stream reads in `_advance`, puts items into `_ready` and ends with `_settle`.
+    A subclass reads in `_advance`, puts items into `_ready` and ends with `_settle`.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
         self._outcome: Outcome | None = None
         self._error: BaseException | None = None
         self._reading = False
-        self._waiters: list[asyncio.Future[None]] = []  # those who wait for the one who reads
+        self._waiters: list[asyncio.Future[None]] = []  # tasks that wait for the reading task
 
     async def __anext__(self) -> Item:
         ready = self._ready
@@ -48,11 +48,11 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
 
     @property
     def result(self) -> "ResultAwaitable[Outcome]":
-        """The whole, to be awaited: inside the block it reads on to the end, after it there is no wait."""
+        """An awaitable of the result: inside the block it reads on to the end, after it there is no wait."""
         return ResultAwaitable(self)
 
     async def wait_result(self) -> Outcome:
-        """The same as awaiting `result`."""
+        """Read on to the end and return the result, as `await stream.result` does."""
         while self._open and self._outcome is None and self._error is None:
             await self._step()
             if not self._iterated:
@@ -62,7 +62,7 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
         raise self._error or LLMConfigError("open the stream with 'async with' before you await its result")
 
     async def _step(self) -> None:
-        """Read on a little, or wait until whoever reads has done so."""
+        """Read on a little, or wait until the reading task has done so."""
         if self._reading:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
@@ -71,8 +71,8 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
         self._reading = True
         try:
             await self._advance()
-        except Exception as error:  # noqa: BLE001 - kept, and raised to everybody who reads
-            if self._outcome is None:  # else the block was left under the reader's feet, and there is a result
+        except Exception as error:  # noqa: BLE001 - kept, and raised in every reading task
+            if self._outcome is None:  # else another task left the block, and there is a result
                 self._fail(error)
         finally:
             self._reading = False
@@ -81,7 +81,7 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
 
     @abstractmethod
     async def _advance(self) -> None:
-        """Read the next of it."""
+        """Read the next piece."""
 
     def _settle(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -90,7 +90,7 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
         self._error = error
 
     def _close(self) -> None:
-        """Nothing more is read; what is not read yet is dropped."""
+        """Stop reading and drop what is not read yet."""
         self._open = False
         self._ready.clear()
         self._wake()
@@ -103,7 +103,7 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
 
 
 class ResultAwaitable(Generic[Outcome]):
-    """What `ResultStream.result` gives; await it as often as you like."""
+    """The awaitable of a stream's result; await it as often as you like."""
 
     __slots__ = ("_stream",)
 

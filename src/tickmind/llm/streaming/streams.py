@@ -1,4 +1,4 @@
-"""A streamed reply as a caller sees it: chunks of content or thinking, then the whole result."""
+"""`ModelStream`: a streamed reply as chunks of content or thinking, then the whole result."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -17,11 +17,11 @@ CostOf = Callable[[str, Usage], float | None]
 
 
 class ModelStream(ResultStream[StreamChunk, LLMResult]):
-    """A reply as it comes. Use it with `async with`, iterate it, and await `result` inside or after the block.
+    """A streamed reply. Use it with `async with`, iterate it, and await `result` inside or after the block.
 
     Chunks carry content or thinking, never both; the last one carries only the finish reason. Leaving the block early
     ends the request, and `result` is then what came so far, with the finish reason `cancelled`. If the call fails, the
-    iteration and `result` raise the same error, and `partial` still gives what came.
+    iteration and `result` raise the same error, and `partial` still holds what came.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class ModelStream(ResultStream[StreamChunk, LLMResult]):
 
     @property
     def partial(self) -> LLMResult:
-        """What has come so far."""
+        """The reply so far."""
         return self._outcome or self._build(self._builder.finish_reason or FINISH_CANCELLED)
 
     async def _advance(self) -> None:

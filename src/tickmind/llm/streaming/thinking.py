@@ -1,6 +1,6 @@
-"""Separates `<think>...</think>` (and the other `TAG_NAMES`, in any case) from the answer, wherever a stream is cut.
+"""Separate `<think>...</think>` (and the other `TAG_NAMES`, in any case) from the answer, wherever a stream is cut.
 
-This is the one rule for such tags: clients, tool agents and the readers of structured replies all go by it. It depends
+This is the only rule for such tags: clients, tool agents and the readers of structured replies share it. It depends
 on the text alone and never on how it was cut:
 
 - Text between an opening and the next closing tag is thinking; tags themselves are in neither. Several blocks are
@@ -31,7 +31,7 @@ LONGEST_TAG = max(map(len, _TAGS))
 
 @dataclass(frozen=True, slots=True)
 class SplitText:
-    """A text taken apart."""
+    """A text split into content and thinking."""
 
     content: str
     thinking: str
@@ -41,7 +41,7 @@ Piece = tuple[bool, str]  # (is it thinking, the text), the text never empty
 
 
 class ThinkSplitter:
-    """Takes text as it comes and gives out pieces of content and thinking; at most a tag's length is held back.
+    """Split text into pieces of content and thinking as it comes; at most a tag's length is held back.
 
     `opened` means that the text begins inside a thinking block; with `tags=False` all of it is content.
     """
@@ -78,7 +78,7 @@ class ThinkSplitter:
         self._thinking.append(text)
 
     def feed(self, text: str) -> list[Piece]:
-        """Take the next text and give what is certain."""
+        """Add text and return the pieces that are certain."""
         if not self._tags or ("<" not in text and not self._held):
             return self._give(text)
         text = self._held + text
@@ -94,7 +94,7 @@ class ThinkSplitter:
         return given
 
     def finish(self) -> list[Piece]:
-        """Give what was held back; the text has ended."""
+        """Return the held-back pieces at the end of the text."""
         rest, self._held = self._held, ""
         return self._give(rest)
 
@@ -113,7 +113,7 @@ class ThinkSplitter:
         self._before_block = len(self._thinking)
 
     def _possible_tag(self, text: str, start: int) -> int:
-        """Where the text's end begins that may turn out to be a tag."""
+        """Return where an ending begins that may turn out to be a tag."""
         at = text.rfind("<", max(start, len(text) - LONGEST_TAG + 1))
         if at >= 0:
             end = text[at:].lower()
@@ -123,7 +123,7 @@ class ThinkSplitter:
 
 
 def split_thinking(text: str, *, opened: bool = False) -> SplitText:
-    """Take a whole text apart; the same as the totals of a `ThinkSplitter` that was fed it in any pieces."""
+    """Split a whole text; equals the totals of a `ThinkSplitter` that was fed it in any pieces."""
     splitter = ThinkSplitter(opened=opened)
     splitter.feed(text)
     splitter.finish()
@@ -131,6 +131,6 @@ def split_thinking(text: str, *, opened: bool = False) -> SplitText:
 
 
 def tag_at_end(text: str) -> Literal["open", "close"] | None:
-    """Tell whether a text ends with a tag of thinking, and with which kind."""
+    """Return the kind of tag that a text ends with; None if it ends with none."""
     match = _LAST_TAG.search(text, max(0, len(text) - LONGEST_TAG))
     return None if match is None else "close" if match[1] else "open"

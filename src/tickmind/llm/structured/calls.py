@@ -1,7 +1,7 @@
-"""Calls that end in an object: ask, read, and if it can't be read, tell the model why and ask again.
+"""Structured calls: ask for an object, read it, and if that fails, send the model the reason and ask again.
 
-This is the one owner of retries of unreadable replies. The model is told the wanted form in the prompt, and endpoints
-that can are held to it; one that refuses to be held to a form is asked for that form without, from then on.
+Only this module retries unreadable replies. The prompt states the wanted form, and endpoints that support it are
+constrained to it; an endpoint that refuses a form is asked for it by the prompt alone from then on.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ _REFUSES_THE_FORM = frozenset({400, 404, 422, 501})
 
 @dataclass(frozen=True, slots=True)
 class StructuredUpdate:
-    """What one chunk of a structured stream brought: the text, and the fields that are complete by now."""
+    """One chunk of a structured stream: its text, and the fields that are complete by now."""
 
     chunk: StreamChunk
     completed: tuple[tuple[str, Any], ...]  # fields that this chunk completed, in order
@@ -50,12 +50,12 @@ class StructuredUpdate:
 
 
 def refuses_form(error: LLMResponseError) -> bool:
-    """Whether an endpoint that answers with this error may take the request without the form."""
+    """Return whether an endpoint that fails with this error may accept the request without the form."""
     return error.status in _REFUSES_THE_FORM
 
 
 class RefusedForms:
-    """The schemas that an endpoint refused to be held to, the latest of them; with `all_of_them` it takes none."""
+    """The latest schemas that an endpoint refused as a constraint; with `all_of_them` it accepts none."""
 
     def __init__(self, *, all_of_them: bool = False) -> None:
         self._all = all_of_them
@@ -68,23 +68,23 @@ class RefusedForms:
         return len(self._known)
 
     def add(self, schema: Mapping[str, Any]) -> None:
-        """Remember one; the oldest is forgotten, and then tried again, when there are too many."""
+        """Remember a schema; over the limit the oldest is forgotten, and then tried again."""
         self._known[orjson.dumps(schema)] = None
         if not MAX_REFUSED_FORMS.allows(len(self._known)):
             del self._known[next(iter(self._known))]
 
 
 class Asker(Protocol):
-    """Who carries the single requests: `ModelClient`, as far as a structured call knows it."""
+    """The part of `ModelClient` that a structured call needs: it carries the single requests."""
 
     @property
     def clock(self) -> Clock:
-        """What measures the attempts."""
+        """The clock that times the attempts."""
         ...
 
     @property
     def refused_forms(self) -> RefusedForms:
-        """The forms to which the endpoint can't be held."""
+        """The forms that the endpoint refuses as a constraint."""
         ...
 
     async def complete(
@@ -101,7 +101,7 @@ class Asker(Protocol):
 
 
 class StructuredCall(Generic[T]):
-    """The conversation of one structured call: what to ask next, and what came of the asking."""
+    """The conversation of one structured call: the next request, and the results so far."""
 
     def __init__(
         self,
@@ -134,23 +134,23 @@ class StructuredCall(Generic[T]):
 
     @property
     def effective(self) -> EffectiveCall:
-        """This attempt's settings: each is a little bolder than the one before."""
+        """The settings of this attempt: each retry has a little more temperature than the one before."""
         return replace(
             self.call, temperature=self.call.temperature_for(self.number), timeout_s=max(self._left_s, 0.001)
         )
 
     @property
     def _left_s(self) -> float:
-        """What is left of the call's total time: one deadline for all attempts."""
+        """What is left of the call's total time; all attempts share one deadline."""
         return self.call.timeout_s - self._refused_s - sum(result.timing.total_s for result in self.results)
 
     @property
     def output(self) -> OutputSpec | None:
-        """What to hold the endpoint to, if it can be held."""
+        """The constraint for the endpoint, if it accepts one."""
         return self._output if self._held else None
 
     async def complete(self) -> StructuredResult[T]:
-        """Ask until there is an object."""
+        """Ask until a reply can be read; raises `StructuredOutputError` after the last retry."""
         while True:
             begun_s = self.client.clock.monotonic()
             try:
@@ -159,11 +159,11 @@ class StructuredCall(Generic[T]):
                 if not self.without_form(error, self.client.clock.monotonic() - begun_s):
                     raise
                 continue
-            if (found := self.read(result)) is not None:
-                return found
+            if (structured := self.read(result)) is not None:
+                return structured
 
     def without_form(self, error: LLMResponseError, took_s: float) -> bool:
-        """Take in that the endpoint refused after so many seconds; tells whether to ask without the form."""
+        """Note that the endpoint refused after so many seconds; return whether to ask without the form."""
         if not self._held or not refuses_form(error):
             return False
         self._held, self._refused = False, True
@@ -171,22 +171,22 @@ class StructuredCall(Generic[T]):
         return True
 
     def read(self, result: LLMResult, reader: PartialReader[T] | None = None) -> StructuredResult[T] | None:
-        """The object of a reply; None means ask again, and an error that nothing is left to try."""
+        """Read the object of a reply; None means ask again. Raises `StructuredOutputError` when no retry is left."""
         self.results.append(result)
-        if self._refused and self._output is not None:  # and takes it without: it was the form
+        if self._refused and self._output is not None:  # the form was the reason
             self.client.refused_forms.add(self._output.schema)
         cut = result.finish_reason in CUT_OFF
         try:
             if self.form == "line":
-                found = read_line(result.content, self.schema, cut=cut)
+                read = read_line(result.content, self.schema, cut=cut)
             elif reader is not None and reader.text == result.content:
-                found = reader.finish(cut=cut)
+                read = reader.finish(cut=cut)
             else:
-                found = read_reply(result.content, self.schema, form=self.read_as, cut=cut)
+                read = read_reply(result.content, self.schema, form=self.read_as, cut=cut)
         except StructuredOutputError as error:
             self._failed(result, error)
             return None
-        return self._result(found, result)
+        return self._result(read, result)
 
     def _failed(self, result: LLMResult, error: StructuredOutputError) -> None:
         why = str(error)
@@ -203,11 +203,11 @@ class StructuredCall(Generic[T]):
         self.turns = (*self.turns, *feedback(result.content, why, form=self.form, hint=self.hint))
         self.number += 1
 
-    def _result(self, found: ReadReply[T], last: LLMResult) -> StructuredResult[T]:
+    def _result(self, read: ReadReply[T], last: LLMResult) -> StructuredResult[T]:
         costs = [result.cost_usd for result in self.results]
         return StructuredResult(
-            value=found.value,
-            data=found.data,
+            value=read.value,
+            data=read.data,
             raw_content=last.content,
             thinking=last.thinking,
             attempts=self.number,
@@ -218,13 +218,13 @@ class StructuredCall(Generic[T]):
             cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
             model=last.model,
             errors=tuple(self.errors),
-            repaired=found.notes,
+            repaired=read.notes,
             served=last.served,
         )
 
 
 class StructuredStream(ResultStream[StructuredUpdate, StructuredResult[T]], Generic[T]):
-    """An object as it comes. Use it with `async with`, iterate it if you like, and await `result`.
+    """A structured reply as a stream. Use it with `async with`, iterate it if you like, and await `result`.
 
     `result` comes whether or not the updates are read: inside the block it reads on, retries included. After leaving
     early it is the object if what came so far is one, else `LLMCancelledError`.
@@ -285,22 +285,22 @@ class StructuredStream(ResultStream[StructuredUpdate, StructuredResult[T]], Gene
         if stream is None:
             return
         await stream.__aexit__(None, None, None)
-        found = self._call.read(await stream.result, self._reader)
-        if found is None:
+        structured = self._call.read(await stream.result, self._reader)
+        if structured is None:
             self._reader = PartialReader(self._call.schema, form=self._call.read_as)
         else:
-            self._settle(found)
+            self._settle(structured)
 
     def _settle_early(self, stream: ModelStream | None) -> None:
         came = replace(stream.partial, finish_reason=FINISH_CANCELLED) if stream is not None else None
-        found: StructuredResult[T] | None = None
+        structured: StructuredResult[T] | None = None
         if came is not None and came.content:
-            with suppress(StructuredOutputError):  # then there is no whole object, as is said below
-                found = self._call.read(came)
-        if found is None:
-            self._fail(LLMCancelledError("the stream was left before there was a whole object"))
+            with suppress(StructuredOutputError):  # no whole object: reported below
+                structured = self._call.read(came)
+        if structured is None:
+            self._fail(LLMCancelledError("the stream was left before its object was complete; read it to its end"))
         else:
-            self._settle(found)
+            self._settle(structured)
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

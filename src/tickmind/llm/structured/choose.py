@@ -1,4 +1,4 @@
-"""Which of several readings is the answer: the one that fits the declared fields best, the last among equals."""
+"""Choose among several readings of a reply: the one that fits the declared fields best, the last among equals."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _TYPE_NAMES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A candidate laid over the declared fields."""
+    """A candidate compared with the declared fields."""
 
     candidate: Candidate
     shaped: Shaped
@@ -40,7 +40,7 @@ class Fit:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether enough fits to believe that this is the answer; the looser the reading, the more it takes."""
+        """Whether enough fits to accept it as the answer; the looser the reading, the more it takes."""
         count = sum(field.required for field in self.fields) or len(self.fields)
         valid = len(self.shaped.valid)
         grade = self.candidate.grade
@@ -59,7 +59,7 @@ class Fit:
         return self.exact >= _share(count, 2)
 
     def _has_telling(self) -> bool:
-        """Whether a field that not any text could fill is among the fitting ones, if any such is declared."""
+        """Return whether a field that not any text could fill is among the fitting ones, if any such is declared."""
         telling = {field.name for field in self.fields if field.is_telling}
         return not telling or any(name in telling for name in self.shaped.valid)
 
@@ -75,25 +75,25 @@ def _share(count: int, part: int) -> int:
 
 
 def fits(candidates: Iterable[Candidate], fields: Sequence[Field]) -> list[Fit]:
-    """Lay every candidate (and what it wraps) over the fields; only those that can be the answer."""
-    found: list[Fit] = []
+    """Compare every candidate (and what it wraps) with the fields; keep those that can be the answer."""
+    accepted: list[Fit] = []
     for count, candidate in enumerate(candidates):
         if not MAX_CANDIDATES.allows(count + 1):
             break
         for data in _objects(candidate.value, {field.name for field in fields}):
             fit = Fit(candidate, shape(data, fields), fields)
             if fit.is_accepted:
-                found.append(fit)
-    return found
+                accepted.append(fit)
+    return accepted
 
 
-def best(found: Sequence[Fit]) -> Fit | None:
-    """The answer among the readings, if there is any."""
-    return max(enumerate(found), key=lambda pair: (pair[1].rank, pair[0]))[1] if found else None
+def best(readings: Sequence[Fit]) -> Fit | None:
+    """Return the answer among the readings, if there is any."""
+    return max(enumerate(readings), key=lambda pair: (pair[1].rank, pair[0]))[1] if readings else None
 
 
 def _objects(value: Any, names: set[str], depth: int = 0) -> Iterator[dict[str, Any]]:
-    """The objects that a value can stand for: itself, a list's, or what a wrapper key holds."""
+    """Yield the objects that a value can stand for: itself, a list's, or what a wrapper key holds."""
     if isinstance(value, str) and depth == 1 and value.lstrip().startswith("{"):
         value = read_loose(value.strip())
     if isinstance(value, list):
@@ -116,7 +116,7 @@ def _objects(value: Any, names: set[str], depth: int = 0) -> Iterator[dict[str, 
 
 
 def _is_schema(value: dict[str, Any], names: set[str]) -> bool:
-    """Whether the model gave the form back instead of an answer: a JSON schema, or type names for values."""
+    """Return whether the model gave the form back instead of an answer: a JSON schema, or type names for values."""
     if "properties" in value and "properties" not in names and value.get("type", "object") == "object":
         return True
     return len(value) > 1 and all(isinstance(item, str) and item.lower() in _TYPE_NAMES for item in value.values())

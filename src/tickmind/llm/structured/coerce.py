@@ -1,7 +1,7 @@
-"""Values as the declared fields want them, by conversions that surprise nobody.
+"""Convert values to what the declared fields require, by unsurprising conversions only.
 
 Text becomes a boolean only if it says so ("false", "no"), a number only if all of it is one, an allowed value only
-if it is that value in other spelling. Everything else stays a misfit, and the model is told.
+if it is that value in other spelling. Everything else stays a misfit, which the model gets as feedback.
 """
 
 import re
@@ -43,12 +43,12 @@ _NATIVE: dict[str, tuple[type, ...]] = {
 
 
 class MisfitError(ValueError):
-    """A value that is not what the field wants, in plain words."""
+    """A value that does not fit its field, in plain words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """An object laid over the declared fields."""
+    """An object arranged by the declared fields."""
 
     data: dict[str, Any]  # declared fields with fitting values under their declared names, then everything undeclared
     bad: dict[str, tuple[Any, str]]  # declared name -> the value that doesn't fit, why
@@ -58,7 +58,7 @@ class Shaped:
 
 
 def fits_natively(data: Mapping[str, Any], fields: Iterable[Field]) -> bool:
-    """Whether parsed JSON has every required field, named and typed as declared, so that nothing needs mending."""
+    """Return whether parsed JSON has every required field as declared, so that nothing needs repair."""
     present = False
     for field in fields:
         if field.name not in data:
@@ -125,19 +125,19 @@ def shape(data: Mapping[str, Any], fields: Iterable[Field]) -> Shaped:
 
 
 def fitted(data: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any]:
-    """The object with all that could be converted; what doesn't fit stays as it is, for a check that names it."""
+    """Return the object with all that could be converted; a misfit stays as it is, for a check that names it."""
     shaped = shape(data, fields)
     return {**shaped.data, **{name: raw for name, (raw, _) in shaped.bad.items()}}
 
 
 def _check_near(value: Any, field: Field, note: str) -> None:
-    """A key that is only almost the name must hold exactly what the field wants: `target_x: 5` is no target."""
+    """Require of a key that is only almost the name exactly what the field requires: `target_x: 5` is no target."""
     if note or (field.kind == "str" and isinstance(value, Plain) and not isinstance(meant(value), str)):
         raise MisfitError("the name is only similar and the value is of another kind")
 
 
 def coerce(value: Any, field: Field) -> tuple[Any, str]:
-    """The value as the field wants it and a note on what was changed (empty if nothing); raises `MisfitError`."""
+    """Convert a value for its field and note what was changed (empty if nothing); raises `MisfitError`."""
     if field.nullable and (is_null(value) or (field.kind != "str" and value == "null")):
         return None, ""
     match field.kind:
@@ -181,20 +181,20 @@ def _number(value: Any, field: Field) -> tuple[int | float, str]:
         if not isinstance(value, Plain):
             note = "a number in quotes was taken as a number"
             value = value.strip()
-        found = number(_without_remark(value))
+        parsed = number(_without_remark(value))
     else:
-        found = value if is_finite_number(value) else None
-    if found is None:
+        parsed = value if is_finite_number(value) else None
+    if parsed is None:
         raise _misfit(field.wanted(), value)
-    if field.kind == "int" and isinstance(found, float):
-        if not found.is_integer():
+    if field.kind == "int" and isinstance(parsed, float):
+        if not parsed.is_integer():
             raise _misfit(field.wanted(), value)
-        return int(found), note
-    return found, note
+        return int(parsed), note
+    return parsed, note
 
 
 def _without_remark(text: str) -> str:
-    """`-5 (a little less)` is -5; in all other prose a number or a yes is nothing by itself."""
+    """Drop a remark: `-5 (a little less)` is -5; in all other prose a number or a yes is nothing by itself."""
     hit = _WITH_REMARK.fullmatch(text)
     return text if hit is None else hit[1]
 
@@ -243,7 +243,7 @@ def _same_words(text: str, choice: str) -> bool:
 
 
 def _choice_with_remark(value: str, tidy: str, field: Field) -> tuple[Any, str]:
-    """`flee (the wolf is near)` is flee; `flee or rest` and `flee, rest` are neither."""
+    """Match a choice with a remark: `flee (the wolf is near)` is flee; `flee or rest` and `flee, rest` are neither."""
     remark = _REMARK.search(tidy)
     if remark is not None:
         head, tail = tidy[: remark.start()].strip(_EDGES), tidy[remark.start() :].lower()
@@ -290,8 +290,8 @@ def _as_list(value: Any) -> tuple[list[Any], str]:
         return [], "nothing was taken as an empty list"
     if text.startswith("[") and not text.endswith("]") and "]" not in text:
         raise _misfit("a whole list", value)  # what was cut off is no list
-    if text.startswith("[") and isinstance(found := read_loose(text), list):
-        return found, "a list in quotes was taken as a list"
+    if text.startswith("[") and isinstance(parsed := read_loose(text), list):
+        return parsed, "a list in quotes was taken as a list"
     if _QUOTED_PIECES.fullmatch(text):
         return _PIECE.findall(text), "quoted pieces were taken as a list"
     if len(_BULLET.findall(text)) > 1 and _BULLET.match(text):
@@ -305,7 +305,7 @@ def _as_list(value: Any) -> tuple[list[Any], str]:
 
 
 def _numbered(text: str) -> list[str]:
-    """The pieces of `1. go 2. eat`, which YAML folds into one line; nothing if the numbers don't count up from one."""
+    """Split `1. go 2. eat`, which YAML folds into one line; empty if the numbers don't count up from one."""
     starts: list[tuple[int, int]] = []
     for hit in _NUMBERED.finditer(text):
         if int(hit[1]) == len(starts) + 1:
@@ -336,7 +336,7 @@ def _object(value: Any, field: Field) -> tuple[dict[str, Any], str]:
 
 
 def merge_single_keys(items: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """One object from a list of its entries (`- a: 1` / `- b: 2`), or from a list of one; None if it is a real list."""
+    """Merge a list of single entries (`- a: 1` / `- b: 2`) into one object; None if it is a real list."""
     if len(items) == 1:
         return items[0]
     merged: dict[str, Any] = {}

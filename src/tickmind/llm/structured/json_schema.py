@@ -1,4 +1,4 @@
-"""What all that reads JSON schemas has in common: references inside a schema, walking it, checking values by it."""
+"""Shared handling of JSON schemas: resolve references, walk the parts, check values."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,24 +10,24 @@ _VALUES = ("default", "const", "enum", "examples")  # hold values, and no schema
 
 
 def resolve(reference: str, root: Mapping[str, Any]) -> Any:
-    """What `#/$defs/x` stands for; raises `LookupError` where the schema has no such place, or it is elsewhere."""
+    """Return the target of a reference such as `#/$defs/x`; raises `LookupError` if the schema does not hold it."""
     start, *steps = reference.split("/")
     if start != "#":
         raise LookupError(reference)
-    found: Any = root
+    target: Any = root
     for step in steps:
         name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, list) and name.isdigit():
-            found = found[int(name)]
-        elif isinstance(found, Mapping):
-            found = found[name]
+        if isinstance(target, list) and name.isdigit():
+            target = target[int(name)]
+        elif isinstance(target, Mapping):
+            target = target[name]
         else:
             raise LookupError(reference)
-    return found
+    return target
 
 
 def map_parts(schema: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """The same schema with every part that may hold schemas changed; names and values are left alone."""
+    """Return the schema with `change` applied to every part that may hold schemas; names and values stay."""
     out: dict[str, Any] = {}
     for key, value in schema.items():
         if key in _NAMED_PARTS and isinstance(value, Mapping):
@@ -40,14 +40,14 @@ def map_parts(schema: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[s
 
 
 def without_titles(part: Any) -> Any:
-    """The schema without the titles that are made of names: models and grammars have no use for them."""
+    """Return the schema without titles that are made of names: models and grammars don't need them."""
     if not isinstance(part, Mapping):
         return part
     return map_parts({key: value for key, value in part.items() if key != "title"}, without_titles)
 
 
 class SchemaChecker:
-    """Checks values by a JSON schema. Its references never fetch anything."""
+    """Check values by a JSON schema. Its references never fetch anything."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         import jsonschema  # heavy
@@ -59,22 +59,22 @@ class SchemaChecker:
         except jsonschema.SchemaError as error:
             raise LLMConfigError(f"the JSON schema is wrong at {error.json_path}: {error.message}") from error
         self._validator = kind(schema, registry=Registry())
-        self._parts: dict[str, Any] = {}  # name -> what checks that part; making one takes longer than its use
+        self._parts: dict[str, Any] = {}  # name -> its validator; making one takes longer than its use
 
     def problems(self, value: Any) -> list[tuple[str, str]]:
-        """Everything that does not fit: where (empty for the whole), and why."""
+        """Return everything that does not fit: where (empty for the whole), and why."""
         from referencing.exceptions import Unresolvable  # heavy
 
         try:
-            found = sorted(self._validator.iter_errors(value), key=lambda problem: list(map(str, problem.path)))
+            errors = sorted(self._validator.iter_errors(value), key=lambda problem: list(map(str, problem.path)))
         except Unresolvable as error:
             raise LLMConfigError(
                 f"the JSON schema refers to {error.ref!r}, which it does not hold; nothing is fetched"
             ) from error
-        return [(problem.json_path.removeprefix("$").removeprefix("."), problem.message) for problem in found]
+        return [(problem.json_path.removeprefix("$").removeprefix("."), problem.message) for problem in errors]
 
     def fits(self, value: Any, name: str, part: Any) -> bool:
-        """Whether a value fits one part of the schema, whose references are to the whole of it; its name is its own."""
+        """Return whether a value fits one part of the schema, whose references are to the whole; `name` is its key."""
         from referencing.exceptions import Unresolvable  # heavy
 
         validator = self._parts.get(name)

@@ -1,4 +1,4 @@
-"""A flat object as one line: its values in their order, between bars. A small model writes it in a third of the tokens.
+"""The line form: a flat object as its values in order, between bars, in a third of the tokens that JSON takes.
 
     visit | bram | Good day, Bram! | Bram has bread to sell
 
@@ -25,7 +25,7 @@ _MARKS = " \t`*"  # that models put around a line
 
 
 def is_flat(schema: ReplySchema[Any]) -> bool:
-    """Whether a line can say all that a form wants: texts, numbers and choices, none of them null or nested."""
+    """Return whether a line can hold the form: texts, numbers and choices, none of them null or nested."""
     return bool(schema.fields) and not schema.is_wrapped and all(_is_flat(field) for field in schema.fields)
 
 
@@ -40,7 +40,7 @@ def _breaks(text: str) -> bool:
 
 
 def least_values(schema: ReplySchema[Any]) -> int:
-    """How many values a line has at least: those behind it are texts that may be empty."""
+    """Return the least number of values in a line: those behind are texts that may be empty."""
     properties = _properties(schema)
     number = len(schema.fields)
     while number > 1 and _may_be_empty(schema.fields[number - 1], properties):
@@ -59,17 +59,17 @@ def _may_be_empty(field: Field, properties: Mapping[str, Any]) -> bool:
 
 
 def line_template(schema: ReplySchema[Any]) -> str:
-    """The names of the values, as they stand in a line."""
+    """Return the names of the values, as they stand in a line."""
     return SEPARATOR.join(field.name for field in schema.fields)
 
 
 def reminder(schema: ReplySchema[Any]) -> str:
-    """The form in a few words, for the end of a prompt whose beginning has the instructions."""
+    """Return the form in a few words, for the end of a prompt whose beginning has the instructions."""
     return f"Answer: {line_template(schema)}"
 
 
 def read_line(text: str, schema: ReplySchema[T], *, cut: bool = False) -> ReadReply[T]:
-    """Read the first line that is a reply; else whatever `read_reply` finds, such as JSON. Never makes a value up.
+    """Read the first line that is a reply, else any form that `read_reply` knows, such as JSON. Makes up no value.
 
     `cut` says that the reply did not end by itself: then the last text of several is left out. Raises
     `StructuredOutputError`.
@@ -88,7 +88,7 @@ def read_line(text: str, schema: ReplySchema[T], *, cut: bool = False) -> ReadRe
 
 
 def _values(line: str, fields: Sequence[Field], least: int, *, cut: bool) -> dict[str, Any] | None:
-    """The values of a line; None if it is none of ours. A bar in the last text is part of it."""
+    """Return the values of a line; None if it has another form. A bar in the last text is part of it."""
     parts = [part.strip() for part in line.split(BAR, len(fields) - 1)]
     if cut and len(parts) > 1:
         parts.pop()

@@ -1,8 +1,7 @@
-"""An object as it arrives: each field as soon as it is complete, however the stream is cut.
+"""`PartialReader`: reads an object as it arrives, each field as soon as it is complete, however the stream is cut.
 
-Only what can't change any more is given out: a field counts when the next one begins, and only if it is spelled as
-declared, well-formed, and all that its own schema wants. Everything else comes with the whole reply, through the same
-reading as ever.
+Only final values are given out: a field counts when the next one begins, and only if it is spelled as declared,
+well-formed, and valid by its own schema. Everything else comes with the whole reply, which `read_reply` reads.
 """
 
 import re
@@ -39,7 +38,7 @@ class _Mode(Enum):
 
 
 class PartialReader(Generic[T]):
-    """Feed it the pieces of a streamed reply; `data` holds the completed fields so far.
+    """Read the pieces of a streamed reply; `data` holds the completed fields so far.
 
     A later object replaces an earlier one, as in a whole reply. `finish` reads the reply as a whole.
     """
@@ -77,11 +76,11 @@ class PartialReader(Generic[T]):
 
     @property
     def text(self) -> str:
-        """All that was fed so far."""
+        """The text so far."""
         return "".join(self._pieces)
 
     def feed(self, piece: str) -> tuple[CompletedField, ...]:
-        """Take the next piece and give the fields that it completed, in order."""
+        """Add a piece and return the fields that it completed, in order."""
         self._pieces.append(piece)
         self._size += len(piece)
         if not MAX_REPLY_CHARS.allows(self._size):
@@ -92,11 +91,11 @@ class PartialReader(Generic[T]):
         return done
 
     def finish(self, *, cut: bool = False) -> ReadReply[T]:
-        """The whole reply, typed; raises `StructuredOutputError` as `read_reply` does."""
+        """Read the whole reply, typed; raises `StructuredOutputError` as `read_reply` does."""
         return read_reply(self.text, self._schema, form=self._form, cut=cut)
 
     def _complete(self, key: str, value: Any) -> None:
-        """Give out a field, unless only the whole object can tell what its key or value means."""
+        """Give out a field, unless its key or value may mean something else in the whole object."""
         if key not in self._names and any(spelling(key, name) for name in self._names):
             return
         shaped = shape({key: value}, [field for field in self._schema.fields if field.name == key])
@@ -142,7 +141,7 @@ class PartialReader(Generic[T]):
             return
         if char == '"':
             self._mode, self._key = _Mode.IN_KEY, ['"']
-        else:  # the end, or something that only the whole reading can mend
+        else:  # the end, or an error that only the whole reading can repair
             self._mode = _Mode.SEEK
 
     def _in_key(self, char: str) -> None:

@@ -1,4 +1,4 @@
-"""What a model is told about the wanted form, and what it is told when it missed it."""
+"""Prompt texts of structured calls: instructions about the wanted form, and corrections after a failed reply."""
 
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ _LONGEST_ERROR = 600
 
 
 def form_instructions(schema: ReplySchema[Any], form: AskedForm = "json") -> str:
-    """The lines to put into a prompt: which fields, of which kind, in which form.
+    """Return the lines to put into a prompt: which fields, of which kind, in which form.
 
     It never says that something may be empty or left out where the schema wants it: models then always do so.
     """
@@ -36,7 +36,7 @@ def form_instructions(schema: ReplySchema[Any], form: AskedForm = "json") -> str
 
 
 def template(schema: ReplySchema[Any], form: AskedForm = "json") -> str:
-    """The object with a placeholder for each value; also the hint that goes with a correction."""
+    """Return the object with a placeholder for each value; also the hint that goes with a correction."""
     if form == "yaml":
         return "\n".join(_yaml_line(field) for field in schema.fields)
     if form == "line":
@@ -46,7 +46,7 @@ def template(schema: ReplySchema[Any], form: AskedForm = "json") -> str:
 
 
 def correction(error: str, *, form: AskedForm = "json", hint: str = "") -> str:
-    """What to tell the model after a reply that could not be used."""
+    """Return the message to the model after a reply that could not be used."""
     parts = [f"Your response could not be used. Error: {shortened(error, _LONGEST_ERROR)}"]
     if hint:
         parts.append(
@@ -62,13 +62,13 @@ def correction(error: str, *, form: AskedForm = "json", hint: str = "") -> str:
 
 
 def feedback(reply: str, error: str, *, form: AskedForm = "json", hint: str = "") -> tuple[Message, Message]:
-    """The two turns that a retry adds: the failed reply, shortened, and what was wrong with it."""
+    """Return the two turns that a retry adds: the failed reply, shortened, and what was wrong with it."""
     said = Message.assistant(shortened(reply) or "(no answer)")  # some endpoints refuse an empty turn
     return said, Message.user(correction(error, form=form, hint=hint))
 
 
 def _briefly(field: Field) -> str:
-    """What a field takes, for models that read slowly."""
+    """Describe a field briefly, for models that read slowly."""
     if field.kind == "enum":
         return ", ".join(str(choice) for choice in field.choices)
     return field.description or field.wanted()
@@ -100,7 +100,7 @@ def _placeholder(field: Field) -> str:
         case "list":
             return "[...]" if field.items is None else f"[{_placeholder(field.items)}, ...]"
         case "dict":
-            return "{" + ", ".join(f"{_quoted(one.name)}: {_placeholder(one)}" for one in field.fields) + "}"
+            return "{" + ", ".join(f"{_quoted(part.name)}: {_placeholder(part)}" for part in field.fields) + "}"
         case "str":
             return '"<text>"'
         case "any":

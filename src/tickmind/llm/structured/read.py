@@ -1,4 +1,4 @@
-"""From a reply to the typed object that it means, or an error that says what was tried."""
+"""Read a reply as the typed object that it means, or raise an error that says what was tried."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _OPENINGS = frozenset("{ \n")
 
 @dataclass(frozen=True, slots=True)
 class ReadReply(Generic[T]):
-    """What a reply means. `notes` tells what had to be mended or converted, for logs and for judging prompts."""
+    """The object that a reply means. `notes` lists what was repaired or converted, for logs and for judging prompts."""
 
     value: T
     data: dict[str, Any]
@@ -37,9 +37,9 @@ class ReadReply(Generic[T]):
 
 
 def read_reply(text: str, schema: ReplySchema[T], *, form: Form = "any", cut: bool = False) -> ReadReply[T]:
-    """Find the object that the reply means and make it typed; raises `StructuredOutputError`, never makes one up.
+    """Find the object that the reply means and type it; raises `StructuredOutputError` and makes up no value.
 
-    `form` "json" looks at braces only, "yaml" at YAML only; "any" takes what comes. `cut` says that the reply did not
+    `form` "json" looks at braces only, "yaml" at YAML only; "any" accepts all forms. `cut` says that the reply did not
     end by itself: its last value counts only if it is whole, because `12` may have been going to be `123`.
     """
     clean = _clean_json(text, schema.fields) if form != "yaml" and not schema.closed else None
@@ -81,7 +81,7 @@ def _bare_value(text: str, schema: ReplySchema[T]) -> ReadReply[T] | None:
 
 
 def parse_fields(text: str, fields: Mapping[str, FieldKind]) -> dict[str, Any]:
-    """The fields that a reply states, each of its kind; fields that it leaves out or gets wrong are left out.
+    """Return the fields that a reply states, each of its kind; missing and wrong ones are left out.
 
     For callers that can use a part of an answer. Raises `StructuredOutputError` if there is no answer.
     """
@@ -91,7 +91,7 @@ def parse_fields(text: str, fields: Mapping[str, FieldKind]) -> dict[str, Any]:
 
 
 def _clean_json(text: str, fields: Sequence[Field]) -> dict[str, Any] | None:
-    """The common case in a few microseconds: the reply is JSON and nothing else, just as it was asked for."""
+    """Read the common case in a few microseconds: the reply is exactly the requested JSON and nothing else."""
     if not fields or text[:1] not in _OPENINGS or len(text) > MAX_REPLY_CHARS.maximum:
         return None
     data = strict_json(text)
@@ -103,9 +103,9 @@ def _find(text: str, fields: Sequence[Field], form: Form, *, cut: bool) -> Fit:
         raise _refused(text, f"the reply has {len(text):,} characters, more than {MAX_REPLY_CHARS.maximum:,}", fields)
     if form != "yaml":
         whole = strict_json(text) if text.lstrip()[:1] in {"{", "["} else None
-        found = fits([Candidate(whole, Grade.CLEAN, 0)], fields) if whole else []
-        if found:
-            return found[-1] if len(found) == 1 else _best(found, text, fields)
+        readings = fits([Candidate(whole, Grade.CLEAN, 0)], fields) if whole else []
+        if readings:
+            return readings[-1] if len(readings) == 1 else _best(readings, text, fields)
     if not text.strip():
         raise _refused(text, "the reply is empty", fields)
     if not MAX_REPAIR_CHARS.allows(len(text)):
@@ -114,19 +114,19 @@ def _find(text: str, fields: Sequence[Field], form: Form, *, cut: bool) -> Fit:
     inner = strict_json(text) if text.lstrip()[:1] == '"' else None
     cleaned = clean(inner if isinstance(inner, str) else text)
     stretches = blocks(cleaned.text)
-    found = fits(_structured(stretches, fields, form, cut=cut), fields)
-    if form != "json" and not any(fit.is_whole for fit in found):
+    readings = fits(_structured(stretches, fields, form, cut=cut), fields)
+    if form != "json" and not any(fit.is_whole for fit in readings):
         open_end = cut and not (stretches and stretches[-1].closed)
-        found += fits(prose_candidates(cleaned.text, fields, cut=open_end), fields)
-        found += [] if cut else fits(_single_word(cleaned.text, fields), fields)
-    if not found and cleaned.unclosed:
+        readings += fits(prose_candidates(cleaned.text, fields, cut=open_end), fields)
+        readings += [] if cut else fits(_single_word(cleaned.text, fields), fields)
+    if not readings and cleaned.unclosed:
         last = last_whole_object(cleaned.unclosed)
-        found = [fit for fit in fits([last] if last else [], fields) if fit.is_whole]
-    return _best(found, text, fields)
+        readings = [fit for fit in fits([last] if last else [], fields) if fit.is_whole]
+    return _best(readings, text, fields)
 
 
-def _best(found: list[Fit], text: str, fields: Sequence[Field]) -> Fit:
-    fit = best(found)
+def _best(readings: list[Fit], text: str, fields: Sequence[Field]) -> Fit:
+    fit = best(readings)
     if fit is None:
         raise _refused(text, "no object with the wanted fields is in the reply", fields)
     return fit
@@ -138,7 +138,7 @@ def _structured(stretches: Sequence[Block], fields: Sequence[Field], form: Form,
 
 
 def _single_word(text: str, fields: Sequence[Field]) -> Iterator[Candidate]:
-    """`flee` alone answers a question with one field that has allowed values."""
+    """Yield the reading of a single word: `flee` alone answers a question with one field of allowed values."""
     if len(fields) == 1 and fields[0].kind in {"enum", "bool"}:
         word = text.strip(" \t\n`*\"'.!")
         try:

@@ -1,4 +1,4 @@
-"""The form that a reply should have, from whatever a program declares it with."""
+"""`ReplySchema`: the required form of a reply, from a type, a JSON schema or field names."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,11 @@ _TYPE_OF_KIND = {kind: name for name, kind in KIND_OF_TYPE.items()}
 
 @dataclass(frozen=True, slots=True)
 class ReplySchema(Generic[T]):
-    """What a reply must hold, and the type that it becomes. Make it with `ReplySchema.of` or `ReplySchema.of_kinds`."""
+    """The required form of a reply, and the type that it becomes. Make it with `of` or `of_kinds`.
+
+    >>> ReplySchema.of_kinds({"action": ["flee", "rest"], "why": "str"}).required
+    ('action', 'why')
+    """
 
     name: str
     fields: tuple[Field, ...]
@@ -65,13 +69,13 @@ class ReplySchema(Generic[T]):
             return source
         if isinstance(source, Mapping):
             return _of_json_schema(source)
-        if isinstance(source, Sequence) and not isinstance(source, str) and all(isinstance(one, str) for one in source):
+        if isinstance(source, Sequence) and not isinstance(source, str) and all(isinstance(x, str) for x in source):
             return ReplySchema.of_kinds(dict.fromkeys(source, "any"))
         return _of_type(source)
 
     @staticmethod
     def of_kinds(kinds: Mapping[str, FieldKind]) -> "ReplySchema[dict[str, Any]]":
-        """From the short form: a field's name and its kind, or the list of its allowed values."""
+        """Make it from the short form: a field's name and its kind, or the list of its allowed values."""
         fields = tuple(field_of_kind(name, kind) for name, kind in kinds.items())
         if not fields:
             raise ConfigError("name at least one field that the reply should have")
@@ -101,25 +105,25 @@ class ReplySchema(Generic[T]):
         return tuple(field.name for field in self.fields if field.required)
 
     def json_schema(self) -> dict[str, Any]:
-        """The JSON schema without titles and references, as small models and grammars like it."""
+        """Return the JSON schema without titles and references, as small models and grammars need it."""
         return compact(self._schema)
 
     def validate(self, data: dict[str, Any]) -> T:
-        """The typed value; raises `StructuredOutputError` that says in plain words what doesn't fit."""
+        """Return the typed value; raises `StructuredOutputError` that says in plain words what doesn't fit."""
         return self._check(data)
 
     def fits(self, name: str, value: Any) -> bool:
-        """Whether a value is all that the form wants of one field; rules between fields need the whole object."""
+        """Return whether a value is valid for one field; rules between fields need the whole object."""
         properties = follow(self._schema, self._schema).get("properties", {})
         return name not in properties or self._checker().fits(value, name, properties[name])
 
     def prepare(self) -> None:
-        """Load now what `fits` needs, where nobody should have to wait for it later."""
+        """Load what `fits` needs now, so that no call waits for it later."""
         self._checker()
 
 
 def misfit(problems: Sequence[str]) -> StructuredOutputError:
-    """The error for an object that was found and doesn't fit."""
+    """Return the error for an object that was found and doesn't fit."""
     shown = [shortened(problem, _LONGEST_PROBLEM) for problem in problems]
     more = f"; and {len(shown) - _MOST_PROBLEMS} more" if len(shown) > _MOST_PROBLEMS else ""
     return StructuredOutputError("the object does not fit: " + "; ".join(shown[:_MOST_PROBLEMS]) + more)
@@ -132,7 +136,7 @@ def _of_type(source: Any) -> ReplySchema[Any]:
     name = getattr(source, "__name__", None) or str(source)
     if isinstance(source, str) or inspect.isroutine(source):
         kind = type(source).__name__
-        raise ConfigError(f"a reply's form is a type, a JSON schema (a dict) or a list of field names, not a {kind}")
+        raise ConfigError(f"a reply's form must be a type, a JSON schema (a dict) or a list of field names, not {kind}")
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(source)
         schema = adapter.json_schema()
@@ -171,7 +175,7 @@ def _of_type(source: Any) -> ReplySchema[Any]:
 def _of_json_schema(source: Mapping[str, Any]) -> ReplySchema[dict[str, Any]]:
     root = _root(source)
     if root.get("type", "object") != "object":
-        raise ConfigError("the JSON schema of a reply describes an object; wrap a list or value in a field of one")
+        raise ConfigError("the JSON schema of a reply must describe an object; wrap a list or value in a field of one")
     checker = SchemaChecker(source)
 
     def check(data: dict[str, Any]) -> dict[str, Any]:
@@ -197,7 +201,7 @@ def _root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def compact(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema without titles and with its definitions put in place; recursive ones stay references."""
+    """Return the schema without titles and with its definitions put in place; recursive ones stay references."""
     used: set[str] = set()
     schema = without_titles(schema)
     out = _inlined(schema, schema, (), used)

@@ -1,4 +1,4 @@
-"""A JSON schema in the form that strict decoding takes: closed objects, every property required, no odd keywords.
+"""Convert a JSON schema to the form of strict decoding: closed objects, every property required, no odd keywords.
 
 Ordinary schemas are open and have properties with defaults. Closing them loses nothing, because undeclared properties
 mean nothing to the reader; a property that may be left out becomes one that may be null, and the reader takes null for
@@ -47,7 +47,7 @@ class _NotStrictError(ValueError):
 
 
 def strict_schema(schema: Mapping[str, Any], *, optional_as_null: bool, lengths: bool = False) -> dict[str, Any] | None:
-    """The schema for strict decoding, or None if it has no such form: free maps, tuples, values of any type.
+    """Return the schema for strict decoding, or None if it has no such form: free maps, tuples, values of any type.
 
     With `optional_as_null` a property that may be left out is allowed to be null; without, a schema with such a
     property has no strict form. `lengths` keeps the lengths of texts.
@@ -66,7 +66,7 @@ def strict_schema(schema: Mapping[str, Any], *, optional_as_null: bool, lengths:
 
 
 def form_of(output: OutputSpec, *, lengths: bool) -> tuple[Mapping[str, Any], bool]:
-    """The schema to send, with the lengths of texts or without, and whether the endpoint can be held to it strictly."""
+    """Return the schema to send, with or without text lengths, and whether the endpoint can be held to it strictly."""
     strict = strict_schema(output.schema, optional_as_null=output.optional_as_null, lengths=lengths)
     return (output.schema, False) if strict is None else (strict, True)
 
@@ -78,7 +78,7 @@ class _Writer:
         self._optional_as_null = optional_as_null
 
     def part(self, part: Any, depth: int, *, in_union: bool) -> dict[str, Any]:
-        """One part of the schema. Inside a union of objects nothing becomes null: the reader can't tell which it is."""
+        """Convert one part. Inside a union of objects nothing becomes null: the reader can't distinguish them then."""
         if not isinstance(part, Mapping) or depth > _DEEPEST or any(keyword in part for keyword in _SHAPING):
             raise _NotStrictError
         if isinstance(part.get("$ref"), str):
@@ -147,7 +147,7 @@ _TYPE_OF: dict[type, str] = {str: "string", int: "integer", float: "number", boo
 
 
 def _nullable(part: dict[str, Any]) -> dict[str, Any]:
-    """The same part, or null."""
+    """Return the part with null allowed."""
     kind = part.get("type")
     if kind == "null" or (isinstance(kind, list) and "null" in kind):
         return part

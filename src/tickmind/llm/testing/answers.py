@@ -1,4 +1,4 @@
-"""From a behaviour to the bytes, pauses and end of one HTTP answer; pure, so that serving it is all that is left."""
+"""Turn a behaviour into the bytes, pauses and end of one HTTP answer; pure, so that only serving it is left."""
 
 import json
 import zlib
@@ -45,7 +45,7 @@ _EVENTS = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes over the wire, and how."""
+    """The bytes of one HTTP answer, and how to send them."""
 
     status: int
     headers: Mapping[str, str]
@@ -58,7 +58,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class AskedRequest:
-    """One request as far as its answer depends on it."""
+    """The parts of a request that its answer depends on."""
 
     wire: Wire
     request: ModelRequest
@@ -67,7 +67,7 @@ class AskedRequest:
 
 
 def answer(step: Step, asked: AskedRequest, style: WireStyle) -> Answer:
-    """How to answer so that the step is done."""
+    """Return the answer that carries out the step."""
     match step:
         case str() | ModelReply():
             return _say(Respond(step), asked, style)
@@ -147,7 +147,7 @@ def _bad_json(asked: AskedRequest, style: WireStyle) -> Answer:
 
 
 def _failing(step: UnframedError | EmptyReply | ErrorLine, asked: AskedRequest, style: WireStyle) -> Answer:
-    """An answer that ends as the step says behind its first events, of which a whole reply has none."""
+    """Return an answer that ends as the step says behind its first events, of which a whole reply has none."""
     begun: tuple[bytes, ...] = ()
     if asked.streams:
         begun = tuple(islice(_say(Respond("This is the beginning.", cut=4), asked, style).chunks, step.events))
@@ -159,14 +159,14 @@ def _failing(step: UnframedError | EmptyReply | ErrorLine, asked: AskedRequest, 
             error = asked.wire.error(500, message)["error"]
             end = b"error: " + encode(error) + b"\n\n"
         case UnframedError(status, _, content_type):
-            end = encode(asked.wire.error(status, "the fake provider was told to fail here"))
+            end = encode(asked.wire.error(status, "the fake provider failed here, as scripted"))
             headers = headers if content_type is None else {"Content-Type": content_type}
     data = b"".join(begun) + end
     return _body(200, data, headers)
 
 
 def _error_beside(step: ErrorBeside, asked: AskedRequest, style: WireStyle) -> Answer:
-    """An answer whose last event, or whose whole, carries an error as well."""
+    """Return an answer whose last event, or whose whole, carries an error as well."""
     reply = ModelReply(step.reply, "error")
     error = {"error": {"message": "the provider behind this router failed", "code": step.status}}
     good = _say(Respond(reply), asked, style)
@@ -195,7 +195,7 @@ def _huge(step: HugeBody, asked: AskedRequest, style: WireStyle) -> Answer:
 
 
 class _Blocks:
-    """Much of the letter a between two ends, made as it is sent."""
+    """Many letters a between two ends, made as they are sent."""
 
     def __init__(self, before: bytes, size_bytes: int, after: bytes, *, gzip: bool = False) -> None:
         self._before = before
@@ -235,7 +235,7 @@ def _break(step: Break, asked: AskedRequest, style: WireStyle) -> Answer:
         return replace(good, chunks=(data[: len(data) // 2],), ending=ending)
     begun = list(islice(good.chunks, step.events + 1))
     if step.ending == "error":
-        error = asked.wire.stream_error("the fake provider was told to fail here")
+        error = asked.wire.stream_error("the fake provider failed here, as scripted")
         return replace(good, chunks=(*begun[: step.events], error))
     torn = [chunk[: len(chunk) // 2] for chunk in begun[step.events :]]
     return replace(good, chunks=(*begun[: step.events], *torn), ending=step.ending)

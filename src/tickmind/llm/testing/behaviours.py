@@ -1,4 +1,4 @@
-"""What a fake provider can be told to do with a request, well or badly."""
+"""Behaviours: the steps that a fake provider can be scripted to take with a request, good or bad."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ RetryAfter = int | float | datetime | str  # seconds, a date, or anything a prov
 
 @dataclass(frozen=True, slots=True)
 class Respond:
-    """Answer well; what is None is as the provider has it."""
+    """Answer well; the provider's settings fill in what is None."""
 
     reply: str | ModelReply
     cut: Cut | None = None
@@ -28,7 +28,7 @@ class Refuse:
     """Answer with an error status, in the provider's own error form."""
 
     status: int
-    message: str = "the fake provider was told to refuse this"
+    message: str = "the fake provider refused this, as scripted"
     retry_after: RetryAfter | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -99,7 +99,7 @@ class EmptyReply:
 class ErrorLine:
     """Answer 200 with an `error:` line, as llama.cpp does, behind `events` good events."""
 
-    message: str = "the fake provider was told to fail here"
+    message: str = "the fake provider failed here, as scripted"
     events: int = 0
 
 

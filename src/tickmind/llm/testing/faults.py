@@ -1,4 +1,4 @@
-"""A transport that fails on purpose, in the ways that endpoints and networks do."""
+"""`FaultyTransport`: fails on purpose, in the ways that endpoints and networks do."""
 
 import asyncio
 import math
@@ -21,9 +21,9 @@ from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, Strea
 
 
 class Fault(StrEnum):
-    """What can be made to go wrong."""
+    """The ways in which a call can be made to fail."""
 
-    REFUSED = "refused"  # nobody listens there
+    REFUSED = "refused"  # nothing listens there
     RESET = "reset"  # the connection breaks while the reply comes
     RATE_LIMITED = "rate_limited"  # 429, with how long to wait
     SERVER_ERROR = "server_error"  # 503
@@ -57,7 +57,7 @@ _GARBAGE_LETTERS = 'abc xyz{}[]":,\\\n\t\u00e9\u4e16\U0001f600\ufffd'
 
 
 class FaultyTransport:
-    """Wraps a transport and makes calls fail: by a plan (call by call), by rates (a share of calls), or both.
+    """Wrap a transport and make calls fail: by a plan (call by call), by rates (a share of calls), or both.
 
     The plan names a fault or None for each call in turn; behind its end the rates decide, drawn from `rng`, so a seed
     gives the same failures in the same order of calls. Waits go through `sleep` and count against the call's timeout.
@@ -92,7 +92,7 @@ class FaultyTransport:
         return self._inner.capabilities
 
     def statistics(self) -> FaultStatistics:
-        """What went wrong so far."""
+        """Return what went wrong so far."""
         return FaultStatistics(self._calls, dict(self._counts))
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
@@ -146,7 +146,7 @@ class FaultyTransport:
         return self._rng.choices(names, weights)[0]
 
     async def _before(self, fault: Fault | None, budget: TimeBudget) -> None:
-        """What happens before the wrapped transport is even asked."""
+        """Apply the fault before the wrapped transport is called."""
         if fault is Fault.HANG:
             await budget.wait(math.inf)
         if fault in {Fault.REFUSED, Fault.RATE_LIMITED, Fault.SERVER_ERROR}:
@@ -188,7 +188,7 @@ class FaultyTransport:
 
 
 class _End:
-    """The plan has nothing more to say."""
+    """The end of the plan."""
 
 
 _END = _End()

@@ -1,4 +1,4 @@
-"""Whole replies cut into stream pieces, and pieces put together again."""
+"""Cut whole replies into stream pieces, and join pieces again."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,12 +29,12 @@ def _sizes(cut: Cut) -> Iterator[int]:
         return iter(lambda: cut.randint(1, _LARGEST_RANDOM_PIECE), None)
     sizes = (cut,) if isinstance(cut, int) else tuple(cut)
     if not sizes or min(sizes) < 1:
-        raise LLMConfigError(f"a text is cut in pieces of at least one character, not {cut!r}")
+        raise LLMConfigError(f"the pieces of a text must have at least one character, not {cut!r}")
     return cycle(sizes)
 
 
 def cut_reply(reply: ModelReply, cut: Cut) -> Iterator[StreamPiece]:
-    """A reply as an endpoint would stream it: thinking, then content, then tool calls, then how it ended.
+    """Yield a reply as an endpoint would stream it: thinking, then content, then tool calls, then how it ended.
 
     An empty `finish_reason` makes a stream that ends without one.
     """
@@ -56,7 +56,7 @@ def cut_reply(reply: ModelReply, cut: Cut) -> Iterator[StreamPiece]:
 
 
 def join_pieces(pieces: Iterable[StreamPiece]) -> ModelReply:
-    """What a stream amounts to; for checking a transport's pieces against its whole reply."""
+    """Join the pieces of a stream, to compare a transport's pieces with its whole reply."""
     builder = ReplyBuilder()
     for piece in pieces:
         builder.add(piece)

@@ -1,4 +1,4 @@
-"""A model provider on this machine: real HTTP, made-up answers."""
+"""`FakeProvider`: a model provider on this machine, with real HTTP and scripted answers."""
 
 import asyncio
 import inspect
@@ -153,7 +153,7 @@ class FakeProvider:
         except OSError as error:
             await runner.cleanup()
             raise LLMConfigError(
-                f"{self._host}:{self._port} can't be used: {error.strerror}; port 0 takes a free one"
+                f"{self._host}:{self._port} can't be used: {error.strerror}; pass port 0 for a free one"
             ) from error
         self._running = _Running(runner, int(runner.addresses[0][1]))
         return self
@@ -214,11 +214,11 @@ class FakeProvider:
         if self._accept_keys is not None and key not in self._accept_keys:
             return await self._send(http, _error(wire, 401, "the API key is not valid"))
         style = _numbered(self._style, self._number, body)
-        asked = AskedRequest(wire, request, streams, dict(http.headers))
-        return await self._send(http, answer(await self._step(request), asked, style))
+        seen = AskedRequest(wire, request, streams, dict(http.headers))
+        return await self._send(http, answer(await self._step(request), seen, style))
 
     def _read(self, body: Any, wire: Wire, http: "web.Request") -> ModelRequest | str:
-        """The request, or what is wrong with it."""
+        """Read the request, or return what is wrong with it."""
         if not isinstance(body, Mapping):
             return "the body must be a JSON object"
         unknown = sorted(set(body) - wire.fields) if self._strict_fields else []
@@ -269,7 +269,7 @@ class FakeProvider:
         return await self._send(http, _json(200, self._model(name)))
 
     def _model(self, name: str) -> dict[str, Any]:
-        """A model in OpenAI's form and in Anthropic's at once."""
+        """Return a model in OpenAI's form and in Anthropic's at once."""
         openai = {"id": name, "object": "model", "created": self._style.created_s, "owned_by": "fake"}
         anthropic = {"type": "model", "display_name": name, "created_at": "2023-11-14T22:13:20Z", "lifecycle": "active"}
         return openai | anthropic
@@ -287,7 +287,7 @@ class FakeProvider:
         response.headers["x-request-id"] = f"req_{self._number:06d}"
         if running is None:
             return response
-        with suppress(ConnectionError):  # the caller left, which is its right
+        with suppress(ConnectionError):  # the caller left
             await running.pause(plan.headers_after_s)
             if plan.ending == "hang" and not plan.chunks:
                 await self._end(http, plan, running)
@@ -354,7 +354,7 @@ def _numbered(style: WireStyle, number: int, body: Mapping[str, Any]) -> WireSty
 
 
 def plain_step(request: ModelRequest, seeded: SeededTransport, text: str = DEFAULT_TEXT) -> Step:
-    """The least surprising answer: an object where a schema is given, a call where a tool must be used, else a text."""
+    """Return the least surprising step: an object for a schema, a call where a tool must be used, else a text."""
     if request.output or (request.tools and request.tool_choice == "required"):
         return seeded.reply(request)
     return text

@@ -43,7 +43,7 @@ _RANGES = {
 
 
 def sample_json(schema: Mapping[str, Any], rng: random.Random) -> Any:
-    """A value that the schema accepts, checked; the same generator state gives the same value.
+    """Make up a value that the schema accepts, checked; the same generator state gives the same value.
 
     Raises `LLMConfigError` for a schema that is invalid or for which no value could be made up: script that reply.
     """
@@ -89,7 +89,7 @@ class _Sampler:
         return self._rng.random() < 0.5 if kind == "boolean" else None
 
     def _flat(self, schema: Mapping[str, Any], depth: int) -> Mapping[str, Any]:
-        """Without references and combinations: one branch of each is chosen."""
+        """Resolve references and combinations: one branch of each is chosen."""
         for _ in range(_DEEPEST):
             if "$ref" in schema:
                 schema = _merge(_without(schema, "$ref"), self._resolve(schema["$ref"]))
@@ -110,10 +110,10 @@ class _Sampler:
         if not reference.startswith("#"):
             raise LLMConfigError(f"only references within the schema are followed, not {reference!r}")
         try:
-            found: Mapping[str, Any] = resolve(reference, self._root)
+            target: Mapping[str, Any] = resolve(reference, self._root)
         except LookupError:
             raise LLMConfigError(f"the schema has nothing at its own reference {reference!r}") from None
-        return found
+        return target
 
     def _branch(self, branches: Sequence[Any], depth: int) -> Any:
         if depth > _SHALLOW:
@@ -126,7 +126,7 @@ class _Sampler:
         if isinstance(kind, str):
             return kind
         if isinstance(kind, Sequence):
-            simple = [one for one in kind if one not in {"object", "array"}] if depth > _SHALLOW else []
+            simple = [name for name in kind if name not in {"object", "array"}] if depth > _SHALLOW else []
             return str(self._rng.choice(simple or list(kind)))
         if "properties" in schema or "required" in schema:
             return "object"
@@ -189,7 +189,7 @@ class _Sampler:
         lengths = range(schema.get("minLength", 0), schema.get("maxLength", 10_000) + 1)
         guesses = [*schema.get("examples", []), schema.get("default"), *_PATTERN_GUESSES, *_FORMATS.values()]
         guesses += [guess * times for guess in ("a", "A", "1") for times in range(2, 33)]
-        fitting = [one for one in guesses if isinstance(one, str) and len(one) in lengths and re.search(pattern, one)]
+        fitting = [x for x in guesses if isinstance(x, str) and len(x) in lengths and re.search(pattern, x)]
         if not fitting:
             raise LLMConfigError(f"no text could be made up for the pattern {pattern!r}; give the schema `examples`")
         return self._rng.choice(fitting)
@@ -222,7 +222,7 @@ def _without(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _merge(base: Mapping[str, Any], more: Any) -> dict[str, Any]:
-    """Both at once, as far as that can be said by one schema; the caller checks the value against the whole one."""
+    """Merge two schemas as far as one schema can say both; the caller checks the value against the whole one."""
     if not isinstance(more, Mapping):
         return dict(base)
     merged = dict(base)
@@ -236,7 +236,7 @@ def _merge(base: Mapping[str, Any], more: Any) -> dict[str, Any]:
         elif name in _RANGES and name in merged:
             merged[name] = _RANGES[name](merged[name], value)
         elif name == "enum" and name in merged:
-            merged[name] = [one for one in merged[name] if one in value] or value
+            merged[name] = [item for item in merged[name] if item in value] or value
         else:
             merged[name] = value
     return merged

@@ -1,4 +1,4 @@
-"""A model that says what a test tells it to say."""
+"""`ScriptedTransport`: a model that answers from a script."""
 
 import asyncio
 import inspect
@@ -17,7 +17,7 @@ Script = str | ModelReply | Iterable[Reply] | Mapping[str, Reply] | Callable[[Mo
 
 @dataclass(frozen=True, slots=True)
 class ScriptedCall:
-    """One call as a double saw it."""
+    """One call as a double received it."""
 
     request: ModelRequest
     streamed: bool
@@ -25,12 +25,15 @@ class ScriptedCall:
 
 
 def last_user_text(request: ModelRequest) -> str:
-    """What the user said last; empty if the user said nothing."""
+    """Return the last text of the user; empty if there is none."""
     return next((message.text for message in reversed(request.messages) if message.role == "user"), "")
 
 
 class ScriptedTransport:
-    """Answers from a script and remembers what it was asked, so that a test needs neither network nor model.
+    """Answer from a script and remember the requests, so that a test needs neither network nor model.
+
+        client = ModelClient(config, transport=ScriptedTransport(["Hi.", "Bye."]))
+
 
     The script is one reply for every call, replies in order, replies by the user's last text, or a function of the
     request, which may be async. An exception in the place of a reply is raised. Streams are cut by `cut`; waits go
@@ -58,28 +61,28 @@ class ScriptedTransport:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it claims to be able to do."""
+        """The capabilities that it claims."""
         return self._capabilities
 
     @property
     def requests(self) -> list[ModelRequest]:
-        """What it was asked, in order."""
+        """The requests so far, in order."""
         return [call.request for call in self.calls]
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
-        """Give the whole reply, or raise the scripted exception."""
+        """Return the whole reply, or raise the scripted exception."""
         return await self._next(ScriptedCall(request, False, timeout_s), TimeBudget(timeout_s, sleep=self._sleep))
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
-        """Give the reply in pieces; a scripted exception is raised on entering."""
+        """Yield the reply in pieces; a scripted exception is raised on entering."""
         budget = TimeBudget(timeout_s, sleep=self._sleep)
         reply = await self._next(ScriptedCall(request, True, timeout_s), budget)
         async with aclosing(self._pieces(reply, budget)) as pieces:
             yield pieces
 
     async def aclose(self) -> None:
-        """Refuse every later call, so that a use after closing is found."""
+        """Refuse every later call, so that a use after closing shows."""
         self.closed = True
 
     async def _pieces(self, reply: ModelReply, budget: TimeBudget) -> AsyncGenerator[StreamPiece, None]:
@@ -100,7 +103,7 @@ class ScriptedTransport:
 
 
 def as_reply(reply: str | ModelReply, request: ModelRequest) -> ModelReply:
-    """A text as a reply that ended by itself."""
+    """Return a text as a reply that ended by itself."""
     return reply if isinstance(reply, ModelReply) else ModelReply(reply, "stop", model=request.model)
 
 

@@ -1,4 +1,4 @@
-"""A model whose answers look random and never change."""
+"""`SeededTransport`: a model whose answers look random and never change."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ _MOST_PARALLEL_CALLS = 3
 
 
 class SeededTransport(ScriptedTransport):
-    """Makes answers up from a seed: the same request gets the same answer, whatever was asked before or at once.
+    """Make up answers from a seed: equal requests get equal answers, whatever else was asked before or at once.
 
     It gives objects that fit an `OutputSpec` and calls that fit the tools' schemas. `tool_rate` is how often it uses
     a tool that it may use; `thinking_rate` is how often it thinks first.
@@ -48,7 +48,7 @@ class SeededTransport(ScriptedTransport):
         self._thinking_rate = thinking_rate
 
     def reply(self, request: ModelRequest) -> ModelReply:
-        """The answer to this request; calling it leaves no trace."""
+        """Return the answer to this request, without counting it."""
         rng = random.Random(f"{self._seed}:{request_key(request)}")
         thinking = (ThinkingBlock(_sentence(rng, 20)),) if rng.random() < self._thinking_rate else ()
         calls: tuple[ToolCall, ...] = ()

@@ -1,4 +1,4 @@
-"""What stands in for a model where there is none: it says so, and still gives objects and uses tools."""
+"""A stand-in for a model where there is none: it says that it is scripted, and still gives objects and uses tools."""
 
 import json
 import random
@@ -16,7 +16,7 @@ _CONFESSION = "This is a scripted reply: no model was asked."
 
 
 def stand_in_reply(request: ModelRequest) -> ModelReply:
-    """A fitting reply to any request, the same for the same one; a script for `ScriptedTransport`.
+    """Return a fitting reply to any request, the same for equal ones; a script for `ScriptedTransport`.
 
     An object that fits where a schema is given; where tools may be used, those that need no arguments are called once;
     else a text that says that it is scripted and repeats what it heard.
@@ -45,7 +45,7 @@ def _call(number: int, tool: ToolSpec, arguments: object) -> ToolCall:
 
 
 def _heard_from_tools(messages: Sequence[Message]) -> list[str]:
-    """What tools have answered since somebody spoke last."""
+    """Return what tools have answered since the last turn of the user."""
     heard: list[str] = []
     for message in reversed(messages):
         if message.role == "user":

@@ -1,4 +1,4 @@
-"""Who carries a request: one transport for each wire form, and wrappers around any of them."""
+"""Transports: one for each wire form, and wrappers around any of them."""
 
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.transport import Transport

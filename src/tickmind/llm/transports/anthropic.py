@@ -1,7 +1,7 @@
-"""Anthropic's Messages API. Thinking blocks go back with their seals, as the API demands beside tool calls.
+"""Anthropic's Messages API. Thinking blocks go back with their signatures, as the API demands beside tool calls.
 
-A reply of a given form is asked for by a tool that the model must use, whose arguments then are the content; where
-thinking is switched on, which forbids forced tools, by the API's output format.
+A structured reply is requested by a tool that the model must use, whose arguments are then the content; with
+thinking, which forbids forced tools, by the API's output format.
 """
 
 import re
@@ -72,12 +72,12 @@ class AnthropicForm:
         self._output_via = output_via
 
     def headers(self, key: Secret) -> dict[str, str | Secret]:
-        """The key has a header of its own."""
+        """Return the header of the key, which this API names in its own way."""
         version: dict[str, str | Secret] = {"anthropic-version": API_VERSION}
         return {**version, "x-api-key": key} if key else version
 
     def encode(self, request: ModelRequest, *, stream: bool) -> Json:
-        """The request's body; fields that nobody set are left out."""
+        """Encode the request's body; unset fields are left out."""
         system = "\n\n".join(message.text for message in request.messages if message.role == "system")
         body: Json = {
             "model": request.model,
@@ -87,7 +87,7 @@ class AnthropicForm:
         if system:
             body["system"] = system
         if request.temperature is not None:
-            body["temperature"] = min(request.temperature, 1.0)  # the API's greatest
+            body["temperature"] = min(request.temperature, 1.0)  # the API's maximum
         if request.stop:
             body["stop_sequences"] = list(request.stop)
         tools = [_tool(tool.name, tool.description, tool.schema) for tool in request.tools if self._capabilities.tools]
@@ -112,7 +112,7 @@ class AnthropicForm:
         return decode_reply(parse_object(data), output_tool=self._output_tool(request))
 
     def decoder(self, request: ModelRequest) -> "AnthropicDecoder":
-        """A decoder for one stream."""
+        """Return a decoder for one stream."""
         return AnthropicDecoder(output_tool=self._output_tool(request))
 
     def _by_tool(self, request: ModelRequest) -> bool:
@@ -126,9 +126,9 @@ class AnthropicForm:
 
 
 def holds_tools_strictly(model: str) -> bool:
-    """Return whether a model, by its name, can be held to the schemas of its tools; older ones refuse to be."""
-    found = _VERSION.search(model)
-    return found is not None and (int(found[1]), int(found[2] or 0)) >= _FIRST_STRICT
+    """Return whether a model, by its name, supports strict schemas of its tools; older ones refuse them."""
+    version = _VERSION.search(model)
+    return version is not None and (int(version[1]), int(version[2] or 0)) >= _FIRST_STRICT
 
 
 def _tool(name: str, description: str, schema: Any) -> Json:
@@ -142,7 +142,7 @@ def _reply_tool(output: OutputSpec, *, strict: bool) -> Json:
 
 
 def encode_messages(messages: Iterable[Message]) -> list[Json]:
-    """The turns; results of tools that follow each other are one turn of the user, as the API wants them."""
+    """Encode the turns; consecutive tool results are one turn of the user, as the API requires."""
     turns: list[Json] = []
     for message in messages:
         role = "assistant" if message.role == "assistant" else "user"
@@ -165,7 +165,7 @@ def _encode_assistant(message: Message) -> list[Json]:
     for block in blocks_for(message.thinking, WIRE):
         if block.data:
             blocks.append({"type": "redacted_thinking", "data": block.data})
-        elif block.signature:  # without its seal the API refuses it
+        elif block.signature:  # the API refuses it without its signature
             blocks.append({"type": "thinking", "thinking": block.text, "signature": block.signature})
     if message.text:
         blocks.append({"type": "text", "text": message.text})
@@ -189,7 +189,7 @@ def _encode_part(part: Part) -> Json:
 
 
 def decode_reply(reply: Json, *, output_tool: str = "") -> ModelReply:
-    """A whole reply from its parsed body. What the output tool was given is the content."""
+    """Decode a whole reply from its parsed body. The arguments of the output tool are the content."""
     if reply.get("type") == "error" or reply.get("error") or "content" not in reply:
         raise embedded_error(reply)
     if reply.get("stop_reason") == FINISH_ERROR:
@@ -224,7 +224,7 @@ def decode_reply(reply: Json, *, output_tool: str = "") -> ModelReply:
 
 
 def decode_usage(value: Any) -> Usage | None:
-    """Token counts, if the endpoint gave any; what was read from or written to the cache is part of the prompt."""
+    """Read token counts, if the endpoint gave any; tokens read from or written to the cache are part of the prompt."""
     if type(value) is not dict:
         return None
     fresh, output = as_count(value.get("input_tokens")), as_count(value.get("output_tokens"))
@@ -258,7 +258,7 @@ class _OpenBlock:
 
 
 class AnthropicDecoder:
-    """Reads the events of one stream; it puts thinking blocks together, because they go back whole."""
+    """Read the events of one stream; assembles thinking blocks, because they go back whole."""
 
     __slots__ = ("_answer_at", "_answered", "_calls", "_output_tool", "_prompt", "_thinking")
 
@@ -301,7 +301,7 @@ class AnthropicDecoder:
         return None
 
     def finish(self) -> StreamPiece | None:
-        """Nothing is known only at the end."""
+        """Return None: nothing is known only at the end."""
         return None
 
     def _start(self, place: int | None, block: Json) -> StreamPiece | None:

@@ -52,7 +52,7 @@ class ChatTransport(WireTransport):
 
     def __init__(self, config: ModelConfig, *, http: HttpClient | None = None) -> None:
         field = config.max_tokens_field
-        if field is None:  # OpenAI's newer models refuse the old name, other servers don't know the new one
+        if field is None:  # OpenAI's newer models refuse the old name, other servers the new one
             field = "max_completion_tokens" if config.host == OPENAI_HOST else "max_tokens"
         super().__init__(config, ChatForm(config.capabilities, max_tokens_field=field, host=config.host), http=http)
 
@@ -74,11 +74,11 @@ class ChatForm:
         self._max_tokens_field = max_tokens_field
 
     def headers(self, key: Secret) -> dict[str, str | Secret]:
-        """A bearer token."""
+        """Return the bearer token."""
         return {"Authorization": Secret(f"Bearer {key.reveal()}")} if key else {}
 
     def encode(self, request: ModelRequest, *, stream: bool) -> Json:
-        """The request's body; fields that nobody set are left out."""
+        """Encode the request's body; unset fields are left out."""
         body: Json = {"model": request.model, "messages": [encode_message(item) for item in request.messages]}
         if request.temperature is not None:
             body["temperature"] = request.temperature
@@ -119,12 +119,12 @@ class ChatForm:
         return decode_reply(parse_object(data))
 
     def decoder(self, request: ModelRequest) -> "ChatDecoder":  # noqa: ARG002 - other forms need the request
-        """A decoder for one stream."""
+        """Return a decoder for one stream."""
         return ChatDecoder()
 
 
 def encode_message(message: Message) -> Json:
-    """One turn as this wire form writes it."""
+    """Encode one turn."""
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.text}
     if message.role != "assistant":
@@ -157,7 +157,7 @@ def _encode_part(part: Part) -> Json:
 
 
 def decode_reply(reply: Json) -> ModelReply:
-    """A whole reply from its parsed body."""
+    """Decode a whole reply from its parsed body."""
     choices = as_list(reply.get("choices"))
     choice = as_object(choices[0]) if choices else {}
     if not choices or reply.get("error"):
@@ -172,7 +172,7 @@ def decode_reply(reply: Json) -> ModelReply:
             thinking, field = text, name
             break
     calls = [as_object(item) for item in as_list(message.get("tool_calls"))]
-    if not calls and type(message.get("function_call")) is dict:  # as endpoints wrote a call before tools
+    if not calls and type(message.get("function_call")) is dict:  # the form of a call before there were tools
         calls = [{"function": message["function_call"]}]
     return ModelReply(
         content=content,
@@ -194,7 +194,7 @@ def decode_reply(reply: Json) -> ModelReply:
 
 
 def decode_usage(value: Any) -> Usage | None:
-    """Token counts, if the endpoint gave any."""
+    """Read token counts, if the endpoint gave any."""
     if type(value) is not dict:
         return None
     return Usage(
@@ -206,7 +206,7 @@ def decode_usage(value: Any) -> Usage | None:
 
 
 class ChatDecoder:
-    """Reads the events of one stream. It keeps the reasoning, which goes back whole with tool calls."""
+    """Read the events of one stream. It keeps the reasoning, which goes back whole with tool calls."""
 
     __slots__ = ("_field", "_named", "_reasoning")
 
@@ -259,7 +259,7 @@ class ChatDecoder:
         )
 
     def finish(self) -> StreamPiece | None:
-        """The reasoning as one block."""
+        """Return the reasoning as one block."""
         if not self._reasoning:
             return None
         return StreamPiece(block=ThinkingBlock("".join(self._reasoning), f"{WIRE}/{self._field}"))
@@ -290,7 +290,7 @@ def _finish(reason: Any) -> str | None:
 
 
 def _content(message: Json) -> tuple[str, str]:
-    """Content and thinking of a message, whether written as a text, as parts, or as a refusal."""
+    """Return content and thinking of a message, whether written as a text, as parts, or as a refusal."""
     content = message.get("content")
     if type(content) is str:
         return content, ""

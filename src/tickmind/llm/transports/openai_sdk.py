@@ -1,6 +1,6 @@
-"""Carries requests through a caller's own `AsyncOpenAI`, for those who have one set up (extra `openai`).
+"""`OpenAITransport`: carries requests through a caller's own `AsyncOpenAI` (extra `openai`).
 
-Its retries are switched off, because retries have one owner, and the total deadline is kept here, because the SDK's
+The SDK's retries are off, because `RetryingTransport` alone retries, and the total deadline is kept here, because its
 timeout is for each read. Redirects, proxies and the size of replies stay as that client is set up.
 """
 
@@ -34,7 +34,7 @@ _SDK_FIELDS = frozenset(
 
 
 class OpenAITransport:
-    """Wraps a configured `AsyncOpenAI`. The client stays the caller's: `aclose` leaves it open."""
+    """Wrap a configured `AsyncOpenAI`. The client stays the caller's: `aclose` leaves it open."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class OpenAITransport:
                 reply = await create(**self._arguments(request, stream=False), timeout=timeout_s)
         except Exception as exc:  # noqa: BLE001 - raised again as ours
             raise _translated(exc, timeout_s) from None
-        if isinstance(reply, str):  # the SDK gives out what is not JSON as it came
+        if isinstance(reply, str):  # the SDK returns a reply that is no JSON as text
             return self._form.decode(reply.encode("utf-8", "replace"), request)
         decoded = self._form.decode(orjson.dumps(reply.model_dump(mode="json")), request)
         if is_silent(decoded):
@@ -89,7 +89,7 @@ class OpenAITransport:
             await events.close()
 
     async def aclose(self) -> None:
-        """The client belongs to the caller, who closes it."""
+        """Do nothing: the caller closes its own client."""
 
     def _arguments(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
         arguments = _arguments(self._form.encode(request, stream=stream))
@@ -121,14 +121,14 @@ class OpenAITransport:
 
 
 def _arguments(body: Json) -> dict[str, Any]:
-    """The body as the SDK's arguments; fields that it does not know travel as extra ones."""
+    """Return the body as the SDK's arguments; fields that it does not know travel as extra ones."""
     known = {name: value for name, value in body.items() if name in _SDK_FIELDS}
     extra = {name: value for name, value in body.items() if name not in _SDK_FIELDS}
     return {**known, "extra_body": extra} if extra else known
 
 
 def _translated(exc: Exception, timeout_s: float) -> Exception:
-    """Our error for one of the SDK's. It is raised `from None`, because the SDK's holds the reply as it came."""
+    """Return our error for one of the SDK's. Raise it `from None`, because the SDK's error holds the raw reply."""
     import openai
 
     if isinstance(exc, TimeoutError | openai.APITimeoutError):

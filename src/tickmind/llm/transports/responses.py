@@ -1,4 +1,4 @@
-"""OpenAI's Responses API. Nothing is stored at the provider; sealed reasoning travels with the conversation instead.
+"""OpenAI's Responses API. Nothing is stored at the provider; encrypted reasoning travels with the conversation.
 
 The API has no stop sequences (asking for them is an error) and no seed (it is left out).
 """
@@ -59,11 +59,11 @@ class ResponsesForm:
         self._host = host
 
     def headers(self, key: Secret) -> dict[str, str | Secret]:
-        """A bearer token."""
+        """Return the bearer token."""
         return {"Authorization": Secret(f"Bearer {key.reveal()}")} if key else {}
 
     def encode(self, request: ModelRequest, *, stream: bool) -> Json:
-        """The request's body; fields that nobody set are left out."""
+        """Encode the request's body; unset fields are left out."""
         if request.stop:
             raise LLMConfigError("the Responses API has no stop sequences; use api='chat' or leave stop empty")
         items: list[Json] = []
@@ -110,19 +110,19 @@ class ResponsesForm:
         return decode_reply(parse_object(data), max_tokens=request.max_tokens)
 
     def decoder(self, request: ModelRequest) -> "ResponsesDecoder":
-        """A decoder for one stream."""
+        """Return a decoder for one stream."""
         return ResponsesDecoder(max_tokens=request.max_tokens)
 
 
 def encode_message(message: Message) -> list[Json]:
-    """One turn as items of the input."""
+    """Encode one turn as items of the input."""
     if message.role == "tool":
         return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": message.text}]
     if message.role != "assistant":
         return [{"role": message.role, "content": [_encode_part(part) for part in message.parts]}]
     items: list[Json] = []
     for block in blocks_for(message.thinking, WIRE):
-        if block.data:  # only sealed reasoning means anything to the provider
+        if block.data:  # the provider only reads encrypted reasoning
             summary = [{"type": "summary_text", "text": block.text}] if block.text else []
             items.append({"type": "reasoning", "summary": summary, "encrypted_content": block.data})
     if message.text or not message.tool_calls:
@@ -144,7 +144,7 @@ def _encode_part(part: Part) -> Json:
 
 
 def decode_reply(reply: Json, *, max_tokens: int | None = None) -> ModelReply:
-    """A whole reply from its parsed body; `max_tokens` is what was allowed."""
+    """Decode a whole reply from its parsed body; `max_tokens` is what was allowed."""
     if reply.get("error") or reply.get("status") == "failed" or "output" not in reply:
         raise embedded_error(reply)
     texts: list[str] = []
@@ -173,7 +173,7 @@ def decode_reply(reply: Json, *, max_tokens: int | None = None) -> ModelReply:
 
 
 def decode_usage(value: Any) -> Usage | None:
-    """Token counts, if the endpoint gave any."""
+    """Read token counts, if the endpoint gave any."""
     if type(value) is not dict:
         return None
     return Usage(
@@ -205,7 +205,7 @@ def _finish(reply: Json, *, has_calls: bool, max_tokens: int | None) -> str:
 
 
 class ResponsesDecoder:
-    """Reads the events of one stream; it remembers which tool calls it has seen and what was summarised."""
+    """Read the events of one stream; it remembers the tool calls and the summaries so far."""
 
     __slots__ = ("_calls", "_max_tokens", "_saw_arguments", "_texts", "_thoughts")
 
@@ -250,7 +250,7 @@ class ResponsesDecoder:
         return None
 
     def finish(self) -> StreamPiece | None:
-        """Nothing is known only at the end."""
+        """Return None: nothing is known only at the end."""
         return None
 
     def _call_index(self, place: int | None) -> int:

@@ -1,4 +1,4 @@
-"""The one owner of retries on the way to an endpoint. `make_transport` puts it around the wire by `max_attempts`.
+"""`RetryingTransport`: the only place that retries requests to an endpoint, up to `max_attempts`.
 
 Behind a gateway nothing is retried here, because the gateway does.
 """
@@ -27,19 +27,19 @@ _TRANSIENT = frozenset({408, 500, 502, 503, 504, 520, 522, 524, 529})
 
 
 def is_transient(error: LLMError) -> bool:
-    """Tell whether the same request may succeed a little later."""
+    """Return whether the same request may succeed a little later."""
     if isinstance(error, LLMDeadlineError | LLMReplyTooLargeError | LLMCooldownError):
-        return False  # a cooldown is a gateway's, which has done the retrying
+        return False  # only gateways send cooldowns, and they retry themselves
     if isinstance(error, LLMConnectionError | LLMRateLimitError):
         return True
     return isinstance(error, LLMResponseError) and error.status in _TRANSIENT
 
 
 class RetryingTransport:
-    """Tries again after broken connections, 5xx and 429: a bounded number of times, within the call's own deadline.
+    """Retry after broken connections, 5xx and 429: a bounded number of times, within the call's own deadline.
 
     Waits are random between 0 and a bound that doubles (full jitter), and never shorter than the endpoint asked for.
-    A wait that would pass the deadline is not begun: the error is raised at once. A stream is tried again as long as
+    A wait that would pass the deadline is not begun: the error is raised at once. A stream is retried as long as
     nothing of the answer was delivered; a model's name, a role or a token count is not the answer.
     """
 
@@ -70,7 +70,7 @@ class RetryingTransport:
         return self._transport.capabilities
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
-        """Send it, again if need be; the timeout is for all attempts together."""
+        """Send a request, again if need be; the timeout is for all attempts together."""
         tries = Tries(self, timeout_s)
         while True:
             try:
@@ -81,7 +81,7 @@ class RetryingTransport:
                 return replace(reply, attempts=tries.attempts) if tries.attempts > 1 else reply
 
     def stream(self, request: ModelRequest, *, timeout_s: float) -> "RetryingStream":
-        """Send it, again if need be, until the first piece of the answer has come."""
+        """Send a request, again if need be, until the first piece of the answer has come."""
         return RetryingStream(self._transport, request, Tries(self, timeout_s))
 
     async def aclose(self) -> None:
@@ -89,7 +89,7 @@ class RetryingTransport:
         await self._transport.aclose()
 
     def delay_s(self, attempt: int, error: LLMError) -> float:
-        """How long to wait after the n-th attempt failed."""
+        """Return the wait after the n-th attempt failed."""
         bound = min(self._max_delay_s, self._base_delay_s * 2.0 ** min(attempt - 1, 32))
         jitter = self._rng.uniform(0.0, bound)
         if isinstance(error, LLMRateLimitError) and error.retry_after_s is not None:
@@ -97,7 +97,7 @@ class RetryingTransport:
         return jitter
 
     def now_s(self) -> float:
-        """The clock's time."""
+        """Return the clock's time."""
         return self._clock.monotonic()
 
     async def wait(self, delay_s: float) -> None:
@@ -106,7 +106,7 @@ class RetryingTransport:
 
     @property
     def max_attempts(self) -> int:
-        """How often a call is tried at most."""
+        """The most attempts of a call."""
         return self._max_attempts
 
 
@@ -119,10 +119,10 @@ class Tries:
         self._deadline_s = owner.now_s() + timeout_s
 
     def start(self) -> float:
-        """Begin the next attempt; gives the time that is left for it."""
+        """Begin the next attempt and return the time that is left for it."""
         left_s = self._deadline_s - self._owner.now_s()
         if left_s <= 0:
-            raise LLMDeadlineError("the total deadline of the call passed between two attempts")
+            raise LLMDeadlineError("the call's deadline passed between two attempts; raise timeout_s")
         self.attempts += 1
         return left_s
 

@@ -1,7 +1,7 @@
-"""Tools for endpoints that have none: each reply is held to one JSON object, a tool call or an answer in words.
+"""`UnionToolsTransport`: tools for endpoints without them; each reply is one JSON object, a tool call or an answer.
 
-Small models answer `tools` with prose. Told the tools in the system message and held to `{"tool": ..., "arguments":
-...}` or `{"reply": ...}`, they use them. Whoever asks sees tool calls and text as from any other endpoint.
+Small models answer `tools` with prose. With the tools in the system message and constrained to `{"tool": ...,
+"arguments": ...}` or `{"reply": ...}`, they use them. Callers get tool calls and text as from any endpoint.
 """
 
 import json
@@ -42,10 +42,10 @@ _SURROGATES = re.compile(r"[\ud800-\udfff]")
 
 
 class UnionToolsTransport:
-    """Wraps a transport whose endpoint knows no tools; `make_transport` does so where the capabilities say that.
+    """Wrap a transport whose endpoint has no tools; `make_transport` does so where the capabilities say that.
 
-    One call is made at a time. A reply that is neither of the two objects, which an endpoint that can't be held to a
-    form may give, is passed on as text.
+    One call is made at a time. A reply that is neither of the two objects, as an unconstrained endpoint may give, is
+    passed on as text.
     """
 
     def __init__(self, inner: Transport) -> None:
@@ -57,10 +57,10 @@ class UnionToolsTransport:
         return replace(self._inner.capabilities, tools=True)
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
-        """Send it and take the reply apart."""
-        asked = _asked(request)
-        reply = await self._inner.complete(asked, timeout_s=timeout_s)
-        if asked.output is request.output:
+        """Send a request and split the reply into text and tool call."""
+        adapted = _asked(request)
+        reply = await self._inner.complete(adapted, timeout_s=timeout_s)
+        if adapted.output is request.output:
             return reply
         reader = UnionReader(request)
         texts: list[str] = []
@@ -78,10 +78,10 @@ class UnionToolsTransport:
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
-        """Send it and take the reply apart as it comes."""
-        asked = _asked(request)
-        async with self._inner.stream(asked, timeout_s=timeout_s) as pieces:
-            if asked.output is request.output:
+        """Send a request and split the streamed reply into text and tool call."""
+        adapted = _asked(request)
+        async with self._inner.stream(adapted, timeout_s=timeout_s) as pieces:
+            if adapted.output is request.output:
                 yield pieces
                 return
             async with aclosing(_read(pieces, UnionReader(request))) as read:
@@ -105,7 +105,7 @@ async def _read(pieces: AsyncIterator[StreamPiece], reader: "UnionReader") -> As
 
 
 class _At(Enum):
-    HEAD = auto()  # which of the two objects it is shows soon
+    HEAD = auto()  # before it shows which of the two objects it is
     ARGUMENTS = auto()
     WORDS = auto()  # inside the string of an answer
     OBJECT = auto()  # inside an answer of a given form
@@ -115,7 +115,7 @@ class _At(Enum):
 
 
 class UnionReader:
-    """Reads one reply, in any cut, as a tool call or an answer."""
+    """Read one reply, in any cut, as a tool call or an answer."""
 
     def __init__(self, request: ModelRequest) -> None:
         used = sum(len(message.tool_calls) for message in request.messages)
@@ -130,11 +130,11 @@ class UnionReader:
         self._called = False
 
     def reason(self, reason: str | None) -> str | None:
-        """Why the reply ended: a call that ended by itself ended for its call."""
+        """Return why the reply ended; a call that ended by itself counts as `tool_calls`."""
         return "tool_calls" if self._called and reason == "stop" else reason
 
     def feed(self, text: str) -> list[StreamPiece]:
-        """Take the next text and give what is certain."""
+        """Add text and return the pieces that are certain."""
         pieces: list[StreamPiece] = []
         while text:
             match self._at:
@@ -156,7 +156,7 @@ class UnionReader:
         return pieces
 
     def finish(self) -> list[StreamPiece]:
-        """Give what was held back; the reply has ended."""
+        """Return the held-back pieces at the end of the reply."""
         held, self._held = self._held, ""
         if self._at is _At.HEAD:
             self._at = _At.PLAIN
@@ -170,13 +170,13 @@ class UnionReader:
             if letter in " \t\r\n" and len(self._held) < _LONGEST_HEAD:
                 continue
             self._compact += letter
-            found = _TOOL_HEAD.fullmatch(self._compact)
-            if found or self._compact == self._reply_head:
+            head = _TOOL_HEAD.fullmatch(self._compact)
+            if head or self._compact == self._reply_head:
                 self._held = ""
-                if found:
+                if head:
                     self._called = True
                     self._at = _At.ARGUMENTS
-                    pieces.append(StreamPiece(tool_calls=(ToolCallDelta(0, self._call_id, found[1]),)))
+                    pieces.append(StreamPiece(tool_calls=(ToolCallDelta(0, self._call_id, head[1]),)))
                 else:
                     self._at = _At.WORDS if self._reply_head.endswith('"') else _At.OBJECT
                 return text[place + 1 :]
@@ -193,7 +193,7 @@ class UnionReader:
         return begun is not None and _AFTER_NAME.startswith(begun[1])
 
     def _read_value(self, text: str, pieces: list[StreamPiece]) -> str:
-        """JSON up to the comma or brace that is no longer its own."""
+        """Read JSON up to the comma or brace behind it."""
         end = len(text)
         for place, letter in enumerate(text):
             if self._in_string:
@@ -236,7 +236,7 @@ class UnionReader:
 
 
 def _unescaped(text: str) -> tuple[str, str]:
-    """The text of a JSON string as far as it is whole, and what is left of it."""
+    """Return the text of a JSON string as far as it is whole, and the rest."""
     whole = _STRING.match(text)
     end = whole.end() if whole else 0
     words = _ESCAPE.sub(lambda match: _CONTROLS.get(match[1], match[1]) or chr(int(match[2], 16)), text[:end])
@@ -246,12 +246,12 @@ def _unescaped(text: str) -> tuple[str, str]:
 
 
 def _sound(text: str) -> str:
-    """Text without halves of pairs, which nothing could write."""
+    """Replace lone surrogates, which no encoder could write."""
     return _SURROGATES.sub("\ufffd", text)
 
 
 def _asked(request: ModelRequest) -> ModelRequest:
-    """The same request without tools; its output is another one where it had some."""
+    """Return the request without tools, with their union as its output if it has any."""
     formed = request.output is not None
     offers = bool(request.tools)
     turns = _plain_turns(request.messages, offers=offers, formed=formed)
@@ -266,7 +266,7 @@ def _asked(request: ModelRequest) -> ModelRequest:
 
 
 def _instructions(request: ModelRequest) -> str:
-    """They begin alike whatever the choice is, so that an endpoint that remembers prompts has read them."""
+    """Return the instructions. They begin alike for every choice, so that endpoints can cache the prefix."""
     lines = ["The tools:"]
     lines += [f"- {tool.name}: {tool.description} Arguments: {_dump(tool.schema)}" for tool in request.tools]
     lines.append('Use a tool by replying with one JSON object and nothing else: {"tool": NAME, "arguments": {...}}.')
@@ -282,18 +282,18 @@ def _instructions(request: ModelRequest) -> str:
 
 
 def _plain_turns(messages: Sequence[Message], *, offers: bool, formed: bool) -> tuple[Message, ...]:
-    """The conversation for an endpoint that knows no tools: calls and results as text, in the form asked for."""
+    """Return the conversation for an endpoint without tools: calls and results as text, in the requested form."""
     turns: list[Message] = []
     names: dict[str, str] = {}  # id of a call -> its tool
     after_result = False
     for message in messages:
         if message.role == "tool":
             name = message.name or names.get(message.tool_call_id, "the tool")
-            told = Text(f"{name} returned: {message.text}")
+            result = Text(f"{name} returned: {message.text}")
             if after_result:
-                turns[-1] = replace(turns[-1], parts=(*turns[-1].parts, told))
+                turns[-1] = replace(turns[-1], parts=(*turns[-1].parts, result))
             else:
-                turns.append(Message("user", (told,)))
+                turns.append(Message("user", (result,)))
         elif message.role == "assistant":
             names.update((call.id, call.name) for call in message.tool_calls)
             turns.append(_plain_reply(message, offers=offers, formed=formed))

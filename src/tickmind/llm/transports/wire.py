@@ -1,4 +1,4 @@
-"""What the wire forms share: reading loosely typed JSON safely, and the transport that carries any of them.
+"""`WireForm` and `WireTransport`: what the wire forms share, and the transport that carries any of them.
 
 A wire form is pure: it encodes a request, decodes a whole reply, and makes a decoder for the events of a stream.
 """
@@ -31,28 +31,28 @@ class SplitLetterError(LLMResponseError):
 
 
 class EventDecoder(Protocol):
-    """Turns the events of one stream into pieces; it may remember earlier ones."""
+    """Turn the events of one stream into pieces; it may remember earlier ones."""
 
     def decode(self, data: bytes, parse: Parse = ...) -> StreamPiece | None:
         """Read one event; None if it says nothing of interest. `parse` reads its JSON, strictly unless given."""
         ...
 
     def finish(self) -> StreamPiece | None:
-        """Whatever is known only at the end."""
+        """Return what is known only at the end."""
         ...
 
 
 class WireForm(Protocol):
-    """A provider's way of writing requests and replies."""
+    """A provider's encoding of requests and replies."""
 
     path: str
 
     def headers(self, key: Secret) -> dict[str, str | Secret]:
-        """How the key is shown."""
+        """Return the headers that carry the key."""
         ...
 
     def encode(self, request: ModelRequest, *, stream: bool) -> Json:
-        """The request's body."""
+        """Encode the request's body."""
         ...
 
     def decode(self, data: bytes, request: ModelRequest) -> ModelReply:
@@ -60,14 +60,14 @@ class WireForm(Protocol):
         ...
 
     def decoder(self, request: ModelRequest) -> EventDecoder:
-        """A decoder for one stream."""
+        """Return a decoder for one stream."""
         ...
 
 
 class WireTransport:
-    """Carries requests in one wire form over our own HTTP client.
+    """Carry requests in one wire form over our own HTTP client.
 
-    `on_served` hears what a gateway says about a reply as soon as its headers are there.
+    `on_served` gets a gateway's report on a reply as soon as its headers are there.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class WireTransport:
         return self._http
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
-        """Send it and wait for the whole reply."""
+        """Send a request and wait for the whole reply."""
         body = dump_body(self._form.encode(request, stream=False))
         came = await self._http.post(self._form.path, self._headers_of(request), body, timeout_s=timeout_s)
         served = self.served(request, came.headers)
@@ -112,17 +112,17 @@ class WireTransport:
         return replace(reply, served=served, attempts=max(reply.attempts, served.tries))
 
     def stream(self, request: ModelRequest, *, timeout_s: float) -> "PieceStream":
-        """Send it and read the reply as it comes."""
+        """Send a request and stream the reply."""
         return PieceStream(self, request, timeout_s, self._form.decoder(request))
 
     async def open_events(self, request: ModelRequest, timeout_s: float) -> EventStream:
-        """Send a request for a stream; gives the open stream of events."""
+        """Send a request for a stream and return the open stream of events."""
         body = dump_body(self._form.encode(request, stream=True))
         headers = self._headers_of(request)
         return await self._http.stream(self._form.path, headers, body, timeout_s=timeout_s).__aenter__()
 
     def served(self, request: ModelRequest, headers: Mapping[str, str]) -> Served | None:
-        """What a gateway says about a reply, if one carried it."""
+        """Return a gateway's report on a reply, if a gateway carried it."""
         served = read_served(headers)
         if served is not None and self._on_served is not None:
             self._on_served(request, served)
@@ -140,7 +140,7 @@ class WireTransport:
 
 
 class PieceStream(AsyncIterator[StreamPiece]):
-    """A streamed reply as pieces; a context and an iterator at once."""
+    """A streamed reply as pieces; context manager and iterator at once."""
 
     __slots__ = (
         "_decode",
@@ -171,7 +171,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
         self._served: Served | None = None  # until the first piece carries it
         self._joiner: LetterJoiner | None = None  # since a letter came in halves
         self._room = int(transport.http.max_reply_bytes.maximum)  # for what the reply may still say; framing is free
-        self._silent = True  # nothing was said yet, nor how it ended
+        self._silent = True  # neither content nor a finish reason has come
 
     async def __aenter__(self) -> "PieceStream":
         self._events = await self._transport.open_events(self._request, self._timeout_s)
@@ -231,12 +231,12 @@ class PieceStream(AsyncIterator[StreamPiece]):
 
 
 def is_silent(reply: ModelReply) -> bool:
-    """Tell whether a whole reply holds neither an answer nor a reason for having none."""
+    """Return whether a whole reply holds neither an answer nor a reason for having none."""
     return not (reply.content or reply.finish_reason or reply.tool_calls or reply.thinking)
 
 
 def dump_body(body: Json) -> bytes:
-    """Write a request's body; what JSON can't hold is the caller's to mend."""
+    """Write a request's body; raises `LLMConfigError` for values that JSON can't hold."""
     try:
         return orjson.dumps(body, default=_as_plain)
     except TypeError as exc:
@@ -246,11 +246,11 @@ def dump_body(body: Json) -> bytes:
 def _as_plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON")
+    raise TypeError(f"{type(value).__name__} can't be written as JSON")
 
 
 def parse_object(data: bytes) -> Json:
-    """Read a whole reply; anything but a JSON object is an error that says so without showing it."""
+    """Parse a whole reply; raises `LLMResponseError`, which does not show it, for anything but a JSON object."""
     try:
         return parse_event(data)
     except SplitLetterError:
@@ -258,7 +258,7 @@ def parse_object(data: bytes) -> Json:
 
 
 def parse_event(data: bytes) -> Json:
-    """Read an event like `parse_object`; raises `SplitLetterError` if it holds half a letter."""
+    """Parse an event like `parse_object`; raises `SplitLetterError` if it holds half a letter."""
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -272,7 +272,7 @@ def parse_event(data: bytes) -> Json:
 
 
 def parse_halves(data: bytes) -> Json:
-    """Read an event that may hold half a letter, which is left as it is: the next event has the rest."""
+    """Parse an event that may hold half a letter, which stays as it is: the next event has the rest."""
     try:
         return _object(parse_with_halves(data))
     except ValueError:
@@ -286,27 +286,27 @@ def _object(value: Any) -> Json:
 
 
 def as_object(value: Any) -> Json:
-    """An object, or an empty one where something else stands."""
+    """Return an object, or an empty one for anything else."""
     return value if type(value) is dict else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list, or an empty one where something else stands."""
+    """Return a list, or an empty one for anything else."""
     return value if type(value) is list else []
 
 
 def as_text(value: Any) -> str:
-    """A text, or an empty one where something else stands."""
+    """Return a text, or an empty one for anything else."""
     return value if type(value) is str else ""
 
 
 def as_count(value: Any) -> int | None:
-    """A number of tokens, or None."""
+    """Return a number of tokens, or None for anything else."""
     return value if type(value) is int and value >= 0 else None
 
 
 def valid_arguments(arguments: str) -> Json:
-    """A tool call's arguments as an object; what is not JSON goes back as a text in one, for the turn must be sent."""
+    """Return a tool call's arguments as an object; invalid JSON is wrapped in one, because the turn must be sent."""
     try:
         value = orjson.loads(arguments or "{}")
     except orjson.JSONDecodeError:
@@ -315,14 +315,14 @@ def valid_arguments(arguments: str) -> Json:
 
 
 def arguments_text(value: Any) -> str:
-    """Arguments as JSON text, whether the endpoint wrote them as text or as an object."""
+    """Return arguments as JSON text, whether the endpoint wrote them as text or as an object."""
     if type(value) is str:
         return value
     return "" if value is None else orjson.dumps(value).decode()
 
 
 def piece_of(reply: ModelReply) -> StreamPiece:
-    """A whole reply as one piece, from endpoints that don't stream though asked to."""
+    """Return a whole reply as one piece, from endpoints that don't stream though requested to."""
     return StreamPiece(
         content=reply.content,
         thinking="".join(block.text for block in reply.thinking),
@@ -338,15 +338,15 @@ def piece_of(reply: ModelReply) -> StreamPiece:
 
 
 def blocks_for(blocks: Iterable[ThinkingBlock], wire: str) -> list[ThinkingBlock]:
-    """Those blocks that came through this wire form."""
+    """Return the blocks that came through this wire form."""
     return [block for block in blocks if block.wire.partition("/")[0] == wire]
 
 
 def named_call(id_: str, name: str, arguments: str, index: int) -> ToolCall:
-    """A tool call with an id and arguments, though the endpoint left them out."""
+    """Return a tool call with an id and arguments, even where the endpoint left them out."""
     return ToolCall(id_ or f"call_{index}", name, arguments or "{}")
 
 
 def merged(body: Json, extra: Mapping[str, Any]) -> Json:
-    """The body with the caller's own fields for this provider; theirs win."""
+    """Return the body with the caller's own fields for this provider; the caller's win."""
     return {**body, **extra} if extra else body

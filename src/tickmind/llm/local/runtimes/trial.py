@@ -1,4 +1,4 @@
-"""Try a llama.cpp server on this machine: one tiny prompt in a guarded child, whose answer is known, timed."""
+"""`Trial`: the timed result of one tiny prompt with a known answer, run by a llama.cpp server in a guarded child."""
 
 import math
 import threading
@@ -28,7 +28,7 @@ _END_S = 2.0  # for the end of a child to be seen
 
 
 class TrialVerdict(StrEnum):
-    """What came of a trial."""
+    """The outcome of a trial."""
 
     WORKS = "works"
     WRONG_ANSWER = "gives a wrong answer"
@@ -40,7 +40,7 @@ class TrialVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How one runtime did with some weights. The speeds are in tokens a second, and 0 unless it works."""
+    """The result of one runtime with some weights. The speeds are in tokens a second, and 0 unless it works."""
 
     verdict: TrialVerdict
     detail: str = ""
@@ -54,7 +54,7 @@ class Trial:
 
     @property
     def thought_s(self) -> float:
-        """How long a character's thought takes with it; without end if it does not work."""
+        """How long a character's thought takes with it; infinite if it does not work."""
         if not self.works:
             return math.inf
         return READ_PER_THOUGHT / self.read_per_s + WRITTEN_PER_THOUGHT / self.written_per_s

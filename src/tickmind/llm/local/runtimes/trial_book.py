@@ -1,4 +1,4 @@
-"""The results of trials, kept in one file of the cache, so that each runtime is tried once on a machine."""
+"""`TrialBook`: the results of trials in one file of the cache, so that each runtime is tried once on a machine."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ _log = get_logger("tickmind.llm.local")
 
 @dataclass(frozen=True, slots=True)
 class TrialKey:
-    """What a result holds for: another processor, program, file of weights or number of threads needs a new trial."""
+    """What a result depends on: another processor, program, file of weights or number of threads needs a new trial."""
 
     machine: str
     runtime: str
@@ -30,18 +30,18 @@ class TrialKey:
 
     @classmethod
     def of(cls, processor: Processor, runtime: Runtime, weights: Path, threads: int) -> "TrialKey":
-        """The key for these. A file of weights counts as the same while its name and size are."""
+        """Return the key for these. A file of weights counts as the same while its name and size are."""
         return cls(processor.identity, runtime.identity, f"{weights.name} {weights.stat().st_size}", threads)
 
 
 class TrialBook:
-    """Reads and writes the file; one that can't be read is as good as none, one that can't be written is not kept."""
+    """Read and write the file of trials. An unreadable file counts as empty; a failed write is logged."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> dict[TrialKey, Trial]:
-        """All results, the oldest first."""
+        """Return all results, the oldest first."""
         try:
             MAX_BOOK_BYTES.check(self._path.stat().st_size)
             rows = json.loads(self._path.read_text("utf-8"))
@@ -49,7 +49,7 @@ class TrialBook:
         except FileNotFoundError:
             return {}
         except Exception as error:  # noqa: BLE001 - whatever is wrong with the file, the trials can be made again
-            _log.warning("the results of earlier trials can't be read", path=str(self._path), error=str(error))
+            _log.warning("can't read earlier trials; running them again", path=str(self._path), error=str(error))
             return {}
 
     def keep(self, trials: Mapping[TrialKey, Trial]) -> None:
@@ -68,7 +68,7 @@ class TrialBook:
             make_folder(self._path.parent)
             replace_file(self._path, (json.dumps(rows, indent=1) + "\n").encode())
         except (OSError, LLMConfigError) as error:
-            _log.warning("the results of trials are not kept", path=str(self._path), error=str(error))
+            _log.warning("can't keep the trials; the next start repeats them", path=str(self._path), error=str(error))
 
 
 def _row(key: TrialKey, trial: Trial) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where in a reply an object can stand: thinking is cut away, fences and the prose between them are told apart."""
+"""Find where in a reply an object can stand: cut away thinking, separate fences from the prose between them."""
 
 import html
 import re
@@ -22,7 +22,7 @@ _LOOK_BACK = 120
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A stretch of a reply that may hold an object."""
+    """A part of a reply that may hold an object."""
 
     text: str
     start: int
@@ -59,7 +59,7 @@ def clean(reply: str) -> Cleaned:
 
 
 def _without_next_turn(text: str) -> str:
-    """The reply without the questions that some models go on to ask themselves."""
+    """Cut off the questions that some models go on to ask themselves."""
     turn = _NEXT_TURN.search(text)
     if turn is None or not text[: turn.start()].strip():
         return text
@@ -67,7 +67,7 @@ def _without_next_turn(text: str) -> str:
 
 
 def blocks(text: str) -> list[Block]:
-    """The fenced blocks and the prose between them, in order; a fence that is not closed goes on to the end."""
+    """Split a text into fenced blocks and the prose between them, in order; an unclosed fence goes on to the end."""
     out: list[Block] = []
     buffer: list[str] = []
     mark, language = "", ""
@@ -116,11 +116,11 @@ def blocks(text: str) -> list[Block]:
 
 
 def follows_example(text: str, start: int) -> bool:
-    """Whether the words right before this place (its line, or the line above) call it an example."""
+    """Return whether the words right before this place (its line, or the line above) call it an example."""
     before = text[max(0, start - _LOOK_BACK) : start].rstrip()
     return _EXAMPLE.search(before[before.rfind("\n") + 1 :]) is not None
 
 
 def without_fences(text: str) -> str:
-    """The text with its fence lines made blank, for reading it as one piece."""
+    """Return the text with its fence lines made blank, for reading it as one piece."""
     return "\n".join("" if _FENCE.match(line) else line for line in text.split("\n"))

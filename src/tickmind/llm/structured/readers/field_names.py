@@ -1,4 +1,4 @@
-"""Which of the declared fields a key in a reply means, however it is spelled."""
+"""Match the keys of a reply with the declared fields, however they are spelled."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -27,13 +27,13 @@ class Spelling(IntEnum):
 
 
 def words(key: str) -> tuple[str, ...]:
-    """The words of a key in lower case: camelCase, snake_case, spaces and hyphens are all the same."""
+    """Split a key into words in lower case: camelCase, snake_case, spaces and hyphens are all the same."""
     return tuple(word.lower() for word in _WORDS.findall(_POSSESSIVE.sub("", key)))
 
 
 @lru_cache(maxsize=4096)
 def _own_words(key: str) -> tuple[str, ...]:
-    """The words without what people put before or after a name: "my goal", "Mira's goal", "target_name"."""
+    """Return the words without what people put before or after a name: "my goal", "Mira's goal", "target_name"."""
     start = 0
     parts = words(key)
     owner = _POSSESSIVE.search(key)
@@ -48,7 +48,7 @@ def _own_words(key: str) -> tuple[str, ...]:
 
 
 def spelling(key: str, name: str) -> Spelling | None:
-    """How the key spells the name, or None if it means something else."""
+    """Return how the key spells the name, or None if it means something else."""
     if key == name:
         return Spelling.EXACT
     return _spelling(key, name) if len(key) <= _LONGEST_KEY else None
@@ -81,29 +81,29 @@ def _alike(mine: Sequence[str], wanted: Sequence[str], joined: str, target: str)
 
 
 def match_keys(keys: Iterable[str], names: Sequence[str]) -> dict[str, tuple[str, Spelling]]:
-    """Give each key at most one declared name and each name at most one key, the best spelled first.
+    """Match each key with at most one declared name and each name with at most one key, the best spelled first.
 
     A near miss counts only where it is the only one: two keys that are both almost `target` are neither of them.
     """
     keys = list(keys)
-    found = {key: (key, Spelling.EXACT) for key in keys if key in names}
-    open_names = [name for name in names if name not in found]
-    if not open_names or len(keys) == len(found):
-        return found
+    matches = {key: (key, Spelling.EXACT) for key in keys if key in names}
+    open_names = [name for name in names if name not in matches]
+    if not open_names or len(keys) == len(matches):
+        return matches
     near: dict[str, list[str]] = {}  # declared name -> keys that are almost it
     for name in open_names:
         for key in keys:
-            if key in found:
+            if key in matches:
                 continue
             how = spelling(key, name)
             if how is Spelling.SAME:
-                found[key] = (name, how)
+                matches[key] = (name, how)
                 near.pop(name, None)
                 break
             if how is Spelling.NEAR:
                 near.setdefault(name, []).append(key)
     for name, candidates in near.items():
-        free = [key for key in candidates if key not in found]
+        free = [key for key in candidates if key not in matches]
         if len(free) == 1:
-            found[free[0]] = (name, Spelling.NEAR)
-    return found
+            matches[free[0]] = (name, Spelling.NEAR)
+    return matches

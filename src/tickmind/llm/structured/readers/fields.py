@@ -1,4 +1,4 @@
-"""The fields that a reply should have, as plain facts: name, kind, allowed values."""
+"""`Field`: one declared field of a reply, with its name, kind and allowed values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -45,11 +45,11 @@ class Field:
 
     @property
     def is_telling(self) -> bool:
-        """Whether a valid value is evidence by itself: any prose is a text, but not any prose is one of six words."""
+        """Whether a valid value is evidence by itself: any prose is a text, but only some prose is one of six words."""
         return self.kind in {"enum", "bool", "num", "int"}
 
     def wanted(self) -> str:
-        """What it takes, in plain words."""
+        """Describe what it accepts, in plain words."""
         words = {
             "str": "a text",
             "num": "a number",
@@ -65,20 +65,20 @@ class Field:
 
 
 def field_of_kind(name: str, kind: FieldKind) -> Field:
-    """A field from the short form: `"num"`, or the list of allowed values."""
+    """Make a field from the short form: `"num"`, or the list of allowed values."""
     if isinstance(kind, str):
         if kind not in _PLAIN_KINDS:
             raise ConfigError(
-                f"field {name!r}: {kind!r} is no kind; use one of {', '.join(_PLAIN_KINDS)}, or a list of values"
+                f"field {name!r}: {kind!r} is not a kind; use one of {', '.join(_PLAIN_KINDS)}, or a list of values"
             )
         return Field(name, _PLAIN_KINDS[kind])
     if not kind:
-        raise ConfigError(f"field {name!r}: the list of allowed values is empty")
+        raise ConfigError(f"field {name!r}: the list of allowed values is empty; name at least one")
     return Field(name, "enum", tuple(kind))
 
 
 def fields_of_schema(schema: Mapping[str, Any]) -> tuple[Field, ...]:
-    """The top-level fields of a JSON schema of an object."""
+    """Return the top-level fields of a JSON schema of an object."""
     return _fields(follow(schema, schema), schema, _DEEPEST)
 
 
@@ -123,7 +123,7 @@ def _field(name: str, part: Any, root: Mapping[str, Any], depth: int) -> Field:
         return _union(name, options, root, depth, description)
     types = schema.get("type")
     if isinstance(types, list):
-        return _union(name, [{**schema, "type": one} for one in types], root, depth, description)
+        return _union(name, [{**schema, "type": kind} for kind in types], root, depth, description)
     kind = KIND_OF_TYPE.get(str(types), "any")
     items = (
         _field("item", schema["items"], root, depth - 1) if kind == "list" and depth > 0 and "items" in schema else None
@@ -133,7 +133,7 @@ def _field(name: str, part: Any, root: Mapping[str, Any], depth: int) -> Field:
 
 
 def _union(name: str, options: list[Any], root: Mapping[str, Any], depth: int, description: str) -> Field:
-    """One type or null keeps its kind; any other union can be anything, and validation decides."""
+    """Make the field of a union: one type or null keeps its kind; any other can be anything, and validation decides."""
     real = [option for option in options if not (isinstance(option, Mapping) and option.get("type") == "null")]
     nullable = len(real) < len(options)
     if len(real) == 1 and depth > 0:

@@ -1,4 +1,4 @@
-"""JSON that is JSON: by orjson where the whole text is it, by the standard library's scanner where it must be found."""
+"""Strict JSON: by orjson where the whole text is JSON, by the standard library's scanner where it must be found."""
 
 import json
 from typing import Any, NoReturn
@@ -16,7 +16,7 @@ _SCANNER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def strict_end(text: str, start: int) -> tuple[int, int]:
-    """Where the JSON value at this place ends (-1 if it is none), and how many characters were looked at."""
+    """Return where the JSON value at this place ends (-1 if there is none), and how many characters were read."""
     try:
         _, end = _SCANNER.raw_decode(text, start)
     except json.JSONDecodeError as error:
@@ -27,7 +27,7 @@ def strict_end(text: str, start: int) -> tuple[int, int]:
 
 
 def strict_json(text: str) -> Any:
-    """The value of a JSON text, or None; NaN, infinities, half letters and towers of brackets are no JSON here."""
+    """Parse a JSON text, or return None; NaN, infinities, half letters and deep nesting are no JSON here."""
     try:
         return checked_json(text)
     except ValueError:
@@ -35,7 +35,7 @@ def strict_json(text: str) -> Any:
 
 
 def checked_json(text: str) -> Any:
-    """The value of a JSON text as `strict_json` reads it; raises `ValueError` that says why it is none."""
+    """Parse a JSON text as `strict_json` does; raises `ValueError` with the reason if it is none."""
     value = orjson.loads(text)
     brackets = text.count("{") + text.count("[")
     if not MAX_DEPTH.allows(brackets) and not MAX_DEPTH.allows(_depth(value)):

@@ -1,9 +1,9 @@
-"""How much of a reply is looked at. Raise a limit where a model's replies are known to be larger."""
+"""Limits on reading a reply. Raise a limit where a model's replies are known to be larger."""
 
 from tickmind.base import Limit
 
 MAX_REPLY_CHARS = Limit("size of a reply that is read as an object", 1_000_000, "characters")
-"""Clean JSON is read up to this size; nothing larger is looked at."""
+"""Clean JSON is read up to this size; larger replies are refused."""
 
 MAX_REPAIR_CHARS = Limit("size of a reply that needs more than plain JSON reading", 64_000, "characters")
 """YAML, fences, prose and broken JSON are read up to this size: each is read by slower code."""

@@ -1,4 +1,4 @@
-"""`key: value` lines as models write them: YAML that is not quite YAML, bold labels in prose, tables, headings.
+"""Read `key: value` lines as models write them: YAML that is not quite YAML, bold labels in prose, tables, headings.
 
 Each field's section is read by itself, so that one broken line costs one field and not the reply.
 """
@@ -48,7 +48,7 @@ class KeyedSection:
 
 @dataclass(frozen=True, slots=True)
 class LineObject:
-    """What a run of lines says. `tight`: the fields stand together, with no blank line or prose between them."""
+    """The object of a run of lines. `tight`: the fields stand together, with no blank line or prose between them."""
 
     data: dict[str, Any]
     exact: frozenset[str]  # declared names that are spelled as declared
@@ -64,12 +64,12 @@ class _Head:
 
 
 def read_lines(text: str, fields: Sequence[Field], *, fenced: bool, cut: bool = False) -> LineObject | None:
-    """The object that the lines of a text spell out, or None if no declared field is among them.
+    """Return the object that the lines of a text spell out, or None if no declared field is among them.
 
     Within a fence all lines belong to the object; in prose a value ends where its paragraph ends. The last value of a
     text that was `cut` off is left out.
     """
-    kinds = {one.name: one for one in fields}
+    kinds = {field.name: field for field in fields}
     lines = text.expandtabs(_TAB).split("\n")
     if not MAX_LINES.allows(len(lines)):
         return None
@@ -101,25 +101,25 @@ def read_lines(text: str, fields: Sequence[Field], *, fenced: bool, cut: bool = 
 
 
 def _table(lines: list[str], names: Sequence[str]) -> LineObject | None:
-    """A table whose head row names the fields; its last row is the object."""
+    """Read a table whose head row names the fields; its last row is the object."""
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if line.lstrip()[:1] == "|"]
     if len(rows) < _SHORTEST_TABLE or len(rows[0]) != len(rows[-1]) or set("".join(rows[1])) - set("-: "):
         return None
     labels = [_label(cell.strip(_MARKS), names) for cell in rows[0]]
-    found = [name for name, _ in labels if name]
-    if len(found) <= len(rows[0]) // 2 or len(set(found)) != len(found):
+    named = [name for name, _ in labels if name]
+    if len(named) <= len(rows[0]) // 2 or len(set(named)) != len(named):
         return None
     data = {name: _scalar(cell) for (name, _), cell in zip(labels, rows[-1], strict=True) if name}
     return LineObject(data, frozenset(name for name, how in labels if how is Spelling.EXACT), tight=True)
 
 
 def _ends_in(label: str, name: str) -> bool:
-    """Whether a label ends in exactly the declared name: "Set a goal" does for goal."""
+    """Return whether a label ends in exactly the declared name: "Set a goal" does for goal."""
     return label == name or label.endswith((" " + name, "_" + name))
 
 
 def _label(key: str, names: Sequence[str]) -> tuple[str, Spelling | None]:
-    """Which declared field a label means; in prose it may have a few words before the name."""
+    """Return the declared field that a label means; in prose it may have a few words before the name."""
     for want in (Spelling.EXACT, Spelling.SAME):
         for name in names:
             if spelling(key, name) == want:
@@ -195,7 +195,7 @@ def _is_open(section: KeyedSection) -> bool:
 
 
 def _in_quotes(section: KeyedSection) -> bool:
-    """Whether a quoted value has not been closed yet on its lines so far."""
+    """Return whether a quoted value has not been closed yet on its lines so far."""
     mark = section.rest[:1]
     if not mark or mark not in "\"'\u201c":
         return False
@@ -254,7 +254,7 @@ def _trim(lines: list[str]) -> list[str]:
 
 
 def _run(lines: list[str], column: int, *, fenced: bool) -> list[str]:
-    """The lines up to where prose starts again: neither indented nor bulleted."""
+    """Return the lines up to where prose starts again: neither indented nor bulleted."""
     if fenced:
         return lines
     kept: list[str] = []
@@ -276,7 +276,7 @@ def _block_scalar(mark: str, lines: list[str]) -> str:
 
 
 def _read_block(lines: list[str], depth: int) -> Any:
-    """Nested lines: by the YAML parser if they are YAML, else bullets and keys by hand."""
+    """Read nested lines: by the YAML parser if they are YAML, else bullets and keys by hand."""
     lines = _trim(lines)
     if not lines:
         return Plain("")
@@ -312,7 +312,7 @@ def _items(lines: list[str]) -> list[list[str]]:
 
 
 def _mapping(lines: list[str], depth: int) -> dict[str, Any] | None:
-    """Lines that all belong to `key: value` pairs at one column, or None."""
+    """Read lines that all belong to `key: value` pairs at one column, or return None."""
     heads = [_head(line) if line.strip() else None for line in lines]
     first = heads[0]
     if first is None or not _KEY_SHAPE.fullmatch(first.key):
@@ -344,7 +344,7 @@ def _pair_value(rest: str, inner: list[str], depth: int) -> Any:
 
 
 def _scalar(text: str) -> str:
-    """A value on one line: quotes taken off, a comment and a comma behind it dropped."""
+    """Read a value on one line: drop its quotes, and a comment or comma behind it."""
     text = text.strip()
     mark = text[:1]
     if mark and mark in "\"'`\u201c\u2018":
@@ -368,13 +368,13 @@ def _scalar(text: str) -> str:
 
 
 def _several_pieces(inner: str) -> bool:
-    """Whether the quotes close and open again at a separator: `"a"; "b"` is not one text."""
+    """Return whether the quotes close and open again at a separator: `"a"; "b"` is not one text."""
     return re.search(r'"\s*[;,]\s*"', inner) is not None
 
 
 def _unquote(inner: str, mark: str) -> str:
     if mark == '"' and "\\" in inner:
-        found = read_loose('["' + inner + '"]')
-        if isinstance(found, list) and len(found) == 1 and isinstance(found[0], str):
-            return str(found[0])
+        items = read_loose('["' + inner + '"]')
+        if isinstance(items, list) and len(items) == 1 and isinstance(items[0], str):
+            return str(items[0])
     return inner.replace("''", "'") if mark == "'" else inner

@@ -1,4 +1,4 @@
-"""JSON as models write it: single or curly quotes, comments, missing commas and quotes, cut off at any place.
+"""Read JSON as models write it: single or curly quotes, comments, missing commas and quotes, cut off anywhere.
 
 Written by hand: repair libraries lose an object that follows thinking or precedes prose with braces, guess values from
 garbage, and don't say where the object ended. One pass, no backtracking, so the time is bounded by the text's length.
@@ -76,7 +76,7 @@ class _TooDeepError(ValueError):
 
 
 class _Reader:
-    """Reads one value that starts at a bracket, quote or bare word."""
+    """Read one value that starts at a bracket, quote or bare word."""
 
     def __init__(self, text: str, *, cut: bool = False) -> None:
         self.text = text
@@ -172,7 +172,7 @@ class _Reader:
                 out.append(value)
 
     def key(self) -> str | None:
-        """The key at this place, or None if there is none; the colon is left to the caller."""
+        """Read the key at this place, or return None if there is none; the colon is left to the caller."""
         text = self.text
         start = self.pos
         marks = start
@@ -196,7 +196,7 @@ class _Reader:
         return bare[1].strip()
 
     def to_next_key(self) -> bool:
-        """Skip over something unreadable, but never out of this object."""
+        """Skip something unreadable, but never leave this object."""
         hit = _NEXT_KEY.search(self.text, self.pos, self.pos + _SKIPPED)
         if hit is None or any(mark in "{}" for mark in self.text[self.pos : hit.start()]):
             return False
@@ -239,7 +239,7 @@ class _Reader:
         return _tidy("".join(parts)).rstrip("\n")
 
     def line_before_key(self, start: int, quote: int) -> int:
-        """Where the line break before this quote is, if the quote opens the key on a new line; else -1."""
+        """Return where the line break before this quote is, if the quote opens the key on a new line; else -1."""
         text = self.text
         if not text[quote - 1].isspace() or not _QUOTED_KEY_AT.match(text, quote):
             return -1
@@ -282,7 +282,7 @@ class _Reader:
             self.pos = hit.end()
 
     def is_unfinished(self) -> bool:
-        """Whether the value that was just read ran into the end of a text that was cut off."""
+        """Return whether the value that was just read ran into the end of a text that was cut off."""
         return self.cut and not self.complete and self.pos >= len(self.text)
 
     def cut_off(self) -> None:
@@ -294,7 +294,7 @@ class _Reader:
 
 
 def unfinished(key: str) -> str:
-    """The note on a field that was left out because the reply was cut off inside its value."""
+    """Return the note on a field that was left out because the reply was cut off inside its value."""
     return f"the reply was cut off: {key!r} was unfinished and is left out"
 
 
@@ -303,7 +303,7 @@ _CUT = object()  # a value of which only a meaningless beginning came
 
 
 def _is_stub(word: str) -> bool:
-    """Whether a cut-off word could still have become anything: `tru`, `0.`, `-`."""
+    """Return whether a cut-off word could still have become anything: `tru`, `0.`, `-`."""
     if not word or (word[-1] in ".-+eE" and number(word.rstrip(".-+eE") or "0") is not None):
         return True
     low = word.lower()
@@ -311,7 +311,7 @@ def _is_stub(word: str) -> bool:
 
 
 def _unescape(text: str, at: int) -> tuple[str, int]:
-    """What a backslash at this place stands for, and where the text goes on."""
+    """Return the character for a backslash at this place, and where the text goes on."""
     mark = text[at + 1 : at + 2]
     if mark != "u":
         return _ESCAPES.get(mark, mark), at + 2
@@ -331,7 +331,7 @@ def _tidy(text: str) -> str:
 
 
 def find_objects(text: str, *, cut: bool = False) -> Iterator[Found]:
-    """Every object (or list of objects) in a text, from the first brace on.
+    """Yield every object (or list of objects) in a text, from the first brace on.
 
     An unclosed one is also searched for others inside, because it may have swallowed the real answer. Of a text that
     was `cut` off, a value that is not whole is left out.
@@ -365,7 +365,7 @@ def find_objects(text: str, *, cut: bool = False) -> Iterator[Found]:
 
 
 def read_loose(text: str) -> Any:
-    """The object or list that the text begins with, or None."""
+    """Read the object or list that the text begins with, or return None."""
     if not text.startswith(("{", "[")):
         return None
     end, _ = strict_end(text, 0)

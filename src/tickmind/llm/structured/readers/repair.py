@@ -1,4 +1,4 @@
-"""From a stretch of a reply to the objects that it can be read as, each with how much it had to be mended."""
+"""Read a part of a reply as objects, each graded by how much it had to be repaired."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ Form = Literal["json", "yaml", "any"]
 
 
 class Grade(IntEnum):
-    """How sure it is that somebody meant an object here: the less so, the more fields must fit."""
+    """How certain it is that the model meant an object here: the less certain, the more fields must fit."""
 
     PROSE = 1  # labels here and there in a text
     LINES = 2  # `key: value` lines that stand together, without a fence
@@ -28,18 +28,18 @@ class Grade(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something that can be read as the object."""
+    """One way to read the reply as the object."""
 
     value: Any
     grade: Grade
     start: int
     example: bool = False
     notes: tuple[str, ...] = ()
-    exact: frozenset[str] | None = field(default=None)  # names spelled as declared, where the keys no longer tell
+    exact: frozenset[str] | None = field(default=None)  # names spelled as declared, where the keys no longer show it
 
 
 def candidates(block: Block, fields: Sequence[Field], form: Form = "any", *, cut: bool = False) -> Iterator[Candidate]:
-    """What one block can be read as, in the order of the text; a value that was `cut` off is left out."""
+    """Yield the readings of one block, in the order of the text; a value that was `cut` off is left out."""
     cut = cut and not block.closed
     opens_with_brace = block.text.lstrip()[:1] in {"{", "["}
     if form != "yaml" or opens_with_brace:
@@ -52,11 +52,11 @@ def candidates(block: Block, fields: Sequence[Field], form: Form = "any", *, cut
 
 
 def _objects(block: Block, *, cut: bool) -> Iterator[Candidate]:
-    for found in find_objects(block.text, cut=cut):
-        start = block.start + found.start
-        example = block.example or follows_example(block.text, found.start)
-        grade = Grade.CLEAN if found.clean and not _is_code(block) else Grade.MENDED
-        yield Candidate(found.value, grade, start, example, found.notes)
+    for loose in find_objects(block.text, cut=cut):
+        start = block.start + loose.start
+        example = block.example or follows_example(block.text, loose.start)
+        grade = Grade.CLEAN if loose.clean and not _is_code(block) else Grade.MENDED
+        yield Candidate(loose.value, grade, start, example, loose.notes)
 
 
 def _is_code(block: Block) -> bool:
@@ -76,7 +76,7 @@ def _fenced_yaml(block: Block, fields: Sequence[Field], *, cut: bool) -> Iterato
 
 
 def _documents(text: str, *, cut: bool) -> list[tuple[Any, tuple[str, ...]]]:
-    """The YAML documents of a text, each with notes; the last entry of one that was cut off may go on, so it goes."""
+    """Parse the YAML documents of a text, each with notes; the last entry of one that was cut off is dropped."""
     try:
         documents = read_yaml(text)
     except NotYamlError:
@@ -93,7 +93,7 @@ def _documents(text: str, *, cut: bool) -> list[tuple[Any, tuple[str, ...]]]:
 
 
 def prose_candidates(text: str, fields: Sequence[Field], *, cut: bool = False) -> Iterator[Candidate]:
-    """What a text without fences says: as YAML if all of it is, else by its labels."""
+    """Yield the readings of a text without fences: as YAML if all of it is, else by its labels."""
     bare = without_fences(text)
     for document, notes in _documents(bare, cut=cut):
         if isinstance(document, dict | list):
@@ -104,15 +104,15 @@ def prose_candidates(text: str, fields: Sequence[Field], *, cut: bool = False) -
         yield Candidate(read.data, grade, 0, notes=("labels in a text were read", *read.notes), exact=read.exact)
     one_line = bare.strip()
     if "\n" not in one_line and "{" not in one_line:
-        for found in find_objects("{" + one_line + ("" if cut else "}"), cut=cut):
-            yield Candidate(found.value, Grade.LINES, 0, notes=("pairs on one line were read", *found.notes))
+        for loose in find_objects("{" + one_line + ("" if cut else "}"), cut=cut):
+            yield Candidate(loose.value, Grade.LINES, 0, notes=("pairs on one line were read", *loose.notes))
 
 
 def last_whole_object(text: str) -> Candidate | None:
-    """A clean JSON object that a text ends with, for thinking that was never closed before the answer."""
+    """Return a clean JSON object that ends a text, for thinking that was never closed before the answer."""
     last: Found | None = None
-    for found in find_objects(text):
-        last = found
+    for loose in find_objects(text):
+        last = loose
     if last is None or not last.clean or text[last.end :].strip(" \n`~"):
         return None
     return Candidate(last.value, Grade.CLEAN, last.start)

@@ -1,4 +1,4 @@
-"""Single values: what unquoted text means, and which text is a number."""
+"""Read single values: what unquoted text means, and which text is a number."""
 
 import math
 import re
@@ -19,7 +19,7 @@ class Plain(str):
 
 
 def number(text: str) -> int | float | None:
-    """The finite number that the whole text writes, or None; no number is ever picked out of prose."""
+    """Parse a text that is a finite number as a whole; None for anything else, since prose holds no number."""
     text = text.strip().replace("\N{MINUS SIGN}", "-")
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
         return None
@@ -30,17 +30,17 @@ def number(text: str) -> int | float | None:
 
 
 def is_finite_number(value: object) -> bool:
-    """Whether it is a number that JSON can carry; booleans are none."""
+    """Return whether it is a number that JSON can carry; booleans are none."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def is_null(value: object) -> bool:
-    """Whether it says "nothing": null itself, or an unquoted word for it."""
+    """Return whether it means "nothing": null itself, or an unquoted word for it."""
     return value is None or (isinstance(value, Plain) and value.lower() in _NULLS)
 
 
 def meant(value: Plain) -> bool | int | float | str | None:
-    """What unquoted text means where no field says what is expected; codes such as 007 stay text."""
+    """Return what unquoted text means where no field says what is expected; codes such as 007 stay text."""
     word = value.lower()
     if word in _NULLS:
         return None
@@ -49,12 +49,12 @@ def meant(value: Plain) -> bool | int | float | str | None:
     digits = value.lstrip("+-")
     if len(digits) > 1 and digits[0] == "0" and digits[1].isdigit():
         return str(value)
-    found = number(value)
-    return str(value) if found is None else found
+    parsed = number(value)
+    return str(value) if parsed is None else parsed
 
 
 def settle(value: Any) -> Any:
-    """The same value with all unquoted text replaced by what it means."""
+    """Return the value with all unquoted text replaced by what it means."""
     if isinstance(value, Plain):
         return meant(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""YAML by PyYAML's parser, but only its events: no aliases, no tags, no dates, no `no` that turns into False.
+"""Read YAML from the events of PyYAML's parser: no aliases, no tags, no dates, no `no` that turns into False.
 
 The library wins on well-formed YAML (block and folded texts, flow collections); its constructors are what goes wrong
 in safe_load: a 306-byte alias bomb, sexagesimal numbers, surprising booleans.
@@ -11,11 +11,11 @@ from tickmind.llm.structured.readers.scalars import Plain
 
 
 class NotYamlError(ValueError):
-    """The text is no YAML, or uses parts of it that a reply has no business with."""
+    """The text is no YAML, or uses features that a reply must not use."""
 
 
 def read_yaml(text: str) -> list[Any]:
-    """The documents of a YAML text; unquoted values come as `Plain`. Raises `NotYamlError`."""
+    """Parse the documents of a YAML text; unquoted values come as `Plain`. Raises `NotYamlError`."""
     import yaml  # heavy; a clean JSON reply never needs it
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -29,7 +29,7 @@ def read_yaml(text: str) -> list[Any]:
 
 
 class _Builder:
-    """Puts events together to plain objects."""
+    """Build plain objects from events."""
 
     def __init__(self) -> None:
         self.documents: list[Any] = []
