@@ -1,4 +1,4 @@
-"""An agent: a model with tools, a history and a limit on everything."""
+"""`ToolAgent`: a model with tools, a history and limits."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,16 +34,16 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AgentStatistics:
-    """How an agent fares."""
+    """The state of an agent in numbers."""
 
     runs: int  # at work or waiting for their turn
     messages: int  # in the history
-    abandoned: int  # calls of its tools that could not be stopped and are still at work
+    abandoned: int  # tool calls that could not be stopped and still run
 
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What a run is to do."""
+    """The order of one run: its messages and options."""
 
     turn: tuple[Message, ...]
     streaming: bool
@@ -53,12 +53,16 @@ class _Order:
 
 
 class ToolAgent(Generic[OutputT]):
-    """Talks with a model that may use tools. Runs of one agent take turns, because they share its history.
+    """Talk with a model that may use tools. Runs of one agent take turns, because they share its history.
 
     The first argument is a `ModelClient`, or a `Transport` with the name of a model. Tools are `Tool`s, functions or a
     `ToolRegistry`, which is read anew for each run; the options are those of `AgentConfig`. `output` is the form of the
     answer, as in `complete_structured`: the result's `value` is of that type. `deps` is handed to tools by their
-    `ToolContext`. A turn that no model answered leaves no trace in the history, so it can simply be asked again.
+    `ToolContext`. A turn that no model answered leaves no trace in the history, so the caller can repeat it.
+
+        agent = ToolAgent(client, [look_around], system="You are a scout.")
+        result = await agent.invoke("What is behind the hill?")
+        print(result.text if result.ok else result.error)
     """
 
     def __init__(
@@ -81,7 +85,7 @@ class ToolAgent(Generic[OutputT]):
         self._given = (config or AgentConfig()).changed(options)
         self.config = with_defaults(self._given, self._caller)
         if not self.config.model:
-            raise LLMConfigError("say which model to ask: ToolAgent(transport, tools, model='...')")
+            raise LLMConfigError("no model is named; pass one: ToolAgent(transport, tools, model='...')")
         self.deps = deps
         self._schema: ReplySchema[Any] | None = None if output is None else ReplySchema.of(output)
         self._output = self._typed_output()
@@ -104,22 +108,22 @@ class ToolAgent(Generic[OutputT]):
         return self._history
 
     def clear_history(self) -> None:
-        """Begin a new conversation; a run that is at work still adds its turns.
+        """Begin a new conversation; a running run still adds its turns.
 
         A run that is resumed in an agent without a history brings the conversation along in which it was interrupted.
         """
         self._history = ()
 
     def ask_through(self, caller: ModelCaller | ModelClient) -> None:
-        """Ask through another client from now on, with its defaults; a run that is at work keeps the old one."""
+        """Use another client from now on, with its defaults; a running run keeps the old one."""
         self._caller = as_caller(caller)
         self.config = with_defaults(self._given, self._caller)
         self._output = self._typed_output()
 
     def twin(self, *, agent_id: str | None = None, system: str | None = None) -> "ToolAgent[OutputT]":
-        """Another agent with the same model, tools and options, which goes on by itself from the history of this one.
+        """Return another agent with the same model, tools and options, and a copy of this one's history.
 
-        Under the same id it is the same to tools; `system` stands in the place of this one's instructions.
+        Under the same id it is the same to tools; `system` replaces this one's instructions.
         """
         return ToolAgent(
             self._caller,
@@ -136,28 +140,28 @@ class ToolAgent(Generic[OutputT]):
         )
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """What so many tokens cost, as far as whoever asks the model knows its price."""
+        """Return the cost of so many tokens, if the client knows the model's price."""
         price = getattr(self._caller, "cost_usd", None)
         return None if price is None else price(self.config.model, usage)
 
     def statistics(self) -> AgentStatistics:
-        """How many runs, messages and abandoned calls there are."""
+        """Return the numbers of runs, messages and abandoned calls."""
         abandoned = sum(tool.statistics().abandoned for tool in self.tools)
         return AgentStatistics(len(self._runs), len(self._history), abandoned)
 
     async def invoke(self, messages: MessagesLike, *, deps: Any = None) -> AgentResult[OutputT]:
-        """Say something and wait for the end. Failures are in the result; only the caller's cancellation is raised.
+        """Send messages and wait for the end. Failures are in the result; only the caller's cancellation is raised.
 
-        `deps` stands in the place of the agent's for this run.
+        `deps` replaces the agent's for this run.
         """
         return await self._wait(self._start(self._order(messages, deps, streaming=False)))
 
     def ainvoke(self, messages: MessagesLike, *, streaming: bool = True, deps: Any = None) -> AgentRun[OutputT]:
-        """Say something and get a handle at once, while the run goes on by itself."""
+        """Send messages and return a handle at once, while the run goes on by itself."""
         return self._start(self._order(messages, deps, streaming=streaming))
 
     def stream(self, messages: MessagesLike, *, deps: Any = None) -> AgentStream[OutputT]:
-        """Say something and read along: `async with agent.stream("...") as stream: async for event in stream: ...`."""
+        """Send messages and read along: `async with agent.stream("...") as stream: async for event in stream: ...`."""
         return AgentStream(partial(self._start, self._order(messages, deps, streaming=True)))
 
     async def resume(
@@ -167,7 +171,7 @@ class ToolAgent(Generic[OutputT]):
         *,
         answers: Mapping[str, Any] | None = None,
     ) -> AgentResult[OutputT]:
-        """Go on with a run that a tool's question stopped, here or in another process, and wait for the end.
+        """Continue a run that a tool's question stopped, here or in another process, and wait for the end.
 
         One question takes `answer`; several take `answers`, by call id.
         """
@@ -181,11 +185,11 @@ class ToolAgent(Generic[OutputT]):
         answers: Mapping[str, Any] | None = None,
         streaming: bool = True,
     ) -> AgentRun[OutputT]:
-        """Like `resume`, with a handle at once."""
+        """Continue a run that a tool's question stopped, and return a handle at once."""
         return self._start(self._resumption(interrupted, answer, answers, streaming=streaming))
 
     def cancel_all(self) -> int:
-        """Cancel all runs, at work or waiting; tells how many."""
+        """Cancel all runs, running or waiting, and return how many."""
         return sum(run.cancel() for run in tuple(self._runs))
 
     async def aclose(self) -> None:
@@ -214,16 +218,16 @@ class ToolAgent(Generic[OutputT]):
     ) -> _Order:
         state = interrupted if isinstance(interrupted, InterruptedRun) else interrupted.state
         if state is None:
-            raise LLMConfigError("this run was not stopped by a question, so there is nothing to resume")
-        asked = [question.call_id for question in state.questions]
+            raise LLMConfigError("no tool's question stopped this run, so it can't be resumed; invoke the agent again")
+        open_ids = [question.call_id for question in state.questions]
         given = dict(answers or {})
         if answer is not _NO_ANSWER:
-            if len(asked) != 1:
-                raise LLMConfigError(f"{len(asked)} tools asked; answer each: answers={{call id: answer}} for {asked}")
-            given[asked[0]] = answer
-        missing = [call_id for call_id in asked if call_id not in given]
+            if len(open_ids) != 1:
+                raise LLMConfigError(f"{len(open_ids)} tools asked; pass answers={{call id: answer}} for {open_ids}")
+            given[open_ids[0]] = answer
+        missing = [call_id for call_id in open_ids if call_id not in given]
         if missing:
-            raise LLMConfigError(f"an answer is missing for {', '.join(missing)}")
+            raise LLMConfigError(f"an answer is missing for {', '.join(missing)}; pass answers={{call id: answer}}")
         return _Order(state.messages, streaming, self.deps, state, given)
 
     def _start(self, order: _Order) -> AgentRun[OutputT]:
@@ -274,7 +278,7 @@ class ToolAgent(Generic[OutputT]):
             error = Failed(ErrorType.CANCELLED, "the run was cancelled before it began")
             result: AgentResult[OutputT] = AgentResult(False, "", StopReason.CANCELLED, error=error, run_id=run.run_id)
         elif caught := task.exception():
-            _log.error("a run ended in a way that it should not", run_id=run.run_id, exc_info=caught)
+            _log.error("a run ended with an unexpected error", run_id=run.run_id, exc_info=caught)
             error = Failed(ErrorType.TRANSPORT_ERROR, f"{type(caught).__name__}: {caught}")
             result = AgentResult(False, "", StopReason.HTTP_ERROR, error=error, run_id=run.run_id)
         else:
@@ -297,12 +301,12 @@ class ToolAgent(Generic[OutputT]):
             return
         try:
             self._on_event(event)
-        except Exception:  # noqa: BLE001 - a listener is anybody's code and must not break a run
+        except Exception:  # noqa: BLE001 - a listener is user code and must not break a run
             _log.exception("a listener failed", agent_id=self.agent_id, event_kind=event.kind)
 
 
 def trimmed(messages: Sequence[Message], limit: Limit) -> tuple[Message, ...]:
-    """The latest turns within the limit, cut where somebody speaks, so that no result loses its call.
+    """Return the latest turns within the limit, cut at a turn of the user, so that no result loses its call.
 
     A last turn that is over the limit by itself is kept whole.
     """

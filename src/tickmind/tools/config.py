@@ -1,4 +1,4 @@
-"""How an agent works: shared by the agent itself and by the hub that makes agents."""
+"""`AgentConfig`: the options of an agent, shared by agents and the hub that makes them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -15,7 +15,7 @@ MAX_CALLS_PER_STEP = Limit("tool calls in one reply", 128)
 
 @dataclass(frozen=True, slots=True)
 class AgentTimeouts:
-    """How long things may take: one request to the model, one call of a tool, a whole run (None: no end).
+    """Time limits: one request to the model, one call of a tool, a whole run (None: no limit).
 
     Without `request_s` a request may take as long as the client's `timeout_s` allows.
     """
@@ -33,15 +33,15 @@ class AgentTimeouts:
 
 @dataclass(frozen=True, slots=True)
 class AgentConfig:
-    """The options of an agent. What is None comes from the `ModelClient`: `default_temperature`, `default_max_tokens`.
+    """The options of an agent. The `ModelClient` fills in what is None: `default_temperature`, `default_max_tokens`.
 
     `answer_at_limit` asks the model once more, without tools, when the steps are used up; `stop_on_tool_error` ends the
-    run at the first tool that fails, instead of telling the model. `recover_prose_calls` is for endpoints whose models
-    write calls as text: such a call is made if it is the whole message or stands in the tag that `system` asks for, and
-    never if it repeats a text that the model did not write.
+    run at the first tool that fails, instead of sending the error to the model. `recover_prose_calls` is for endpoints
+    whose models write calls as text: such a call is made if it is the whole message or stands in the tag that `system`
+    asks for, and never if it repeats a text that the model did not write.
 
     `extra` are fields for this provider only, sent as they are: a local model's slot, say. `headers` go along with each
-    request, for an endpoint that wants to know who asks.
+    request, for an endpoint that identifies its callers.
     """
 
     model: str = ""
@@ -57,7 +57,7 @@ class AgentConfig:
     recover_prose_calls: bool = False
     max_history: Limit = MAX_HISTORY
     max_calls_per_step: Limit = MAX_CALLS_PER_STEP
-    output_retries: int = 2  # of an answer that is not what `output` wants
+    output_retries: int = 2  # for an answer that does not fit `output`
     extra: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     grammar_limits: GrammarLimits | None = None  # of calls and answers from a local model; None: the usual ones
@@ -69,11 +69,11 @@ class AgentConfig:
                 raise LLMConfigError(f"{name} must be 1 or more, not {getattr(self, name)}")
 
     def changed(self, options: Mapping[str, Any]) -> "AgentConfig":
-        """The same with some options set; an unknown one is an error here, not a surprise for an endpoint."""
+        """Return a copy with some options set; raises `LLMConfigError` for an unknown one."""
         known = [item.name for item in fields(self)]
         for name in options:
             if name not in known:
-                raise LLMConfigError(f"an agent has no option {name!r}; there are: {', '.join(known)}")
+                raise LLMConfigError(f"unknown option {name!r} of an agent; there are: {', '.join(known)}")
         return replace(self, **options)
 
 

@@ -1,4 +1,4 @@
-"""What a tool may know about the call that it serves, and how it asks a person."""
+"""`ToolContext`: what a tool knows about its call. `Interrupt`: how it asks a person."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tickmind.tools.typevars import DepsT
 
 @dataclass(frozen=True, slots=True)
 class ToolContext(Generic[DepsT]):
-    """Who calls a tool, made anew for each call. A tool gets it through a parameter of this type; models don't see it.
+    """The call that a tool serves. A tool gets it through a parameter of this type; models don't see it.
 
     `deps` is what the program gave the agent for its tools: `def look(ctx: ToolContext[Village])` reads `ctx.deps`.
     `answer` is what a person replied when this very call asked with `Interrupt(..., rerun=True)` before.

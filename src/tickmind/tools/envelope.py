@@ -1,4 +1,4 @@
-"""What tools and agents answer: one envelope, `{ok: true, ...}` or `{ok: false, type, message, details}`, as types."""
+"""The result envelopes of tools and agents, `{ok: true, ...}` or `{ok: false, type, message, details}`, as types."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -52,7 +52,7 @@ _STOPS = {
 
 @dataclass(frozen=True, slots=True)
 class Ok:
-    """A tool did its work. `data` is plain JSON data; `text` is how the model reads it."""
+    """The result of a tool. `data` is plain JSON data; `text` is how the model reads it."""
 
     data: Any = None
     text: str = ""
@@ -64,13 +64,13 @@ class Ok:
         return True
 
     def to_dict(self) -> dict[str, Any]:
-        """The plain envelope."""
+        """Return the plain envelope."""
         return {"ok": True, "data": self.data}
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Something went wrong. The message is in plain words, for a person or a model to act on, and holds no secret."""
+    """A failure. The message is in plain words, for a person or a model to act on, and holds no secret."""
 
     type: ErrorType
     message: str
@@ -82,7 +82,7 @@ class Failed:
 
     @classmethod
     def from_error(cls, error: LLMError) -> "Failed":
-        """The envelope of an error that a call raised, with the status, the wait or the tool's name as details."""
+        """Return the envelope of an error that a call raised; its details are the status, the wait or the tool."""
         details: dict[str, Any] = {}
         if isinstance(error, (LLMResponseError, LLMRateLimitError)):
             details["status"] = error.status
@@ -100,7 +100,7 @@ class Failed:
         return False
 
     def to_dict(self) -> dict[str, Any]:
-        """The plain envelope."""
+        """Return the plain envelope."""
         plain: dict[str, Any] = {"ok": False, "type": self.type.value, "message": self.message}
         if self.details:
             plain["details"] = dict(self.details)
@@ -111,16 +111,16 @@ ToolResult = Ok | Failed
 
 
 def stop_reason_of(error: LLMError) -> StopReason:
-    """How a run ends that met this error."""
+    """Return how a run ends that met this error."""
     return StopReason.DEADLINE if isinstance(error, LLMDeadlineError) else _STOPS[error.error_type]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentResult(Generic[OutputT]):
-    """How a run ended. `ok` means that there is an answer, or a question of a tool; `stopped` says why it ended.
+    """The result of a run. `ok` means that there is an answer, or a question of a tool; `stopped` says why it ended.
 
-    `text` is the model's answer, or all that it said until the run was stopped; `value` is the answer as the agent's
-    `output` wants it. `thinking` is what the model thought in all steps. `messages` are the turns that this run added
+    `text` is the model's answer, or all that it said until the run was stopped; `value` is the answer as the type of
+    the agent's `output`. `thinking` is the model's in all steps. `messages` are the turns that this run added
     to the conversation; `state` is set when a tool asked a question.
     """
 
@@ -135,12 +135,12 @@ class AgentResult(Generic[OutputT]):
     finish_reason: str = ""
     run_id: str = ""
     state: InterruptedRun | None = None
-    abandoned: int = 0  # calls of tools that could not be stopped and may still be at work
+    abandoned: int = 0  # tool calls that could not be stopped and may still run
     value: OutputT | None = None
     thinking: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The plain envelope, without the messages; of an error it has `type`, `message` and `details`."""
+        """Return the plain envelope, without the messages; of an error it has `type`, `message` and `details`."""
         failure = self.error.to_dict() if self.error else {}
         return {
             **failure,

@@ -1,4 +1,4 @@
-"""What happens in a run, as it happens, for any number of listeners."""
+"""The events of a run, and `EventLog`, which delivers them to any number of listeners."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from tickmind.tools.envelope import AgentResult
 
 MAX_EVENTS_KEPT = Limit("number of events kept", 1024)
 
-_SMALLEST_RING = 2  # an event that a paced reader has yet to read, and the last one, which does not wait
+_SMALLEST_RING = 2  # the event that a paced reader reads next, and the last one, which does not wait
 
 E = TypeVar("E")
 
 
 @dataclass(frozen=True, slots=True)
 class AgentEvent:
-    """Something that happened in a run; `kind` says what, in one word for a log or a page."""
+    """An event of a run; `kind` names it in one word for a log or a page."""
 
     kind: ClassVar[str] = "event"
 
@@ -27,7 +27,7 @@ class AgentEvent:
     step: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data without secrets."""
+        """Return plain data without secrets."""
         return redact_fields({"kind": self.kind, **{item.name: getattr(self, item.name) for item in fields(self)}})
 
 
@@ -40,7 +40,7 @@ class RunStarted(AgentEvent):
 
 @dataclass(frozen=True, slots=True)
 class RequestStarted(AgentEvent):
-    """The model is being asked."""
+    """A request to the model begins."""
 
     kind: ClassVar[str] = "request_started"
 
@@ -58,34 +58,34 @@ class RequestFinished(AgentEvent):
     duration_s: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data without secrets."""
+        """Return plain data without secrets."""
         usage = {item.name: getattr(self.usage, item.name) for item in fields(self.usage)}
         return {**AgentEvent.to_dict(self), "usage": usage}
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta(AgentEvent):
-    """A piece of what the model says."""
+    """A piece of the model's answer."""
 
     kind: ClassVar[str] = "delta"
 
     text: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; of what the model says only known secrets are masked."""
+        """Return plain data; only known secrets are masked in the model's answer."""
         return _spoken(self, self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta(AgentEvent):
-    """A piece of what the model thinks."""
+    """A piece of the model's thinking."""
 
     kind: ClassVar[str] = "thinking"
 
     text: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; of what the model thinks only known secrets are masked."""
+        """Return plain data; only known secrets are masked in the model's thinking."""
         return _spoken(self, self.text)
 
 
@@ -134,7 +134,7 @@ class RunFinished(AgentEvent):
     result: AgentResult
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data without secrets."""
+        """Return plain data without secrets."""
         result = {**self.result.to_dict(), "text": mask_known(self.result.text)}
         return {**_header(self), "result": result}
 
@@ -152,9 +152,9 @@ EventHook = Callable[[AgentEvent], None]
 
 
 class EventLog(Generic[E]):
-    """The latest events, in a ring. A slow listener misses the oldest ones and is told how many, and holds up nobody.
+    """The latest events, in a ring. A slow listener misses the oldest ones, sees how many, and delays no one else.
 
-    A paced reader is never overtaken instead: whoever writes through `add` waits for it.
+    A paced reader misses nothing: writers that use `add` wait for it.
     """
 
     def __init__(self, capacity: Limit = MAX_EVENTS_KEPT) -> None:
@@ -172,7 +172,7 @@ class EventLog(Generic[E]):
         return self._closed
 
     def add_nowait(self, event: E) -> None:
-        """Write one, over the oldest if need be."""
+        """Write an event, over the oldest if need be."""
         if self._closed:
             return
         self._ring[self._end % self._size] = event
@@ -180,30 +180,30 @@ class EventLog(Generic[E]):
         _wake(self._waiters)
 
     async def add(self, event: E) -> None:
-        """Write one as soon as paced readers have room for it."""
+        """Write an event as soon as paced readers have room for it."""
         while self._paced and not self._closed and self._lag() >= self._size // 2:
             await _wait_in(self._writers)
         self.add_nowait(event)
 
     def close(self) -> None:
-        """No more events: readers end after the last one."""
+        """End the readers after the last event."""
         self._closed = True
         _wake(self._waiters)
         _wake(self._writers)
 
     def reader(self, *, paced: bool = False) -> "EventReader[E]":
-        """A listener from the oldest kept event on."""
+        """Return a listener from the oldest kept event on."""
         made: EventReader[E] = EventReader(self)
         if paced:
             self.pace(made)
         return made
 
     def pace(self, reader: "EventReader[E]") -> None:
-        """Let a reader be overtaken no more."""
+        """Make writers wait for a reader."""
         self._paced.add(reader)
 
     def release(self, reader: "EventReader[E]") -> None:
-        """Let a paced reader be overtaken from now on."""
+        """Make writers no longer wait for a paced reader."""
         self._paced.discard(reader)
         _wake(self._writers)
 
@@ -211,7 +211,7 @@ class EventLog(Generic[E]):
         return max(self._end - reader.position for reader in self._paced)
 
     def _after(self, position: int) -> tuple[int, E | None]:
-        """The first kept event at or after a position, and where it stands; the end where there is none yet."""
+        """Return the first kept event at or after a position, and its index; the end where there is none yet."""
         position = max(position, self._end - self._size)
         return position, self._ring[position % self._size] if position < self._end else None
 
@@ -232,16 +232,16 @@ class EventReader(Generic[E]):
 
     async def __anext__(self) -> E:
         while True:
-            position, event = self._log._after(self.position)  # noqa: SLF001 - the two are one
+            position, event = self._log._after(self.position)  # noqa: SLF001 - both classes are one unit
             self.missed += position - self.position
             self.position = position
             if event is not None:
                 self.position += 1
-                _wake(self._log._writers)  # noqa: SLF001 - the two are one
+                _wake(self._log._writers)  # noqa: SLF001 - both classes are one unit
                 return event
             if self._log.closed:
                 raise StopAsyncIteration
-            await self._log._wait()  # noqa: SLF001 - the two are one
+            await self._log._wait()  # noqa: SLF001 - both classes are one unit
 
 
 def _wake(futures: "set[asyncio.Future[None]]") -> None:

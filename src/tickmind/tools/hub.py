@@ -1,4 +1,4 @@
-"""One place for many agents: shared options, a factory, and a bus that tells what all of them do."""
+"""`AgentHub`: makes agents with shared options, and delivers the events of all of them."""
 
 import weakref
 from collections.abc import Callable, Iterable
@@ -33,7 +33,7 @@ _log = get_logger(__name__)
 
 
 class HubEventKind(StrEnum):
-    """What a hub tells about its agents."""
+    """The kinds of events that a hub delivers."""
 
     STARTED = "agent_started"
     DELTA = "agent_delta"
@@ -44,7 +44,7 @@ class HubEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HubEvent:
-    """Something that one of the agents did. It holds no secret; `data` is plain."""
+    """An event of one of the agents. It holds no secret; `data` is plain."""
 
     kind: HubEventKind
     agent_id: str
@@ -53,7 +53,7 @@ class HubEvent:
 
     @property
     def text(self) -> str:
-        """What the model says, of a delta; what it said, at the end."""
+        """The model's text: a piece, of a delta; the whole, at the end."""
         return str(self.data.get("text", ""))
 
 
@@ -61,10 +61,13 @@ Listener = Callable[[HubEvent], None]
 
 
 class AgentHub:
-    """Makes agents that share a caller and options, and mirrors their events to listeners.
+    """Make agents that share a caller and options, and mirror their events to listeners.
 
-    A listener is called at once, on the event loop: it should only take note. One that fails is logged and breaks
-    nothing. `events()` is for those that await.
+    A listener is called at once, on the event loop, so it must be quick. A listener that fails is logged and breaks
+    nothing. `events()` is for listeners that await.
+
+        async with AgentHub(client) as hub:
+            scout = hub.create_agent(system="You are a scout.", tools=[look_around])
     """
 
     def __init__(
@@ -89,12 +92,12 @@ class AgentHub:
         self._own_clients: list[ModelClient] = []  # made by set_api_key; closed with the hub
 
     def set_api_key(self, key: str | Secret) -> None:
-        """Ask with another key from now on, through all agents; runs that are at work end with the old one.
+        """Use another key from now on, in all agents; running runs end with the old one.
 
         Raises `LLMConfigError` unless the hub asks through a `ModelClient` with a transport of its own making.
         """
         if not isinstance(self._caller, ModelClient):
-            raise LLMConfigError("a hub on a transport has no key of its own; give the key to the transport")
+            raise LLMConfigError("this hub's transport was passed in and holds the key; make another transport")
         self._caller = self._caller.with_api_key(key)
         self._own_clients.append(self._caller)
         for agent in self.agents:
@@ -118,7 +121,7 @@ class AgentHub:
         history: Iterable[MessageLike] = (),
         **options: Unpack[AgentOptions],
     ) -> ToolAgent[OutputT]:
-        """A new agent; tools that are not given are the hub's, and so are options."""
+        """Return a new agent; the hub's tools and options fill in what is not given."""
         agent: ToolAgent[OutputT] = ToolAgent(
             self._caller,
             self.tools if tools is None else tools,
@@ -145,14 +148,14 @@ class AgentHub:
         return listener
 
     def unsubscribe(self, listener: Listener) -> bool:
-        """Call it no more; False if it was not subscribed."""
+        """Stop calling a listener; return False if it was not subscribed."""
         if listener not in self._listeners:
             return False
         del self._listeners[listener]
         return True
 
     def events(self) -> EventReader[HubEvent]:
-        """All events from the oldest one that is kept; a slow reader misses some and is told how many."""
+        """Return a reader of all events, from the oldest kept one; its `missed` counts those that it was late for."""
         return self._log.reader()
 
     async def aclose(self) -> None:
@@ -188,5 +191,5 @@ class AgentHub:
                 continue
             try:
                 listener(event)
-            except Exception:  # noqa: BLE001 - a listener is anybody's code and must not break a run
+            except Exception:  # noqa: BLE001 - a listener is user code and must not break a run
                 _log.exception("a listener of the hub failed", agent_id=source.agent_id, event_kind=kind.value)

@@ -1,4 +1,4 @@
-"""JSON as models write it, read strictly: whatever is wrong is told, nothing is guessed."""
+"""Read the JSON that models write strictly: errors are reported, nothing is guessed."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def decode_json(text: str) -> Any:
-    """Read JSON. Raises `ValueError` for anything else, `NaN` and bottomless nesting too."""
+    """Parse JSON. Raises `ValueError` for anything else, and for `NaN` and too deep nesting."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except RecursionError:
@@ -24,7 +24,7 @@ def decode_json(text: str) -> Any:
 
 
 def decode_arguments(text: str, tool: str) -> Mapping[str, Any]:
-    """The arguments of a tool call; no text at all means none. Raises `ToolError` in words that a model can act on."""
+    """Parse the arguments of a tool call; empty text means none. Raises `ToolError` in words that a model can use."""
     if not MAX_ARGUMENTS_CHARS.allows(len(text)):
         raise ToolError(
             f"the arguments of {tool!r} are {len(text):,} characters long, more than {MAX_ARGUMENTS_CHARS.maximum:,}. "

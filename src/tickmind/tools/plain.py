@@ -1,4 +1,4 @@
-"""Whatever a tool returns, as plain JSON data and as text for a model."""
+"""Convert what a tool returns to plain JSON data, and to text for a model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,12 +35,12 @@ def _encode(value: Any) -> bytes:
 
 
 def json_text(value: Any) -> str:
-    """Compact JSON of anything: dataclasses, enums, dates, sets and pydantic models too; the rest as `str`."""
+    """Write anything as compact JSON: dataclasses, enums, dates, sets and pydantic models too; the rest as `str`."""
     return _encode(value).decode("utf-8")
 
 
 def result_of(value: Any, limit: Limit = MAX_RESULT_CHARS) -> ToolResult:
-    """The envelope of a returned value. A value that is an envelope itself, as type or as mapping, is taken as one."""
+    """Return the envelope of a returned value. A value that is an envelope itself, as type or mapping, stays one."""
     if isinstance(value, Failed):
         return value
     if isinstance(value, Ok):
@@ -66,7 +66,7 @@ def result_of(value: Any, limit: Limit = MAX_RESULT_CHARS) -> ToolResult:
 
 
 def text_for_model(result: ToolResult) -> str:
-    """How the model reads a result."""
+    """Return a result as the model reads it."""
     return result.text if isinstance(result, Ok) else json_text(result.to_dict())
 
 

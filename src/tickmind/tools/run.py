@@ -1,4 +1,4 @@
-"""A run that goes on by itself: watch it, cancel it, wait for its result; and a run as a stream."""
+"""`AgentRun`: a handle on a run that goes on by itself. `AgentStream`: a run as a stream."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -22,7 +22,7 @@ from tickmind.tools.typevars import OutputT
 
 
 class AgentRun(Generic[OutputT]):
-    """A handle on one run of an agent."""
+    """A handle on one run of an agent: watch it, cancel it, wait for its result."""
 
     def __init__(self, agent_id: str, run_id: str, log: EventLog[AgentEvent]) -> None:
         self.agent_id = agent_id
@@ -42,23 +42,23 @@ class AgentRun(Generic[OutputT]):
 
     @property
     def state(self) -> InterruptedRun | None:
-        """What to resume from, if a tool asked a question."""
+        """The state to resume from, if a tool asked a question."""
         return self._result.result().state if self._result.done() else None
 
     def events(self) -> EventReader[AgentEvent]:
-        """Everything that happens, from the oldest event that is kept; any number of listeners, at any time."""
+        """Return a reader of all events, from the oldest that is kept; any number of listeners, at any time."""
         return self._log.reader()
 
     def cancel(self) -> bool:
-        """Stop it: the result comes within a tenth of a second. False if it has ended already."""
+        """Stop the run: its result comes within a tenth of a second. Return False if it has ended already."""
         if self._task is None or self._task.done():
             return False
-        if not self._cancelled:  # a second one would only disturb the first
+        if not self._cancelled:  # a second cancellation would disturb the first
             self._cancelled = self._task.cancel()
         return True
 
     async def result(self) -> AgentResult[OutputT]:
-        """Wait for the end. Cancelling one who waits does not cancel the run."""
+        """Wait for the end. Cancelling a waiter does not cancel the run."""
         return await asyncio.shield(self._result)
 
     def attach(
@@ -66,7 +66,7 @@ class AgentRun(Generic[OutputT]):
         task: "asyncio.Task[AgentResult[OutputT]]",
         end: Callable[["asyncio.Task[AgentResult[OutputT]]"], AgentResult[OutputT]],
     ) -> None:
-        """Bind the task that does the work; `end` makes the result of it, once, when no task is left."""
+        """Bind the task that does the work; `end` makes its result, once, when no task is left."""
         self._task = task
 
         def settle(done: "asyncio.Task[AgentResult[OutputT]]") -> None:
@@ -78,10 +78,10 @@ class AgentRun(Generic[OutputT]):
 
 
 class AgentStream(Generic[OutputT]):
-    """A run to be read as it speaks: `async with agent.stream(...) as stream: async for event in stream: ...`.
+    """A run to read as it goes: `async with agent.stream(...) as stream: async for event in stream: ...`.
 
-    A slow reader slows the run down and misses nothing; a loop that is left, or `result()`, lets it go on without being
-    read. Leaving the block cancels what is not done.
+    A slow reader slows the run down and misses nothing; after its loop ends, or with `result()`, the run no longer
+    waits for a reader. Leaving the block cancels an unfinished run.
     """
 
     def __init__(self, start: Callable[[], AgentRun[OutputT]]) -> None:
@@ -98,7 +98,7 @@ class AgentStream(Generic[OutputT]):
 
     async def __aenter__(self) -> "AgentStream[OutputT]":
         self._run = self._start()
-        self._reader = self._run._log.reader(paced=True)  # noqa: SLF001 - the two are one
+        self._reader = self._run._log.reader(paced=True)  # noqa: SLF001 - both classes are one unit
         return self
 
     async def __aexit__(
@@ -115,26 +115,26 @@ class AgentStream(Generic[OutputT]):
         run = self.run
         if self._reader is None:
             raise RuntimeError("enter the stream first: async with agent.stream(...) as stream")
-        run._log.pace(self._reader)  # noqa: SLF001 - the two are one
+        run._log.pace(self._reader)  # noqa: SLF001 - both classes are one unit
         try:
             async for event in self._reader:
                 if isinstance(event, (TextDelta, ThinkingDelta, ToolStarted, ToolFinished, QuestionAsked)):
                     yield event
-        finally:  # a loop that was left reads no more, so the run must not wait for it
+        finally:  # a loop that was left no longer reads, so the run must not wait for it
             self._release()
         await run.result()
 
     async def text(self) -> AsyncIterator[str]:
-        """Only what the model says."""
+        """Yield only the model's text."""
         async for event in self._events():
             if isinstance(event, TextDelta):
                 yield event.text
 
     async def result(self) -> AgentResult[OutputT]:
-        """The result, whether or not the stream is read to its end."""
+        """Return the result, whether or not the stream is read to its end."""
         self._release()
         return await self.run.result()
 
     def _release(self) -> None:
         if self._reader is not None:
-            self.run._log.release(self._reader)  # noqa: SLF001 - the two are one
+            self.run._log.release(self._reader)  # noqa: SLF001 - both classes are one unit

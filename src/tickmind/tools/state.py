@@ -1,4 +1,4 @@
-"""An interrupted run, kept as JSON until somebody answers."""
+"""`InterruptedRun`: a run that a tool's question stopped, as JSON until the answer comes."""
 
 import binascii
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class PendingQuestion:
-    """What a tool asked. With `rerun` the tool is called again with the answer, else the answer is its result."""
+    """A tool's question. With `rerun` the tool is called again with the answer, else the answer is its result."""
 
     call_id: str
     tool: str
@@ -29,21 +29,21 @@ class PendingQuestion:
 
 @dataclass(frozen=True, slots=True)
 class InterruptedRun:
-    """Everything that is needed to go on with an interrupted run, in this process or another."""
+    """The state to resume an interrupted run from, in this process or another."""
 
     run_id: str
     agent_id: str
     step: int
     history: tuple[Message, ...]  # before the run
     messages: tuple[Message, ...]  # of the run; the last one is the model's, with its tool calls
-    results: Mapping[str, str]  # call id -> what the tool answered, for the calls that are done
+    results: Mapping[str, str]  # call id -> the tool's answer, for finished calls
     questions: tuple[PendingQuestion, ...]
     recovered: bool = False
     usage: Usage = field(default_factory=Usage)
     tool_trace: tuple[ToolTrace, ...] = ()
 
     def to_json(self) -> str:
-        """One line of JSON."""
+        """Write the state as one line of JSON."""
         plain = {
             "version": _VERSION,
             "run_id": self.run_id,
@@ -61,11 +61,11 @@ class InterruptedRun:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "InterruptedRun":
-        """Read it back; raises `ConfigError` if it is anything else."""
+        """Read a state; raises `ConfigError` if the text is anything else."""
         try:
             plain = orjson.loads(text)
             if plain["version"] != _VERSION:
-                raise ConfigError(f"this state has version {plain['version']!r}; this program reads {_VERSION}")
+                raise ConfigError(f"the agent's state has version {plain['version']!r}; this program reads {_VERSION}")
             return cls(
                 run_id=str(plain["run_id"]),
                 agent_id=str(plain["agent_id"]),
@@ -81,4 +81,4 @@ class InterruptedRun:
         except (AttributeError, KeyError, TypeError, ValueError, binascii.Error) as error:
             if isinstance(error, ConfigError):
                 raise
-            raise ConfigError(f"this is no state of an agent ({type(error).__name__}: {error})") from error
+            raise ConfigError(f"this text is not an agent's state ({type(error).__name__}: {error})") from error

@@ -1,7 +1,7 @@
-"""Running what may hang: blocking handlers in threads of their own, coroutines in tasks, neither ever waited for.
+"""Run what may hang: blocking handlers in threads of their own, coroutines in tasks; neither can block a run.
 
-A thread can't be killed. One that outlives its timeout or its run is abandoned: it goes on, nobody waits for it, the
-process may end without it, and it is counted until it returns.
+A thread can't be killed. A thread that outlives its timeout or its run is abandoned: it goes on, nothing waits for
+it, the process may end without it, and it is counted until it returns.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ GRACE_S = 0.05  # how long cancelled work may take to clean up
 
 
 class StuckWork:
-    """Counts the work that could not be stopped. Threads may share it."""
+    """Count the work that could not be stopped. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,28 +30,28 @@ class StuckWork:
 
     @property
     def now(self) -> int:
-        """How many are still at work."""
+        """How many calls still run."""
         return self._now
 
     @property
     def total(self) -> int:
-        """How many there ever were."""
+        """How many calls there ever were."""
         return self._total
 
     def add(self) -> None:
-        """Count one more."""
+        """Count one more call."""
         with self._lock:
             self._now += 1
             self._total += 1
 
     def remove(self) -> None:
-        """One of them has returned after all."""
+        """Count a call that has returned after all."""
         with self._lock:
             self._now -= 1
 
 
 class _Job:
-    """A thread's work and whether anybody still waits for it."""
+    """A thread's work and whether a caller still waits for it."""
 
     def __init__(self, ledgers: tuple[StuckWork, ...]) -> None:
         self._lock = threading.Lock()
@@ -94,12 +94,12 @@ async def run_in_thread(
         error: BaseException | None = None
         try:
             value = context.run(work)
-        except BaseException as caught:  # noqa: BLE001 - handed over whole to whoever waits
+        except BaseException as caught:  # noqa: BLE001 - raised in the waiting task
             error = caught
         job.end()
         try:
             loop.call_soon_threadsafe(_settle, future, value, error)
-        except RuntimeError:  # the loop is closed: nobody waits any more
+        except RuntimeError:  # the loop is closed, so no task waits
             return
 
     threading.Thread(target=run, name=name, daemon=True).start()
@@ -157,7 +157,7 @@ async def _put_down(task: "asyncio.Task[T]", grace_s: float, ledgers: tuple[Stuc
 
 
 class _Forget:
-    """Takes note of an abandoned task's end, whatever it was."""
+    """Consume the outcome of an abandoned task."""
 
     def __init__(self, ledgers: tuple[StuckWork, ...]) -> None:
         self._ledgers = ledgers

@@ -1,4 +1,4 @@
-"""What tools did in a run, kept for debugging and for the record."""
+"""`ToolTrace`: a tool's use in a run, for debugging and for the record."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,7 +10,7 @@ MAX_TRACE_CHARS = Limit("length of a value in a tool trace", 500, "characters")
 
 
 def traced(text: str) -> str:
-    """A text as a trace or an event shows it: without secrets, then shortened."""
+    """Return a text as a trace or an event shows it: without secrets, then shortened."""
     return shortened_with_size(redact(text), MAX_TRACE_CHARS)
 
 
@@ -32,5 +32,5 @@ class ToolTrace:
         object.__setattr__(self, "result", traced(self.result))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return asdict(self)

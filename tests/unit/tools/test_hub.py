@@ -30,7 +30,7 @@ async def test_agents_share_the_options_and_may_change_them(script: "type[Script
         ("m", 0.0, 0),
     ]
     assert hub.config == AgentConfig(model="m", temperature=0.5)
-    with pytest.raises(LLMConfigError, match="no option"):
+    with pytest.raises(LLMConfigError, match="unknown option"):
         hub.create_agent(colour="red")  # type: ignore[call-arg]  # what is tested
 
 

@@ -138,7 +138,7 @@ async def test_the_agent_may_go_on_meanwhile(script: "type[ScriptedTransport]", 
 @pytest.mark.asyncio
 async def test_only_a_question_can_be_resumed(script: "type[ScriptedTransport]") -> None:
     agent = agent_with(script([script.say("x")]))
-    with pytest.raises(LLMConfigError, match="nothing to resume"):
+    with pytest.raises(LLMConfigError, match="no tool's question stopped this run"):
         await agent.resume(await agent.invoke("?"), "a")
 
 

@@ -190,7 +190,7 @@ def test_what_has_no_json_form_is_refused_with_a_reason() -> None:
         take.to_spec()
     with pytest.raises(LLMConfigError, match="wrap it in a function"):
         Tool.from_function(dict, name="builtin")
-    with pytest.raises(LLMConfigError, match="no name for a tool"):
+    with pytest.raises(LLMConfigError, match="can't be a tool's name"):
         Tool.from_function(lambda: None, name="two words")
     with pytest.raises(LLMConfigError, match="timeout_s must be over 0"):
         Tool.from_function(lambda: None, name="a", timeout_s=0)

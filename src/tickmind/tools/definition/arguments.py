@@ -1,4 +1,4 @@
-"""What every way to declare a tool's arguments has in common."""
+"""`Arguments`: the interface of every way to declare a tool's arguments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -10,7 +10,7 @@ MAX_PROBLEMS_TOLD = 5
 
 
 class Arguments(Protocol):
-    """The arguments of one tool: what the model sees of them, and how what it wrote becomes a call."""
+    """The arguments of one tool: their schema for the model, and how a model's JSON becomes a call."""
 
     @property
     def schema(self) -> Mapping[str, Any]:
@@ -18,14 +18,14 @@ class Arguments(Protocol):
         ...
 
     def bind(self, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Positional and keyword arguments of the call; raises `ToolError` in words that a model can act on."""
+        """Return positional and keyword arguments of the call; raises `ToolError` in words that a model can act on."""
         ...
 
 
 def misfit(tool: str, problems: Sequence[str]) -> ToolError:
-    """The error for arguments that don't fit; a model needs only the first few problems to mend them."""
-    told = [shortened(problem) for problem in problems[:MAX_PROBLEMS_TOLD]]
+    """Return the error for arguments that don't fit; a model needs only the first few problems to correct them."""
+    shown = [shortened(problem) for problem in problems[:MAX_PROBLEMS_TOLD]]
     if len(problems) > MAX_PROBLEMS_TOLD:
-        told.append(f"and {len(problems) - MAX_PROBLEMS_TOLD} more")
-    words = f"the arguments of {tool!r} don't fit: {'; '.join(told)}. Call it again with the right ones."
+        shown.append(f"and {len(problems) - MAX_PROBLEMS_TOLD} more")
+    words = f"the arguments of {tool!r} don't fit: {'; '.join(shown)}. Call it again with the right ones."
     return ToolError(words, tool=tool)

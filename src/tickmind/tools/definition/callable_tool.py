@@ -1,4 +1,4 @@
-"""A tool: something that a model may ask for and that Python does."""
+"""`Tool`: a Python function that a model may call."""
 
 import functools
 import inspect
@@ -28,11 +28,11 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ToolStatistics:
-    """How a tool fares."""
+    """The calls of a tool in numbers."""
 
     calls: int
     running: int
-    abandoned: int  # could not be stopped and are still at work
+    abandoned: int  # could not be stopped and still run
 
 
 class Tool:
@@ -55,7 +55,7 @@ class Tool:
         max_abandoned: Limit = MAX_ABANDONED,
     ) -> None:
         if not _NAME.fullmatch(name):
-            raise LLMConfigError(f"{name!r} is no name for a tool: 1 to 64 letters, digits, '_' and '-'")
+            raise LLMConfigError(f"{name!r} can't be a tool's name; use 1 to 64 letters, digits, '_' and '-'")
         if timeout_s is not None and timeout_s <= 0:
             raise LLMConfigError(f"tool {name!r}: timeout_s must be over 0, not {timeout_s}")
         self.name = name
@@ -81,7 +81,7 @@ class Tool:
         inline: bool = False,
         max_result_chars: Limit = MAX_RESULT_CHARS,
     ) -> "Tool":
-        """Make one of a typed function, sync or async; the schema comes from its annotations and docstring.
+        """Make a tool from a typed function, sync or async; the schema comes from its annotations and docstring.
 
         Arguments are described in the docstring in the style of Google, numpy or Sphinx, or by `Annotated[int, "..."]`.
         """
@@ -112,7 +112,7 @@ class Tool:
         inline: bool = False,
         max_result_chars: Limit = MAX_RESULT_CHARS,
     ) -> "Tool":
-        """Make one of a JSON schema and a handler that takes the checked arguments as one mapping."""
+        """Make a tool from a JSON schema and a handler that gets the checked arguments as one mapping."""
         return cls(
             name,
             description,
@@ -127,12 +127,12 @@ class Tool:
         return f"Tool({self.name!r})"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function as if it were no tool."""
+        """Call the function directly, as if it were no tool."""
         return self._handler(*args, **kwargs)
 
     @property
     def description(self) -> str:
-        """What the tool is for, as the model reads it."""
+        """The tool's purpose, as the model reads it."""
         given = self._description
         return given if isinstance(given, str) else given.description
 
@@ -142,15 +142,15 @@ class Tool:
         return self._arguments.schema
 
     def to_spec(self) -> ToolSpec:
-        """The tool as a model sees it."""
+        """Return the tool as a model sees it."""
         return ToolSpec(self.name, self.description, self.schema)
 
     def statistics(self) -> ToolStatistics:
-        """How often it was called, and how many calls are at work or abandoned."""
+        """Return how often it was called, and how many calls run or were abandoned."""
         return ToolStatistics(self._calls, self._running, self._ledger.now)
 
     def accepts(self, arguments: Mapping[str, Any]) -> bool:
-        """Tell whether the arguments fit, without calling it."""
+        """Return whether the arguments fit, without calling it."""
         try:
             self._arguments.bind(arguments)
         except ToolError:
@@ -183,7 +183,7 @@ class Tool:
         except OverdueError:
             words = f"tool {self.name!r} did not finish within {limit_s:g} s"
             return Failed(ErrorType.TOOL_ERROR, words, {"name": self.name})
-        except Exception as error:  # noqa: BLE001 - a tool is anybody's code; the model and the trace are told
+        except Exception as error:  # noqa: BLE001 - a tool is user code; the error goes to the model and the trace
             _log.debug("tool failed", tool=self.name, exc_info=True)
             words = f"tool {self.name!r} failed: {type(error).__name__}: {error}"
             return Failed(ErrorType.TOOL_ERROR, words, {"name": self.name})
@@ -269,7 +269,13 @@ def tool(
     inline: bool = False,
     max_result_chars: Limit = MAX_RESULT_CHARS,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """Make a tool of the function below, as `@tool` or `@tool(timeout_s=5)`."""
+    """Make the function below a tool, as `@tool` or `@tool(timeout_s=5)`.
+
+    @tool
+    def weather(town: str) -> str:
+        "Return today's weather in a town."
+        return forecasts[town]
+    """
     make = functools.partial(
         Tool.from_function,
         name=name,

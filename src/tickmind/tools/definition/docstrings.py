@@ -1,4 +1,4 @@
-"""Reading a function's docstring: what it does, and what its arguments mean."""
+"""`Docstring`: a function's description and the meanings of its arguments."""
 
 import inspect
 import re
@@ -14,19 +14,19 @@ _BLANKS = re.compile(r"\s+")
 
 
 class Docstring:
-    """A docstring in the style of Google, numpy or Sphinx, taken apart when it is first asked."""
+    """A docstring in the style of Google, numpy or Sphinx, parsed on first use."""
 
     def __init__(self, text: str | None) -> None:
         self._text = inspect.cleandoc(text or "")
 
     @property
     def description(self) -> str:
-        """All that stands before the first section."""
+        """The text before the first section."""
         return self._parts[0]
 
     @property
     def arguments(self) -> dict[str, str]:
-        """What each argument means, by its name."""
+        """The meaning of each argument, by its name."""
         return self._parts[1]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""A holder for tools, so that several agents can be given the same ones."""
+"""`ToolRegistry`: tools by name, for several agents."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -12,7 +12,7 @@ MAX_TOOLS = Limit("number of tools in a registry", 256)
 
 
 class ToolRegistry:
-    """Tools by name, in the order in which they came. Functions are made into tools."""
+    """Tools by name, in the order of registration. Functions are made into tools."""
 
     def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = (), *, max_tools: Limit = MAX_TOOLS) -> None:
         self._tools: dict[str, Tool] = {}
@@ -21,28 +21,28 @@ class ToolRegistry:
             self.register(item)
 
     def register(self, item: Tool | Callable[..., Any]) -> Tool:
-        """Add one; a name that is taken is an error. It can decorate a function."""
+        """Add a tool, or a function as one; raises `LLMConfigError` if the name is taken. Works as a decorator."""
         added = item if isinstance(item, Tool) else Tool.from_function(item)
         if added.name in self._tools:
-            raise LLMConfigError(f"there is a tool {added.name!r} already; give one of them another name")
+            raise LLMConfigError(f"a tool {added.name!r} is already registered; give one of them another name")
         self._max_tools.check(len(self._tools) + 1)
         self._tools[added.name] = added
         return added
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that name, or None."""
+        """Return the tool of that name, or None."""
         return self._tools.get(name)
 
     def get_all(self) -> tuple[Tool, ...]:
-        """All of them."""
+        """Return all tools."""
         return tuple(self._tools.values())
 
     def get_schemas(self) -> tuple[ToolSpec, ...]:
-        """All of them as a model sees them."""
+        """Return the schemas of all tools, as a model sees them."""
         return tuple(item.to_spec() for item in self._tools.values())
 
     def clear(self) -> None:
-        """Forget all of them; agents that run keep theirs until they are done."""
+        """Forget all tools; running runs keep theirs."""
         self._tools.clear()
 
     def __len__(self) -> int:

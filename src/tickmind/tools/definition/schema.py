@@ -1,4 +1,4 @@
-"""A JSON schema as a tool's arguments: checked with `jsonschema`, after the coercions that surprise nobody."""
+"""`SchemaArguments`: a tool's arguments from a JSON schema, checked with `jsonschema` after unsurprising coercions."""
 
 import functools
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _DEEPEST = 32
 
 
 class SchemaArguments:
-    """Checks the arguments of a tool that was given as a schema."""
+    """Check the arguments of a tool that was declared by a schema."""
 
     def __init__(self, schema: Mapping[str, Any], tool: str) -> None:
         if schema.get("type", "object") != "object":
@@ -31,7 +31,7 @@ class SchemaArguments:
         return fields_of_schema(self.schema)
 
     def bind(self, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments as one mapping; raises `ToolError` in words that a model can act on."""
+        """Return the arguments as one mapping; raises `ToolError` in words that a model can act on."""
         value = _with_defaults(fitted(arguments, self._fields), self.schema, self.schema, 0)
         try:
             problems = self._checker.problems(value)
@@ -43,7 +43,7 @@ class SchemaArguments:
 
 
 def _with_defaults(value: Any, part: Any, root: Mapping[str, Any], depth: int) -> Any:
-    """The value with the schema's defaults in the places of what was left out."""
+    """Return the value with the schema's defaults for what was left out."""
     schema = follow(part, root) if depth <= _DEEPEST else {}
     if isinstance(value, list):
         return [_with_defaults(item, schema.get("items"), root, depth + 1) for item in value]

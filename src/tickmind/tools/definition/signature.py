@@ -1,4 +1,4 @@
-"""A typed Python function as a tool's arguments: the schema for the model, and typed values for the function."""
+"""`FunctionArguments`: a tool's arguments from a typed function, with its schema and typed values."""
 
 import functools
 import inspect
@@ -25,7 +25,7 @@ _AROUND_CONTEXT = (Annotated, typing.Union, types.UnionType)
 
 
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations of anything callable, resolved."""
+    """Return the annotations of anything callable, resolved."""
     target: Any = function
     while isinstance(target, functools.partial):
         target = target.func
@@ -41,7 +41,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def context_parameter(function: Callable[..., Any]) -> str | None:
-    """The name of the parameter that wants the `ToolContext`, if any."""
+    """Return the name of the `ToolContext` parameter, if there is one."""
     for name, hint in hints_of(function).items():
         inside = typing.get_args(hint) if typing.get_origin(hint) in _AROUND_CONTEXT else ()
         if name != "return" and any((typing.get_origin(part) or part) is ToolContext for part in (hint, *inside)):
@@ -50,7 +50,7 @@ def context_parameter(function: Callable[..., Any]) -> str | None:
 
 
 def _written_description(hint: Any) -> str:
-    """The text of `Annotated[int, "how many"]`, or of a `Doc`."""
+    """Return the text of `Annotated[int, "how many"]`, or of a `Doc`."""
     if typing.get_origin(hint) is not Annotated:
         return ""
     for note in hint.__metadata__:
@@ -61,7 +61,7 @@ def _written_description(hint: Any) -> str:
 
 
 class FunctionArguments:
-    """Checks and types the arguments of one function, through a pydantic model that is made when first needed."""
+    """Check and type the arguments of one function, through a pydantic model that is made when first needed."""
 
     def __init__(self, function: Callable[..., Any], tool: str, docstring: Docstring) -> None:
         self._function = function
@@ -143,7 +143,7 @@ class FunctionArguments:
         return fields_of_schema(self.schema)
 
     def bind(self, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Typed positional and keyword arguments; raises `ToolError` in words that a model can act on."""
+        """Return typed positional and keyword arguments; raises `ToolError` in words that a model can act on."""
         from pydantic import ValidationError
 
         try:

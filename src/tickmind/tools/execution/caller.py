@@ -1,4 +1,4 @@
-"""Who asks the model on behalf of an agent."""
+"""`ModelCaller`: carries an agent's requests to the model."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
@@ -14,25 +14,25 @@ from tickmind.tools.config import AgentConfig
 
 
 class ModelCaller(Protocol):
-    """Anything that takes a request to a model: a `Transport`, or whatever wraps one.
+    """Anything that carries a request to a model: a `Transport`, or a wrapper of one.
 
-    A caller that knows which model to ask has a `default_model`; with any other the agent must be told. One that knows
-    prices has `cost_usd(model, usage)`.
+    A caller with a model of its own has a `default_model`; with any other, name the model to the agent. A caller that
+    knows prices has `cost_usd(model, usage)`.
     """
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
-        """Ask and wait for the whole reply."""
+        """Send a request and wait for the whole reply."""
         ...
 
     def stream(
         self, request: ModelRequest, *, timeout_s: float
     ) -> AbstractAsyncContextManager[AsyncIterator[StreamPiece]]:
-        """Ask and read the reply as it comes."""
+        """Send a request and stream the reply."""
         ...
 
 
 class ClientCaller:
-    """A `ModelClient` as an agent uses it: with its model, its meter and its way of separating `<think>`."""
+    """A `ModelClient` for an agent: with its model, its meter and its handling of `<think>`."""
 
     def __init__(self, client: ModelClient) -> None:
         self._client = client
@@ -46,11 +46,11 @@ class ClientCaller:
         return replace(request, messages=self._client.fitted(request.messages, reply_tokens))
 
     def splitter(self) -> ThinkSplitter:
-        """What separates `<think>` from the answer at this endpoint."""
+        """Return the splitter that separates `<think>` from the answer at this endpoint."""
         return self._client.splitter()
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
-        """Ask and wait for the whole reply."""
+        """Send a request and wait for the whole reply."""
         try:
             reply = await self._client.transport.complete(self._fitted(request), timeout_s=timeout_s)
         except BaseException:
@@ -61,7 +61,7 @@ class ClientCaller:
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
-        """Ask and read the reply as it comes."""
+        """Send a request and stream the reply."""
         came = ReplyBuilder()
         try:
             async with (
@@ -82,12 +82,12 @@ async def _noted(pieces: AsyncIterator[StreamPiece], came: ReplyBuilder) -> Asyn
 
 
 def as_caller(caller: ModelCaller | ModelClient) -> ModelCaller:
-    """Whatever was given, as an agent uses it."""
+    """Return a client or transport as a caller."""
     return ClientCaller(caller) if isinstance(caller, ModelClient) else caller
 
 
 def with_defaults(config: AgentConfig, caller: ModelCaller) -> AgentConfig:
-    """The options of an agent, with what they leave open taken from the client that it asks through."""
+    """Return the options of an agent, with the client's defaults for what they leave open."""
     if not config.model:
         config = replace(config, model=str(getattr(caller, "default_model", "")))
     timeouts, request_s = config.timeouts, DEFAULT_TIMEOUT_S
@@ -104,5 +104,5 @@ def with_defaults(config: AgentConfig, caller: ModelCaller) -> AgentConfig:
 
 
 def splitter_of(caller: ModelCaller) -> ThinkSplitter:
-    """What separates `<think>` from an answer: as the client is set, else wherever the tags stand."""
+    """Return the splitter for `<think>`: the client's, else one that finds the tags anywhere."""
     return caller.splitter() if isinstance(caller, ClientCaller) else ThinkSplitter()

@@ -1,4 +1,4 @@
-"""The tool calls of one reply: made ready, run side by side, answered each exactly once."""
+"""`CallRunner`: runs the tool calls of one reply side by side and answers each exactly once."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ _NAMES_TOLD = 20
 
 @dataclass(frozen=True, slots=True)
 class ReadyCall:
-    """A call as it stands in the history, the tool for it, and what the model really wrote."""
+    """A call as it stands in the history, its tool, and what the model really wrote."""
 
     call: ToolCall
     tool: Tool | None
@@ -34,7 +34,7 @@ class ReadyCall:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended: with a result, or with a question."""
+    """The end of a call: a result or a question."""
 
     ready: ReadyCall
     result: ToolResult | None
@@ -43,14 +43,14 @@ class CallOutcome:
 
 
 def used_ids(messages: Iterable[Message]) -> set[str]:
-    """The ids of all calls in a conversation."""
+    """Return the ids of all calls in a conversation."""
     return {call.id for message in messages for call in message.tool_calls}
 
 
 def make_ready(
     calls: Sequence[ToolCall], tools: Mapping[str, Tool], taken: set[str], *, recovered: bool = False
 ) -> list[ReadyCall]:
-    """Give each call an id of its own, and a form that every endpoint takes back.
+    """Give each call an id of its own, and a form that every endpoint accepts in a history.
 
     Endpoints refuse a history with empty or repeated ids, odd names, or arguments that are not JSON; what the model
     really wrote goes back to it in the error.
@@ -86,7 +86,7 @@ def _fresh_id(taken: set[str]) -> str:
 
 
 class CallRunner:
-    """Runs the calls of one step, so many at once, and keeps what has ended when it is cancelled."""
+    """Run the calls of one step, so many at once, and keep what has ended when it is cancelled."""
 
     def __init__(
         self,
@@ -106,10 +106,10 @@ class CallRunner:
         self._clock = clock
         self._started = started
         self._ended = ended
-        self.outcomes: dict[str, CallOutcome] = {}  # call id -> how it ended
+        self.outcomes: dict[str, CallOutcome] = {}  # call id -> its outcome
 
     async def run(self, calls: Sequence[ReadyCall], contexts: Mapping[str, ToolContext]) -> None:
-        """Run them; what has ended stands in `outcomes`, also after a cancellation.
+        """Run the calls; finished ones stand in `outcomes`, also after a cancellation.
 
         One at a time, the calls after a question are left undone: they may depend on the answer.
         """
@@ -151,8 +151,8 @@ class CallRunner:
                     result = await ready.tool.execute(
                         ready.call.arguments, context, timeout_s=timeout_s, ledger=self._ledger
                     )
-                except Interrupt as asked:
-                    question = asked
+                except Interrupt as raised:
+                    question = raised
         outcome = CallOutcome(ready, result, question, self._clock.monotonic() - begun_s)
         self.outcomes[ready.call.id] = outcome
         await self._ended(outcome)
@@ -161,7 +161,7 @@ class CallRunner:
 def contexts_for(
     calls: Iterable[ReadyCall], *, agent_id: str, run_id: str, step: int, answers: Mapping[str, Any], deps: Any
 ) -> dict[str, ToolContext]:
-    """One context for each call."""
+    """Return one context for each call."""
     return {
         ready.call.id: ToolContext(
             agent_id, run_id, step, ready.call.id, ready.call.name, answers.get(ready.call.id), deps

@@ -1,4 +1,4 @@
-"""The loop of one run: ask the model, run the tools that it wants, tell it what they said, until it answers."""
+"""`RunLoop`: asks the model, runs the tools that it calls, sends it their results, until it answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -42,7 +42,7 @@ from tickmind.tools.trace import ToolTrace, traced
 Emit = Callable[[events.AgentEvent], Awaitable[None]]
 
 _CUT_OFF = Failed(ErrorType.CANCELLED, "the run was cancelled before this tool had answered")
-_BACKSTOP_S = 0.5  # a transport keeps its own deadline; this is for one that does not
+_BACKSTOP_S = 0.5  # for a transport that does not keep its own deadline
 _log = get_logger(__name__)
 
 
@@ -76,7 +76,7 @@ class RunLoop:
         self._clock = clock
         self._deps = deps
         self._output = output
-        self._misfits = 0  # answers that were not what the output wants
+        self._misfits = 0  # answers that did not fit the output
         self._value: Any = None
         self._ledger = StuckWork()
         self._deadline = RunDeadline(None)
@@ -91,7 +91,7 @@ class RunLoop:
         self.replies = 0
 
     async def run(self, state: InterruptedRun | None = None, answers: Mapping[str, Any] | None = None) -> AgentResult:
-        """Go on until there is an answer, a limit, a question or a failure; never raises."""
+        """Run until there is an answer, a limit, a question or a failure; never raises."""
         self._deadline = RunDeadline(self._config.timeouts.run_s)
         try:
             if state is not None:
@@ -104,7 +104,7 @@ class RunLoop:
         except LLMError as error:
             return self._failed(stop_reason_of(error), Failed.from_error(error))
         except Exception as error:  # noqa: BLE001 - a caller's defect must not leave a run without an end
-            _log.exception("a run failed in a way that it should not", run_id=self._run_id, agent_id=self._agent_id)
+            _log.exception("a run failed with an unexpected error", run_id=self._run_id, agent_id=self._agent_id)
             words = f"{type(error).__name__}: {error}"
             return self._failed(StopReason.HTTP_ERROR, Failed(ErrorType.TRANSPORT_ERROR, words))
 
@@ -129,7 +129,7 @@ class RunLoop:
         return self._failed(StopReason.MAX_STEPS, Failed(ErrorType.MAX_STEPS, words))
 
     def _answered(self, text: str, reason: StopReason) -> AgentResult | None:
-        """Take a reply without calls for the answer; None if it is not what the output wants and is asked for again."""
+        """Take a reply without calls as the answer; None if it does not fit the output and is requested again."""
         if self._output is None:
             return self._ended(reason)
         try:
@@ -220,14 +220,14 @@ class RunLoop:
                 await self._emit(delta(*self._here, text))
 
     def _calls_of(self, reply: ModelReply) -> tuple[str, list[ReadyCall]]:
-        """The text and the calls of a reply, also those that were written as text."""
+        """Return the text and the calls of a reply, also those that were written as text."""
         text, calls, recovered = reply.content, reply.tool_calls, False
         if not calls and self._config.recover_prose_calls and self._tools:
             foreign = [message.text for message in (*self._history, *self.messages) if message.role in {"user", "tool"}]
-            found, rest = recover_calls(text, self._tools, instructions=self._config.system or "", foreign=foreign)
-            if found:
+            written, rest = recover_calls(text, self._tools, instructions=self._config.system or "", foreign=foreign)
+            if written:
                 text, recovered = rest, True
-                calls = tuple(ToolCall("", call.name, call.arguments) for call in found)
+                calls = tuple(ToolCall("", call.name, call.arguments) for call in written)
         kept = calls[: int(self._config.max_calls_per_step.maximum)]
         self._left_out = len(calls) - len(kept)
         taken = used_ids((*self._history, *self.messages))
@@ -263,7 +263,7 @@ class RunLoop:
     async def _use(
         self, calls: Sequence[ReadyCall], results: dict[str, str], answers: Mapping[str, Any]
     ) -> AgentResult | None:
-        """Run the calls that have no result yet and add one result for each; the end of the run, or None to go on."""
+        """Run the calls without results and add a result for each; return the run's end, or None to go on."""
         config = self._config
         runner = CallRunner(
             max_parallel=config.max_parallel if config.parallel_tool_calls else 1,

@@ -1,4 +1,4 @@
-"""Tool calls that a model wrote as text instead of calling: found again if they name a known tool and fit it.
+"""Recover tool calls that a model wrote as text instead of calling, if they name a known tool and fit it.
 
 Understood are tags (`<tool_call>{...}</tool_call>`, `<function=name>{...}</function>`), code fences and bare JSON. A
 call counts only where the model can't have quoted it: the calls are the whole message, or they stand in the tag that
@@ -28,7 +28,7 @@ _TAG_NAMES = "tool_calls?|function_calls?|tool_use|tools"
 _ASKED_TAG = re.compile(rf"<({_TAG_NAMES})>", re.IGNORECASE)
 _FENCED = re.compile(r"(`{3,}|~{3,}).*?(?:\1|\Z)", re.DOTALL)
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
-_NOT_TELLING = re.compile(r"[\s\\\"'`]+")  # differs between a text and its quotation in JSON or in prose
+_NOT_TELLING = re.compile(r"[\s\\\"'`]+")  # may differ between a text and its quotation in JSON or in prose
 _NAME_KEYS = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "action_input", "params")
 _LIST_KEYS = ("tool_calls", "tool_call", "function_call", "calls")
@@ -46,7 +46,7 @@ class ProseCall:
 def recover_calls(
     text: str, tools: Mapping[str, Tool], *, instructions: str = "", foreign: Iterable[str] = ()
 ) -> tuple[tuple[ProseCall, ...], str]:
-    """The calls that a message makes, in order, and the message without them.
+    """Return the calls that a message makes, in order, and the message without them.
 
     `instructions` is the system prompt, which may ask for calls in a tag such as `<tool_call>`; `foreign` are the texts
     of the conversation that the model did not write.
@@ -54,11 +54,11 @@ def recover_calls(
     if not MAX_PROSE_CHARS.allows(len(text)) or not any(name in text for name in tools):
         return (), text
     searched = _blanked(_THINKING, text)
-    asked = {tag.lower() for tag in _ASKED_TAG.findall(instructions)}
+    tags = {tag.lower() for tag in _ASKED_TAG.findall(instructions)}
     spans = list(_spans(searched, tools))
     if _without(searched, spans).strip():
         spans = [
-            span for span in _spans(_blanked(_QUOTED_LINE, _blanked(_FENCED, searched)), tools) if span.tag in asked
+            span for span in _spans(_blanked(_QUOTED_LINE, _blanked(_FENCED, searched)), tools) if span.tag in tags
         ]
     if not spans or _is_quoted([searched[span.start : span.end] for span in spans], foreign):
         return (), text
@@ -67,7 +67,7 @@ def recover_calls(
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A stretch of a message that holds calls, with the marks around it."""
+    """A part of a message that holds calls, with the marks around it."""
 
     begin: int  # of the opening mark
     start: int  # of the JSON
@@ -79,7 +79,7 @@ class _Span:
 
 def _spans(text: str, tools: Mapping[str, Tool]) -> Iterator[_Span]:
     kept_to = 0
-    for start, end, found in _objects(text, tools):
+    for start, end, calls in _objects(text, tools):
         if start < kept_to:
             continue
         opening = _BEFORE.search(text, kept_to, start)
@@ -91,7 +91,7 @@ def _spans(text: str, tools: Mapping[str, Tool]) -> Iterator[_Span]:
             closing = None if closing[0].endswith("`") else _AFTER.match(text, kept_to)  # the next fence is another's
         tag = _ASKED_TAG.match(opening[0].strip()) if opening else None
         name = tag[1].lower() if tag is not None and first_close.lower() == f"</{tag[1].lower()}>" else ""
-        yield _Span(begin, start, end, kept_to, name, tuple(found))
+        yield _Span(begin, start, end, kept_to, name, tuple(calls))
 
 
 def _without(text: str, spans: Iterable[_Span]) -> str:
@@ -109,13 +109,13 @@ def _blanked(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _is_quoted(written: Iterable[str], foreign: Iterable[str]) -> bool:
-    """Whether any of these calls stands in a text that the model did not write, however it is escaped there."""
+    """Return whether any of these calls stands in a text that the model did not write, however it is escaped there."""
     bare = [_NOT_TELLING.sub("", call) for call in written]
     return any(call in _NOT_TELLING.sub("", text) for text in foreign if "{" in text for call in bare)
 
 
 def _objects(text: str, tools: Mapping[str, Tool]) -> Iterator[tuple[int, int, list[ProseCall]]]:
-    """Where calls begin and end, and which they are."""
+    """Yield where calls begin and end, and which they are."""
     position = 0
     for _ in range(MAX_TRIES):
         start = min((place for mark in "{[" if (place := text.find(mark, position)) >= 0), default=-1)
@@ -128,27 +128,27 @@ def _objects(text: str, tools: Mapping[str, Tool]) -> Iterator[tuple[int, int, l
             continue
         tag = _named_tag(text, start)
         if tag and isinstance(value, dict):
-            found = _fitting(tag[1], value, tools)
+            calls = _fitting(tag[1], value, tools)
             start = tag.start()
         else:
-            found = _calls_in(value, tools)
-        if found:
-            yield start, end, found
+            calls = _calls_in(value, tools)
+        if calls:
+            yield start, end, calls
         position = end
 
 
 def _named_tag(text: str, start: int) -> re.Match[str] | None:
-    """The `<function=name>` that ends right before a place."""
+    """Return the `<function=name>` that ends right before a place."""
     begin = text.rfind("<function=", max(0, start - 100), start)
     tag = _NAMED_TAG.match(text, begin, start) if begin >= 0 else None
     return tag if tag and tag.end() == start else None
 
 
 def _calls_in(value: Any, tools: Mapping[str, Tool]) -> list[ProseCall]:
-    """All calls that a value stands for; none if any part of it is something else."""
+    """Return all calls that a value stands for; none if any part of it is something else."""
     if isinstance(value, list):
-        found = [_calls_in(item, tools) for item in value]
-        return [call for calls in found for call in calls] if all(found) else []
+        parts = [_calls_in(item, tools) for item in value]
+        return [call for calls in parts for call in calls] if all(parts) else []
     if not isinstance(value, dict):
         return []
     for key in _LIST_KEYS:

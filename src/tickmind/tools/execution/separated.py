@@ -1,4 +1,4 @@
-"""A reply whose thinking in `<think>` tags is taken apart from what it says, whole or as it comes."""
+"""`SeparatedReply`: a reply with its `<think>` text separated from the answer, whole or streamed."""
 
 from dataclasses import replace
 
@@ -9,9 +9,9 @@ from tickmind.llm.transport import ModelReply, StreamPiece
 
 
 class SeparatedReply:
-    """Takes the pieces of a stream as they come. What was said in the end is in `reply`, not in the pieces.
+    """Separate the pieces of a stream. The final answer is in `reply`, not in the pieces.
 
-    A tag that closes what the prompt had opened makes thinking of what was given out as content before.
+    A tag that closes what the prompt had opened turns content that was already given out into thinking.
     """
 
     def __init__(self, splitter: ThinkSplitter) -> None:
@@ -19,7 +19,7 @@ class SeparatedReply:
         self._came = ReplyBuilder()
 
     def add(self, piece: StreamPiece) -> list[Piece]:
-        """Take one piece and give what is certain of it."""
+        """Add a piece and return what is certain of it."""
         self._came.add(piece)
         given: list[Piece] = []
         if piece.thinking:
@@ -28,21 +28,21 @@ class SeparatedReply:
         return given + self._splitter.feed(piece.content) if piece.content else given
 
     def finish(self) -> list[Piece]:
-        """Give what was held back; the stream has ended, well or not."""
+        """Return what was held back at the end of the stream, whole or broken."""
         return self._splitter.finish()
 
     @property
     def content(self) -> str:
-        """What was said so far."""
+        """Return the content so far."""
         return self._splitter.content
 
     def reply(self) -> ModelReply:
-        """The whole of what came."""
+        """Return the whole reply."""
         return _with_totals(self._came.reply(), self._splitter)
 
 
 def separate(reply: ModelReply, splitter: ThinkSplitter) -> ModelReply:
-    """A whole reply, its thinking taken apart."""
+    """Separate the thinking of a whole reply."""
     if any(block.text for block in reply.thinking):
         splitter.note_thinking("")
     splitter.feed(reply.content)
@@ -51,6 +51,6 @@ def separate(reply: ModelReply, splitter: ThinkSplitter) -> ModelReply:
 
 
 def _with_totals(reply: ModelReply, splitter: ThinkSplitter) -> ModelReply:
-    found = splitter.thinking
-    thinking = (*reply.thinking, ThinkingBlock(found)) if found else reply.thinking
+    separated = splitter.thinking
+    thinking = (*reply.thinking, ThinkingBlock(separated)) if separated else reply.thinking
     return replace(reply, content=splitter.content, thinking=thinking)

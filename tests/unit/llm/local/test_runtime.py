@@ -84,7 +84,9 @@ def test_names_force_and_forbid(both: Path, env: dict[str, str], names: list[str
 
 
 def test_an_unknown_name_to_skip_is_an_error(both: Path) -> None:
-    with pytest.raises(LLMConfigError, match="unknown runtime in TICKMIND_LLAMA_SKIP: ollama; there are: llama-server, skulk"):
+    with pytest.raises(
+        LLMConfigError, match="unknown runtime in TICKMIND_LLAMA_SKIP: ollama; there are: llama-server, skulk"
+    ):
         find_runtimes({"PATH": "", "TICKMIND_LLAMA_SKIP": "ollama"}, folder=both)
 
 
