@@ -5,13 +5,13 @@
     ├── LLMConnectionError         the endpoint can't be reached, or the connection broke
     │   └── LLMDeadlineError       the total deadline of the call passed
     ├── LLMRateLimitError          the endpoint asks to wait; `retry_after_s` says how long, if it said so
-        │   └── LLMCooldownError       a gateway holds the request back until the session's turn; `code` says why
+    │   └── LLMCooldownError       a gateway holds the request back until the session's turn; `code` says why
     ├── LLMResponseError           the endpoint answered with an error status, or with something unreadable
     │   ├── LLMReplyTooLargeError  the decoded reply is over the size limit
-        │   └── LLMDroppedError        a gateway dropped the request: replaced by a newer one, or expired
+    │   └── LLMDroppedError        a gateway dropped the request: replaced by a newer one, or expired
     ├── StructuredOutputError      no try gave a usable object; `tried` lists what was tried
     ├── ToolError                  a tool failed, timed out or was called with arguments that don't fit
-        └── LLMCancelledError          the caller cancelled the call or the run
+    └── LLMCancelledError          the caller cancelled the call or the run
 
 Messages pass through `redact`, so a provider that echoes a key does not put it into an exception.
 `error_type` is the word for it in result envelopes.

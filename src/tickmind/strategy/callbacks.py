@@ -1,4 +1,4 @@
-"""Who wants to know: callbacks for queries, responses, errors, estimates and waits, and a sink for thoughts."""
+"""`Callbacks`: user functions for queries, responses, errors, estimates and waits, and a sink for thoughts."""
 
 import logging
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tickmind.strategy.functions import plain_function, refuse_coroutine
 
 OnQuery: TypeAlias = Callable[[int, int, int], object]  # entity id, prompt size in characters, tick
 OnResponse: TypeAlias = Callable[[int, float, int, int], object]  # entity id, latency in seconds, size, tick
-OnError: TypeAlias = Callable[[int, str, str, int], object]  # entity id (0: nobody's), error type, message, tick
+OnError: TypeAlias = Callable[[int, str, str, int], object]  # entity id (0: no entity's), error type, message, tick
 OnEstimate: TypeAlias = Callable[[int, int, int], object]  # entity id, prompt tokens, tick
 OnDeferred: TypeAlias = Callable[[int, str, int, int], object]  # entity id, why, until which tick, tick
 
@@ -46,15 +46,15 @@ class Callbacks:
         return callback
 
     def on_response(self, callback: _OnResponse) -> _OnResponse:
-        """Call `callback(eid, latency, response_size, tick)` when a reply has been taken in.
+        """Call `callback(eid, latency, response_size, tick)` when a reply has been processed.
 
-        The latency is in seconds, from the question's way to the client until the reply was complete.
+        The latency is in seconds, from sending the question to the client until the reply was complete.
         """
         self._on_response.append(plain_function("an on_response callback", callback))
         return callback
 
     def on_error(self, callback: _OnError) -> _OnError:
-        """Call `callback(eid, error_type, error_msg, tick)` on any failure; eid 0 means that it is nobody's."""
+        """Call `callback(eid, error_type, error_msg, tick)` on any failure; eid 0 means that no entity is concerned."""
         self._on_error.append(plain_function("an on_error callback", callback))
         return callback
 
@@ -64,16 +64,16 @@ class Callbacks:
         return callback
 
     def on_deferred(self, callback: _OnDeferred) -> _OnDeferred:
-        """Call `callback(eid, reason, until_tick, tick)` when an agent is left to wait, and nothing failed.
+        """Call `callback(eid, reason, until_tick, tick)` when an agent has to wait, although nothing failed.
 
-        The reason is `deferred` if `LLMManager.defer` did it, else what a shared client said: RATE_LIMIT_COOLDOWN,
+        The reason is `deferred` after `LLMManager.defer`, else a shared client's code: RATE_LIMIT_COOLDOWN,
         QUEUE_FULL.
         """
         self._on_deferred.append(plain_function("an on_deferred callback", callback))
         return callback
 
     def unsubscribe(self, callback: Callable[..., object]) -> None:
-        """Undo `on_query`, `on_response`, `on_error`, `on_estimate` or `on_deferred`; an unknown one is left alone."""
+        """Undo `on_query`, `on_response`, `on_error`, `on_estimate` or `on_deferred`; ignores an unknown callback."""
         known: list[list[Any]] = [
             self._on_query,
             self._on_response,
@@ -82,10 +82,10 @@ class Callbacks:
             self._on_deferred,
         ]
         for callbacks in known:
-            callbacks[:] = [one for one in callbacks if one != callback]
+            callbacks[:] = [known for known in callbacks if known != callback]
 
     def record_thoughts(self, sink: _Sink) -> _Sink:
-        """Offer every deliberation to a sink; None switches it off."""
+        """Send every deliberation to a sink; None switches it off."""
         self._sink = None if sink is None else plain_function("a sink of thoughts", sink)
         return sink
 
@@ -134,7 +134,7 @@ class Callbacks:
                 _log.exception("an on_error callback raised")
 
     def tell_thought(self, make: Callable[[], Thought], tick: int) -> None:
-        """Offer a thought to the sink; what clients say goes into it, so making it may fail."""
+        """Send a thought to the sink; it contains the client's values, so making it may fail."""
         sink = self._sink
         if sink is None:
             return
@@ -142,7 +142,7 @@ class Callbacks:
             thought = make()
         except CAUGHT as error:
             self.callback_errors += 1
-            self.tell_error(0, ErrorKind.CALLBACK, f"a thought could not be made: {error_text(error)}", tick)
+            self.tell_error(0, ErrorKind.CALLBACK, f"can't make a thought of a reply: {error_text(error)}", tick)
             return
         self._call(tick, sink, thought)
 

@@ -1,4 +1,4 @@
-"""The component that lets an entity deliberate."""
+"""`LLMAgent`: the component that lets an entity deliberate."""
 
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -16,12 +16,15 @@ _TEXT, _WHOLE = {str}, {int}
 
 @dataclass
 class LLMAgent:
-    """Asks a model now and then, and has the answer put on the entity's Blackboard.
+    """Ask a model at intervals, and have the answer put on the entity's Blackboard.
 
-    The names refer to definitions in the `LLMManager`. The agent needs a `Blackboard` beside it. What the system keeps
-    here is plain data, so a snapshot holds it; a query that is in flight is lost with a restore.
+    The names refer to definitions in the `LLMManager`. The agent needs a `Blackboard` beside it. Its state
+    is plain data, so a snapshot holds it; a query that is in flight is lost with a restore.
 
-    Raises `ConfigError` if a field is of no use, such as `query_interval="5 s"`.
+    Raises `ConfigError` if a field is invalid, such as `query_interval="5 s"`.
+
+        world.attach(wolf, Blackboard())
+        world.attach(wolf, LLMAgent(role="wolf", context="den", query_interval=200))
     """
 
     role: str
@@ -29,15 +32,15 @@ class LLMAgent:
     context: str
     parser: str = ""  # empty, or not registered: the default JSON parser
     query_interval: int = 100  # ticks
-    priority: int = 0  # higher is asked first when not all can be
+    priority: int = 0  # higher goes first when not all can be asked
     last_query_tick: int = 0  # kept by the system, as are the next two
     pending: bool = False
     consecutive_errors: int = 0
     max_retries: int = 3
     cooldown_ticks: int = 200
-    cooldown_until: int = 0  # kept by the system: after failures, or because a shared client asks to wait
+    cooldown_until: int = 0  # kept by the system: after failures, or because a shared client requires a wait
     client: str = ""  # a named client; empty: the router's choice, or the default one
-    trigger: str = ""  # a named condition that asks before the interval is over
+    trigger: str = ""  # a named condition that starts a query before the interval is over
     deferred_until: int = 0  # the tick until which `LLMManager.defer` lets it wait
     prompt_hash: str = ""  # of the last prompt that was answered
     turns: list[tuple[str, str]] = field(default_factory=list)  # earlier questions and answers, newest last
@@ -46,8 +49,8 @@ class LLMAgent:
 
     A snapshot taken in the middle of a reply holds it, so that a restore can put back what was there before.
     """
-    relevance: str = ""  # a named rule by which an answer that comes late is still taken; empty: it always is
-    directive_tick: int = 0  # kept by the system: the tick of the question whose answer was taken last
+    relevance: str = ""  # a named rule that may refuse a late answer; empty: none is refused
+    directive_tick: int = 0  # kept by the system: the tick of the last question with an accepted answer
 
     def __post_init__(self) -> None:
         if problem := flaw(self):
@@ -55,7 +58,7 @@ class LLMAgent:
 
 
 def flaw(agent: LLMAgent) -> str:
-    """Say which field of an agent is of no use; empty if all are in order. Fields can be changed at any time."""
+    """Return what is wrong with an agent's fields; empty if all are valid. Fields can be changed at any time."""
     if (
         set(map(type, _names_of(agent))) == _TEXT
         and set(map(type, _numbers_of(agent))) == _WHOLE
@@ -66,22 +69,22 @@ def flaw(agent: LLMAgent) -> str:
         return ""  # the common case, for worlds with many agents
     for name in _NAMES:
         if not isinstance(value := getattr(agent, name), str):
-            return f"{name} is a text, not {_shown(value)}"
+            return f"{name} must be a text, not {_shown(value)}"
     for name in (*_NUMBERS, *_COUNTS):
         value = getattr(agent, name)
         if not isinstance(value, int) or isinstance(value, bool):
-            return f"{name} is a whole number, not {_shown(value)}"
+            return f"{name} must be a whole number, not {_shown(value)}"
     for name in _COUNTS:
         if (value := getattr(agent, name)) < 0:
-            return f"{name} is 0 or more, not {value}"
+            return f"{name} must be 0 or more, not {value}"
     for name, kind in (("turns", list), ("streamed", dict)):
         if not isinstance(value := getattr(agent, name), kind):
-            return f"{name} is a {kind.__name__}, not {_shown(value)}"
+            return f"{name} must be a {kind.__name__}, not {_shown(value)}"
     return ""
 
 
 def _shown(value: Any) -> str:
     try:
         return repr(value)[:_LONGEST_SHOWN_CHARS]
-    except Exception:  # noqa: BLE001  a value's text is anybody's code
+    except Exception:  # noqa: BLE001  a value's repr is user code
         return f"a {type(value).__name__}"

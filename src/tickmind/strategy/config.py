@@ -1,4 +1,4 @@
-"""How much may be asked, and how."""
+"""`LLMConfig`: limits and options of a strategic layer."""
 
 from dataclasses import dataclass
 
@@ -7,22 +7,22 @@ from tickmind.base import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class LLMConfig:
-    """Limits and habits of one strategic layer. What goes beyond limits is off unless it is switched on."""
+    """Limits and options of one strategic layer. Everything beyond limits is off by default."""
 
     max_queries_per_tick: int = 1
     max_queries_per_second: int | None = 5  # in any second of the clock; None: no such limit
-    thread_pool_size: int = 4  # blocking clients that may be at work at once
-    query_timeout: float | None = 30.0  # seconds, from the dispatch on; None: as long as answers take, learnt
-    max_stuck_threads: int = 64  # threads given up because their client never returned
+    thread_pool_size: int = 4  # blocking calls at once
+    query_timeout: float | None = 30.0  # seconds, from the dispatch on; None: learnt from answers
+    max_stuck_threads: int = 64  # threads abandoned because their client never returned
     max_in_flight: int | None = 1024
     """Queries under way, async ones included; None: as many as each client works on and about one more, learnt"""
     skip_unchanged: bool = False  # do not ask again with the same prompt
     stagger: bool = False  # spread the first questions of agents over their interval
     conversation_turns: int = 0  # so many earlier questions and answers go along
-    token_budget: int | None = None  # tokens of a whole prompt; sections give way by priority
+    token_budget: int | None = None  # tokens of a whole prompt; sections of low priority are dropped
     batch_size: int = 1  # so many entities of one role may share a call
     stream_fields: bool = False  # fields go to the Blackboard as they arrive
-    trigger_gap: int = 20  # ticks between two questions, however strong the pressure
+    trigger_gap: int = 20  # least ticks between two questions of an agent with a trigger
     priority_aging_ticks: int | None = 100
     """Ticks of waiting that weigh as much as one step of priority, so that nobody starves; None: strict priority"""
     reply_ticks: int | None = None
@@ -46,7 +46,7 @@ class LLMConfig:
             )
         for name in ("max_stuck_threads", "conversation_turns", "trigger_gap"):
             if getattr(self, name) < 0:
-                raise ConfigError(f"{name} must not be negative, but is {getattr(self, name)}")
+                raise ConfigError(f"{name} must be 0 or more, not {getattr(self, name)}")
         for name in ("max_queries_per_second", "priority_aging_ticks", "max_in_flight"):
             value = getattr(self, name)
             if value is not None and value < 1:

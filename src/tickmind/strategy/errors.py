@@ -1,4 +1,4 @@
-"""What can go wrong in a deliberation. None of it leaves `step()`: it goes to `on_error`, under one of these words."""
+"""The errors of a deliberation. None of them leaves `step()`: they go to `on_error` as one of these types."""
 
 from asyncio import CancelledError
 from enum import StrEnum
@@ -14,15 +14,15 @@ class ErrorKind(StrEnum):
     """The closed list of `error_type`s."""
 
     NETWORK = "network_error"  # the client could not reach its provider
-    API = "api_error"  # the provider, or the client, said no
+    API = "api_error"  # the provider or the client refused
     TIMEOUT = "timeout"  # no answer in time; a late one counts as none
     PARSE = "parse_error"  # the reply could not be used
     CONTEXT = "context_error"  # the context function, router, token counter, trigger or relevance rule raised
-    MISSING_DEFINITION = "missing_definition"  # a role, personality, context, trigger, rule or client nobody defined
-    MALFORMED_AGENT = "malformed_agent"  # a field of the LLMAgent is of no use; it is left alone until that is mended
-    NO_CLIENT = "no_client"  # nobody registered one
+    MISSING_DEFINITION = "missing_definition"  # an undefined role, personality, context, trigger, rule or client
+    MALFORMED_AGENT = "malformed_agent"  # a field of the LLMAgent is invalid; it is skipped until corrected
+    NO_CLIENT = "no_client"  # no client is registered
     CALLBACK = "callback_error"  # a callback or the sink of thoughts raised
-    OUTDATED = "outdated"  # the answer came too late to be of use, by the agent's own rule; no failure
+    OUTDATED = "outdated"  # the agent's relevance rule refused a late answer; no failure
 
 
 class ParseError(TickmindError, ValueError):
@@ -30,7 +30,7 @@ class ParseError(TickmindError, ValueError):
 
 
 class OutdatedError(TickmindError):
-    """A reply that could be read and that is of no use any more; the Blackboard stays as it is."""
+    """A reply that could be read and that the agent's relevance rule refused; the Blackboard stays as it is."""
 
 
 class RelevanceError(TickmindError):
@@ -38,5 +38,5 @@ class RelevanceError(TickmindError):
 
 
 def kind_of(error: BaseException) -> ErrorKind:
-    """Whether a client's error is about the way or about the answer."""
+    """Return whether a client's error is about the connection or the answer."""
     return ErrorKind.NETWORK if isinstance(error, (OSError, LLMConnectionError)) else ErrorKind.API

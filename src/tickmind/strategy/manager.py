@@ -1,4 +1,4 @@
-"""The registry of the strategic layer: roles, personalities, contexts, parsers, triggers and clients by name."""
+"""`LLMManager`: the registry of the strategic layer, with roles, contexts, parsers, triggers and clients by name."""
 
 import hashlib
 import logging
@@ -34,7 +34,7 @@ _RelevanceFn = TypeVar("_RelevanceFn", bound=RelevanceFn)
 _Router = TypeVar("_Router", bound="Router | None")
 _TokenCount = TypeVar("_TokenCount", bound=TokenCount)
 
-MOST_UNKNOWN_PARSERS = 1000  # names that the log hears of
+MOST_UNKNOWN_PARSERS = 1000  # names that are logged
 _UNDECLARED = Declared()
 _OPTIONAL = frozenset({"trigger", "relevance"})  # definitions that an agent may leave out
 _log = logging.getLogger("tickmind.strategy")
@@ -42,14 +42,14 @@ _log = logging.getLogger("tickmind.strategy")
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What an agent is, and what its replies may contain."""
+    """A role's text, and what its replies may contain."""
 
     text: str
     declared: Declared
 
 
 class Wish(NamedTuple):
-    """What was asked of an entity's next deliberation, by any thread."""
+    """A request about an entity's next deliberation, from any thread."""
 
     entity_id: int
     defer_ticks: int | None = None  # None: ask soon
@@ -57,10 +57,15 @@ class Wish(NamedTuple):
 
 
 class LLMManager(Callbacks):
-    """Definitions by name; defining a name again replaces it. One manager serves one system.
+    """Hold the definitions by name; defining a name again replaces it. One manager serves one system.
 
-    What registers a function returns it, so it works as a decorator: `@manager.define_context("den")`,
+    Methods that register a function return it, so they work as decorators: `@manager.define_context("den")`,
     `@manager.on_error`. Functions run in the tick: an `async def` is refused with `ConfigError`.
+
+        manager = LLMManager(LLMConfig(max_queries_per_second=5))
+        manager.define_role("wolf", "You lead a pack of wolves.", keys=["goal"])
+        manager.define_context("den", lambda world, eid: f"You are hungry: {world.get(eid, Hunger).level}")
+        manager.register_client(ModelClient(config))
     """
 
     def __init__(self, config: LLMConfig | None = None) -> None:
@@ -72,12 +77,12 @@ class LLMManager(Callbacks):
         self._parsers: dict[str, tuple[ParserFn, Declared]] = {}
         self._clients: dict[str, AnyClient] = {}
         self._on_loop: set[str] = set()  # names of those of them that answer on an event loop
-        self._shared: dict[str, SharedClient] = {}  # those of them that may know when it is our turn
+        self._shared: dict[str, SharedClient] = {}  # those that know when it is our turn
         self._triggers: dict[str, TriggerFn] = {}
         self._relevances: dict[str, RelevanceFn] = {}
         self._router: Router | None = None
         self._count_tokens: TokenCount = estimate_tokens
-        self._unknown_parsers: set[str] = set()  # that are in the log
+        self._unknown_parsers: set[str] = set()  # already logged
         self._wishes: deque[Wish] = deque()
 
     # Definitions
@@ -85,14 +90,14 @@ class LLMManager(Callbacks):
     def define_role(
         self, name: str, text: str, *, keys: Iterable[str] | None = None, schema: Mapping[str, Any] | None = None
     ) -> None:
-        """Say what an agent is and which answers are possible.
+        """Define what an agent is and which answers are possible.
 
         `keys` limits the Blackboard keys that its replies may change, `schema` the form of the replies.
         """
         self._roles[name] = Role(text, declare(keys, schema))
 
     def define_personality(self, name: str, text: str) -> None:
-        """Say how an agent tends to behave."""
+        """Define how an agent tends to behave."""
         self._personalities[name] = text
 
     @overload
@@ -101,7 +106,7 @@ class LLMManager(Callbacks):
     def define_context(self, name: str, fn: _ContextFn) -> _ContextFn: ...
 
     def define_context(self, name: str, fn: Any = None) -> Any:
-        """Say what an agent perceives: `fn(world, entity_id)` gives a text, or `Section`s if a token budget is set."""
+        """Define what an agent perceives: `fn(world, entity_id)` returns a text, or `Section`s for a token budget."""
         if fn is None:
             return partial(self.define_context, name)
         self._contexts[name] = plain_function(f"context {name!r}", fn)
@@ -119,7 +124,7 @@ class LLMManager(Callbacks):
     def define_parser(
         self, name: str, fn: Any = None, *, keys: Iterable[str] | None = None, schema: Mapping[str, Any] | None = None
     ) -> Any:
-        """Say how a reply gets onto the Blackboard: `fn(response, blackboard)` writes to a copy, or raises."""
+        """Define how a reply gets onto the Blackboard: `fn(response, blackboard)` writes to a copy, or raises."""
         if fn is None:
             return partial(self.define_parser, name, keys=keys, schema=schema)
         self._parsers[name] = (plain_function(f"parser {name!r}", fn), declare(keys, schema))
@@ -131,7 +136,7 @@ class LLMManager(Callbacks):
     def define_trigger(self, name: str, fn: _TriggerFn) -> _TriggerFn: ...
 
     def define_trigger(self, name: str, fn: Any = None) -> Any:
-        """Name a condition that asks before the interval is over; it is checked each tick for agents that use it."""
+        """Define a condition that starts a query before the interval is over; it is checked each tick."""
         if fn is None:
             return partial(self.define_trigger, name)
         self._triggers[name] = plain_function(f"trigger {name!r}", fn)
@@ -143,10 +148,10 @@ class LLMManager(Callbacks):
     def define_relevance(self, name: str, fn: _RelevanceFn) -> _RelevanceFn: ...
 
     def define_relevance(self, name: str, fn: Any = None) -> Any:
-        """Name a rule by which an answer is still of use: `fn(world, entity_id, directives, asked_tick)`.
+        """Define a rule that accepts or refuses an answer: `fn(world, entity_id, directives, asked_tick)`.
 
-        `directives` is what the answer would change on the Blackboard. What the rule refuses changes nothing, and is
-        told as `outdated`.
+        `directives` is what the answer would change on the Blackboard. A refused answer changes nothing and is
+        reported as `outdated`.
         """
         if fn is None:
             return partial(self.define_relevance, name)
@@ -154,9 +159,9 @@ class LLMManager(Callbacks):
         return fn
 
     def register_client(self, client: AnyClient | ModelClient | SyncModelClient | ToolAgent, name: str = "") -> None:
-        """Set the client, or one of several by name; those of `tickmind.llm` are adapted.
+        """Set the default client, or a named one; clients of `tickmind.llm` are adapted.
 
-        Raises `ConfigError` for a class instead of an object, and for what can't be asked.
+        Raises `ConfigError` for a class instead of an object, and for an object that is no client.
         """
         adapted = self._clients[name] = as_client(client)
         self._on_loop.discard(name)
@@ -179,43 +184,43 @@ class LLMManager(Callbacks):
     # Look-ups
 
     def role(self, name: str) -> str | None:
-        """The text of a role."""
-        found = self._roles.get(name)
-        return None if found is None else found.text
+        """Return the text of a role; None if it is not defined."""
+        role = self._roles.get(name)
+        return None if role is None else role.text
 
     def personality(self, name: str) -> str | None:
-        """The text of a personality."""
+        """Return the text of a personality; None if it is not defined."""
         return self._personalities.get(name)
 
     def context(self, name: str) -> ContextFn | None:
-        """A context function."""
+        """Return a context function; None if it is not defined."""
         return self._contexts.get(name)
 
     def parser(self, name: str) -> ParserFn | None:
-        """A parser; the empty name is the default one."""
+        """Return a parser; the empty name is the default one."""
         if not name:
             return default_json_parser
-        found = self._parsers.get(name)
-        return None if found is None else found[0]
+        entry = self._parsers.get(name)
+        return None if entry is None else entry[0]
 
     def parser_of(self, agent: LLMAgent) -> ParserFn:
-        """The parser for an agent's replies; where none is registered under its name, the default one."""
+        """Return the parser for an agent's replies; the default one where its name is not registered."""
         if not agent.parser:
             return default_json_parser
-        found = self._parsers.get(agent.parser)
-        if found is not None:
-            return found[0]
+        entry = self._parsers.get(agent.parser)
+        if entry is not None:
+            return entry[0]
         if agent.parser not in self._unknown_parsers and len(self._unknown_parsers) < MOST_UNKNOWN_PARSERS:
             self._unknown_parsers.add(agent.parser)
-            _log.warning("there is no parser %r; the default JSON parser reads the replies instead", agent.parser)
+            _log.warning("no parser %r; the default JSON parser reads the replies instead", agent.parser)
         return default_json_parser
 
     def client(self, name: str = "") -> AnyClient | None:
-        """A client."""
+        """Return a client; None if it is not registered."""
         return self._clients.get(name)
 
     def answers_on_loop(self, name: str) -> bool:
-        """Whether a client answers on an event loop; the others block a thread."""
+        """Return whether a client answers on an event loop; the others block a thread."""
         return name in self._on_loop
 
     @property
@@ -225,25 +230,25 @@ class LLMManager(Callbacks):
 
     @property
     def shared_clients(self) -> Mapping[str, SharedClient]:
-        """Those clients that may know when it is our turn."""
+        """The clients that know when it is our turn."""
         return self._shared
 
     def trigger(self, name: str) -> TriggerFn | None:
-        """A trigger."""
+        """Return a trigger; None if it is not defined."""
         return self._triggers.get(name)
 
     def relevance(self, name: str) -> RelevanceFn | None:
-        """A rule of relevance."""
+        """Return a rule of relevance; None if it is not defined."""
         return self._relevances.get(name)
 
     def declared(self, agent: LLMAgent) -> Declared:
-        """What may come of an agent's replies: keys and schema, each as its parser declares, else as its role does."""
+        """Return the keys and schema of an agent's replies, each as its parser declares, else as its role does."""
         role = self._roles.get(agent.role)
         by_role = role.declared if role is not None else _UNDECLARED
-        found = self._parsers.get(agent.parser)
-        if found is None:
+        entry = self._parsers.get(agent.parser)
+        if entry is None:
             return by_role
-        by_parser = found[1]
+        by_parser = entry[1]
         if by_role.keys is None and by_role.form is None:
             return by_parser
         keys = by_role.keys if by_parser.keys is None else by_parser.keys
@@ -251,14 +256,14 @@ class LLMManager(Callbacks):
         return Declared(keys, other.schema, other.form)
 
     def reply_schema(self, agent: LLMAgent) -> Mapping[str, Any] | None:
-        """The form to ask a model for, if one is declared."""
+        """Return the form to request from a model, if one is declared."""
         parser = self.parser_of(agent)
         if isinstance(parser, DirectiveParser):
             return parser.json_schema
         return self.declared(agent).schema
 
     def missing(self, agent: LLMAgent) -> str:
-        """The first definition that an agent refers to and nobody made, in words; empty if there is none."""
+        """Name the first missing definition that an agent refers to; empty if there is none."""
         for kind, name, known in (
             ("role", agent.role, self._roles),
             ("personality", agent.personality, self._personalities),
@@ -271,20 +276,20 @@ class LLMManager(Callbacks):
         return ""
 
     def client_name(self, world: "World", entity_id: int, agent: LLMAgent) -> str:
-        """Which client an agent is to ask."""
+        """Return the name of the client for an agent."""
         if agent.client or self._router is None:
             return agent.client
         name = self._router(world, entity_id, agent)
         if not isinstance(name, str):
-            raise TypeError(f"a router gives the name of a client, not a {type(name).__name__}")
+            raise TypeError(f"a router must return the name of a client, not a {type(name).__name__}")
         return name
 
     # Prompts
 
     def assemble_prompt(self, world: "World", eid: int, agent: LLMAgent) -> tuple[str, str] | None:
-        """The system prompt and the user message, or None (with a warning) if a definition is missing.
+        """Return the system prompt and the user message, or None (with a warning) if a definition is missing.
 
-        Raises `PromptTooLongError` if `token_budget` has no room for anything of the context, and what the context
+        Raises `PromptTooLongError` if `token_budget` has no room for any of the context, and what the context
         function raises.
         """
         if problem := self.missing(agent):
@@ -293,7 +298,7 @@ class LLMManager(Callbacks):
         return self.make_prompt(world, eid, agent)
 
     def make_prompt(self, world: "World", eid: int, agent: LLMAgent) -> tuple[str, str]:
-        """Assemble the prompt of an agent that misses no definition; see `assemble_prompt`."""
+        """Assemble the prompt of an agent whose definitions are complete; see `assemble_prompt`."""
         system_prompt = f"{self._roles[agent.role].text}\n\n{self._personalities[agent.personality]}"
         context = self._contexts[agent.context](world, eid)
         if not isinstance(context, str):
@@ -303,14 +308,14 @@ class LLMManager(Callbacks):
             needed = self._count_tokens(system_prompt)
             if needed >= budget:
                 raise PromptTooLongError(
-                    f"role {agent.role!r} and personality {agent.personality!r} alone have {needed} tokens, and "
+                    f"role {agent.role!r} and personality {agent.personality!r} alone take {needed} tokens, and "
                     f"token_budget is {budget}; shorten them or raise it"
                 )
             budget -= needed
         return system_prompt, assemble(context, budget=budget, count=self._count_tokens)
 
     def turns_within(self, agent: LLMAgent, prompt: tuple[str, str]) -> tuple[tuple[str, str], ...]:
-        """The earlier questions and answers that go along: the newest, as far as the token budget goes."""
+        """Return the earlier questions and answers to send along: the newest, as far as the token budget goes."""
         length, budget = self.config.conversation_turns, self.config.token_budget
         turns = tuple(agent.turns[-length:]) if length else ()
         while budget is not None and turns:
@@ -320,35 +325,35 @@ class LLMManager(Callbacks):
         return turns
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens a text has, counted or estimated."""
+        """Count or estimate the tokens of a text."""
         return self._count_tokens(text)
 
     @staticmethod
     def prompt_hash(system_prompt: str, user_message: str) -> str:
-        """A short mark by which unchanged prompts are known."""
+        """Return a short hash that identifies unchanged prompts."""
         text = f"{system_prompt}\x00{user_message}".encode("utf-8", "surrogatepass")
         return hashlib.blake2b(text, digest_size=12).hexdigest()
 
-    # Wishes, taken up at the next tick
+    # Requests, carried out at the next tick
 
     def ask_soon(self, eid: int) -> None:
-        """Ask for a deliberation as soon as limits allow, whatever the interval says. Any thread may call it."""
+        """Request a deliberation as soon as limits allow, whatever the interval says. Any thread may call it."""
         self._wishes.append(Wish(eid))
 
     def ask_now(self, eid: int) -> None:
-        """Ask for a deliberation in the next tick, before all others; any thread may call it.
+        """Request a deliberation in the next tick, before all others; any thread may call it.
 
-        This ends a deferral and a cooldown after failures. Limits still hold, and so does a wait that a client asked
-        for. An entity that waits for an answer is asked again when it has it.
+        This ends a deferral and a cooldown after failures. Limits still hold, and so does a wait that a client
+        required. An entity that waits for an answer is asked again when it has it.
         """
         self._wishes.append(Wish(eid, at_once=True))
 
     def defer(self, eid: int, ticks: int) -> None:
-        """Let an agent's next deliberation wait for so many ticks; a gateway hears of it. Any thread may call it."""
+        """Delay an agent's next deliberation by so many ticks and notify a gateway. Any thread may call it."""
         if ticks < 0 or ticks != int(ticks):
-            raise ConfigError(f"a deliberation is deferred by 0 ticks or more, not by {ticks!r}")
+            raise ConfigError(f"ticks must be 0 or more, not {ticks!r}")
         self._wishes.append(Wish(eid, int(ticks)))
 
     def take_wishes(self) -> list[Wish]:
-        """Return what was wished for since the last call."""
+        """Return the requests since the last call."""
         return [self._wishes.popleft() for _ in range(len(self._wishes))]

@@ -1,4 +1,4 @@
-"""What goes into a prompt: sections that give way to a token budget, news from signals, and quoted speech."""
+"""Parts of a prompt: sections within a token budget, recent signals, and quoted speech."""
 
 import math
 import re
@@ -28,7 +28,7 @@ _QUOTES = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u201f\u2033\uff02\u00
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a user message. If the budget is short, the lowest priority goes first; equal ones from the end."""
+    """A part of a user message. Over the budget, the lowest priority goes first; equal ones from the end."""
 
     text: str
     priority: int = 0
@@ -61,7 +61,7 @@ def assemble(context: Context, *, budget: int | None, count: TokenCount = estima
         sections = [Section(part) if isinstance(part, str) else part for part in context]
         for part in sections:
             if not isinstance(part, Section):
-                raise TypeError(f"a context is a text, or Sections and texts, not a {type(part).__name__}")
+                raise TypeError(f"a context must be a text, or Sections and texts, not a {type(part).__name__}")
     return _joined(sections) if budget is None else _within(sections, budget, count)
 
 
@@ -88,7 +88,7 @@ def _within(sections: list[Section], budget: int, count: TokenCount) -> str:
 
 
 def _cut(text: str, budget: int, count: TokenCount) -> str:
-    """The longest beginning of a text that ends with a word and fits a budget together with the note."""
+    """Return the longest beginning of a text that ends with a word and fits a budget together with the note."""
     ends = [match.end() for match in _WORD.finditer(text)]
     low, high = 0, len(ends)
     while low < high:
@@ -99,13 +99,13 @@ def _cut(text: str, budget: int, count: TokenCount) -> str:
             high = middle - 1
     if not low:
         raise PromptTooLongError(
-            f"the context has {count(text)} tokens, and token_budget leaves {budget} for it; shorten it or raise that"
+            f"the context takes {count(text)} tokens, and token_budget leaves {budget} for it; shorten it or raise that"
         )
     return f"{text[: ends[low - 1]]} {CUT_NOTE}"
 
 
 def quoted(speaker: str, text: str, *, longest: int = 500) -> str:
-    """Mark what another character said as speech, on one line, so that it is not read as an instruction.
+    """Mark another character's words as speech, on one line, so that they are not read as an instruction.
 
     Neither the text nor the speaker's name can leave its quotes; a plain name stands without them.
     """
@@ -118,12 +118,12 @@ def quoted(speaker: str, text: str, *, longest: int = 500) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text without line breaks and other letters that can't be seen."""
+    """Return a text without line breaks and invisible characters."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def situation(world: "World", entity_id: int, *components: type, names: Mapping[type, str] | None = None) -> str:
-    """A plain report of an entity's components, one line for each."""
+    """Describe an entity's components plainly, one line for each."""
     lines: list[str] = []
     for kind in components:
         component: Any = world.find(entity_id, kind)
@@ -139,7 +139,7 @@ def _fields(value: Any, depth: int = 0) -> str:
 
 
 def shown(value: Any, depth: int = 0) -> str:
-    """A value in words: numbers as people write them, texts on one line, collections item by item."""
+    """Write a value in words: numbers as people write them, texts on one line, collections item by item."""
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, str):
@@ -158,7 +158,7 @@ def shown(value: Any, depth: int = 0) -> str:
 
 
 def _number(value: float) -> str:
-    """Three digits that count, or all that stand before the point; no exponent in what people deal with."""
+    """Write three significant digits, or all before the point; no exponent for everyday numbers."""
     if not math.isfinite(value) or abs(value) >= LARGEST_WRITTEN_OUT:
         return f"{value:.3g}"
     size = abs(value)
@@ -170,11 +170,11 @@ def _number(value: float) -> str:
 
 
 class RecentEvents:
-    """The newest signals of some names, for prompts: subscribe it to a bus and ask for lines.
+    """Keep the newest signals of some names for prompts: subscribe it to a bus and read `lines`.
 
-    `describe(name, data)` makes a line of a signal, or None to leave it out; `concerns(data, entity_id)` says whose
-    business it is. With `tick`, such as `lambda: engine.tick_number`, each line begins with the tick in which the
-    signal was delivered; a signal's own `tick` counts instead.
+    `describe(name, data)` makes a line of a signal, or None to leave it out; `concerns(data, entity_id)` says whether
+    it concerns an entity. With `tick`, such as `lambda: engine.tick_number`, each line begins with the tick in which
+    the signal was delivered; a signal's own `tick` counts instead.
     """
 
     def __init__(
@@ -203,23 +203,23 @@ class RecentEvents:
         self._events.append((tick, signal, data))
 
     def unsubscribe(self) -> None:
-        """Hear of no more signals; those that were heard stay."""
+        """Stop receiving signals; earlier ones stay."""
         for signal in self._signals:
             self._bus.unsubscribe(signal, self._note)
 
     def lines(self, entity_id: int | None = None, *, most: int = 10, since_tick: int | None = None) -> list[str]:
-        """The newest lines, oldest first; of one entity's business, and from a tick on, if given."""
-        found: list[str] = []
+        """Return the newest lines, oldest first; only those that concern an entity, or from a tick on, if given."""
+        lines: list[str] = []
         for tick, signal, data in reversed(self._events):
-            if len(found) == most:
+            if len(lines) == most:
                 break
             if since_tick is not None and tick is not None and tick < since_tick:
                 continue
             if entity_id is None or self._concerns(data, entity_id):
                 line = self._describe(signal, data)
                 if line is not None:
-                    found.append(line if tick is None else f"Tick {tick}: {line}")
-        return found[::-1]
+                    lines.append(line if tick is None else f"Tick {tick}: {line}")
+        return lines[::-1]
 
 
 def _described(signal: str, data: dict[str, Any]) -> str:
@@ -227,5 +227,5 @@ def _described(signal: str, data: dict[str, Any]) -> str:
 
 
 def _names(data: dict[str, Any], entity_id: int) -> bool:
-    """Whether some value of a signal is the entity's id; True is not entity 1."""
+    """Return whether some value of a signal is the entity's id; True is not entity 1."""
     return any(type(value) is int and value == entity_id for name, value in data.items() if name != "tick")

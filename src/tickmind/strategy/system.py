@@ -1,7 +1,7 @@
-"""The system that lets entities deliberate: it harvests, times out and dispatches, and never waits.
+"""`LLMSystem`: the system that lets entities deliberate. It harvests, times out and dispatches, and never waits.
 
-`AgentRoster` knows who there is and when they are due, `QueryDispatcher` asks, `Answers` takes in what comes of it.
-Whatever a user supplies may raise; nothing of it leaves here.
+`AgentRoster` knows the agents and when they are due, `QueryDispatcher` asks, `Answers` processes the outcomes.
+User code may raise; none of its errors leaves the system.
 """
 
 from collections.abc import Mapping
@@ -27,23 +27,23 @@ SETTLING_S = 30.0  # of real time, until an answer that does not come is an erro
 
 @dataclass(frozen=True, slots=True)
 class StrategyStatistics:
-    """What the strategic layer is doing."""
+    """The state of the strategic layer in numbers."""
 
     agents: int
-    ready: int  # due, and held back by limits
+    ready: int  # due, and delayed by limits
     in_flight: int
     asked: int
     answered: int
     failed: int
     skipped: int  # because the prompt had not changed
     workers: WorkerStatistics
-    held: int = 0  # due, and left alone because their client has to wait
-    deferred: int = 0  # agents that somebody has let wait
-    refused: int = 0  # questions that a shared client held back; no failures
-    average_wait_s: float = 0.0  # lately, from being due to being asked, in the world's time
-    average_queue_s: float = 0.0  # lately, in a gateway's queue, as it said
+    held: int = 0  # due, and skipped because their client requires a wait
+    deferred: int = 0  # agents that LLMManager.defer made wait
+    refused: int = 0  # questions that a shared client refused for now; no failures
+    average_wait_s: float = 0.0  # moving average, from due to asked, in the world's time
+    average_queue_s: float = 0.0  # moving average, in a gateway's queue
     clients: Mapping[str, ClientStatistics] = field(default_factory=dict)  # shared ones, by name
-    outdated: int = 0  # answers that came too late to be of use
+    outdated: int = 0  # answers that a relevance rule refused
     paces: Mapping[str, PaceStatistics] = field(default_factory=dict)  # of the clients that were asked, by name
 
     @property
@@ -53,7 +53,7 @@ class StrategyStatistics:
 
 
 def make_llm_system(manager: LLMManager, *, clock: Clock | None = None) -> "LLMSystem":
-    """The strategic layer as a system; add it before those that read the Blackboards.
+    """Make the strategic layer as a system; add it before those that read the Blackboards.
 
     End it with `engine.on_stop(system.shutdown)`, with `system.shutdown()`, or by using it in a `with` block.
     """
@@ -61,7 +61,7 @@ def make_llm_system(manager: LLMManager, *, clock: Clock | None = None) -> "LLMS
 
 
 class LLMSystem:
-    """A system for one world; see `make_llm_system`."""
+    """The strategic layer of one world; make it with `make_llm_system`."""
 
     def __init__(self, manager: LLMManager, clock: Clock, workers: Workers | None = None) -> None:
         config = manager.config
@@ -90,7 +90,7 @@ class LLMSystem:
         self.shutdown()
 
     def __call__(self, world: "World", ctx: "TickContext") -> None:
-        """Let one tick pass."""
+        """Run one tick: harvest, time out, dispatch."""
         self._roster.tick = ctx.tick_number
         self._roster.dt = ctx.dt
         self._roster.watch(world)
@@ -128,7 +128,7 @@ class LLMSystem:
                 self._answers.harvest(world, job)
 
     def settle(self, timeout_s: float = SETTLING_S) -> None:
-        """Wait until every question under way has its answer; the next tick takes the answers in.
+        """Wait until every question under way has its answer; the next tick processes the answers.
 
         For tests, and for runs that go as fast as their model: a game never waits. Raises `TimeoutError` if some client
         takes longer than `timeout_s` of real time.
@@ -138,7 +138,7 @@ class LLMSystem:
             raise TimeoutError(f"no answer within {timeout_s:g} s of real time; entities that wait: {waiting}")
 
     def shutdown(self, _world: "World | None" = None, _ctx: "TickContext | None" = None) -> None:
-        """Let go of everything under way, close the clients that answer on the loop, and end the threads.
+        """Drop all queries under way, close the clients that answer on the loop, and end the threads.
 
         Agents that waited ask again if the engine runs on; a client that was closed then has to be replaced.
         """
@@ -147,7 +147,7 @@ class LLMSystem:
         self._workers.close([client.aclose for client in self._manager.clients.values() if hasattr(client, "aclose")])
 
     def statistics(self) -> StrategyStatistics:
-        """What is going on."""
+        """Return the state of the strategic layer in numbers."""
         counts = self._counts
         return StrategyStatistics(
             len(self._roster),
@@ -169,7 +169,7 @@ class LLMSystem:
         )
 
     def thinking(self) -> dict[int, int]:
-        """Who waits for an answer, and since which tick."""
+        """Return the entities that wait for an answer, and since which tick."""
         return {eid: flight.asked_tick for flight in self._flights.all() for eid in flight.agents}
 
 

@@ -1,14 +1,14 @@
-"""Deterministic time for tests, demonstrations and experiments: a strategic layer that lives in the time of its ticks.
+"""Deterministic time for tests, demonstrations and experiments: a strategic layer in the time of its ticks.
 
     clock = SimulatedClock()
     manager.register_client(MockClient(reply, latency=(4, 30), sleep=clock.sleep_ticks))
     engine.add_system(make_simulated_system(manager, clock))
     engine.run(300)  # as fast as the machine can, and each run alike
 
-A blocking client is called in the tick in which it is asked, and what it returns is held back until its simulated
+A blocking client is called in the tick in which it is asked, and its result is withheld until its simulated
 latency is over. So no thread is at work, and answers arrive in the same tick of every run. An async client, such as a
 `ModelClient` over a cassette, is waited for, and its answer counts as instant. A `SlotModel` answers as a model on one
-machine does: so many at once, and the others wait.
+machine does: so many at once, while the others wait.
 """
 
 import random
@@ -40,14 +40,14 @@ class SimulatedClock(ManualClock):
         self._slept_s: float | None = None  # by the call that is being made; None: there is none
 
     def sleep(self, seconds: float) -> None:
-        """Let a call take longer; outside of one, move time on."""
+        """Make the current call take longer; outside of a call, advance the time."""
         if self._slept_s is None:
             super().sleep(seconds)
         else:
             self._slept_s += max(0.0, seconds)
 
     def sleep_ticks(self, ticks: float) -> None:
-        """Let a call take so many ticks longer; the next tick is the first that can have its answer."""
+        """Make the current call take so many ticks longer; the next tick is the first that can have its answer."""
         self.sleep(ticks * self.tick_s)
 
     def time_call(self, work: Callable[[], None]) -> float:
@@ -61,9 +61,9 @@ class SimulatedClock(ManualClock):
 
 
 class SlotModel:
-    """A client like a model with so many slots: each answer takes `service_ticks` in one, and who finds none waits.
+    """A client like a model with so many slots: each answer takes `service_ticks` in one, others wait for a slot.
 
-    What is given up keeps its slot to the end, as the work of a model that does not hear of it. `service_ticks` may be
+    An abandoned question keeps its slot to the end, as in a model that can't be cancelled. `service_ticks` may be
     changed at any time.
     """
 
@@ -97,7 +97,7 @@ class SlotModel:
 
 
 class SimulatedWorkers(Workers):
-    """Makes calls at once and holds their outcomes back; `threads` calls are under way at a time, others wait."""
+    """Make calls at once and withhold their outcomes; `threads` calls are under way at a time, others wait."""
 
     def __init__(self, *, threads: int, clock: SimulatedClock) -> None:
         super().__init__(threads=threads, max_stuck=0, clock=clock)
@@ -141,7 +141,7 @@ class SimulatedWorkers(Workers):
         self._under_way = [entry for entry in self._under_way if entry[1] not in dropped]
 
     def settle(self, jobs: Sequence[WorkItem[Any]], timeout_s: float) -> bool:
-        """Wait for async jobs; what has a simulated latency is complete when its tick comes."""
+        """Wait for async jobs; a job with a simulated latency is complete when its tick comes."""
         return super().settle([job for job in jobs if job.future is not None], timeout_s)
 
     def settle_loop(self) -> bool:
@@ -150,7 +150,7 @@ class SimulatedWorkers(Workers):
         return self.settle([job for job in jobs if not job.abandoned], SETTLING_S)
 
     def statistics(self) -> WorkerStatistics:
-        """How many calls could be under way, and how many wait."""
+        """Return how many calls could be under way, and how many wait."""
         return WorkerStatistics(self._wanted, 0, len(self._queue))
 
     def _begin(self) -> None:
@@ -164,12 +164,12 @@ class SimulatedWorkers(Workers):
 def _make(job: WorkItem[Any]) -> None:
     try:
         job.value = job.work() if job.work is not None else None
-    except (*CAUGHT, SystemExit) as error:  # on_error hears of it when the answer would have come
+    except (*CAUGHT, SystemExit) as error:  # reported to on_error when the answer would have come
         job.error = error
 
 
 class SimulatedSystem(LLMSystem):
-    """The strategic layer in simulated time; see the module."""
+    """The strategic layer in simulated time; make it with `make_simulated_system`."""
 
     def __init__(self, manager: LLMManager, clock: SimulatedClock) -> None:
         self._simulated = SimulatedWorkers(threads=manager.config.thread_pool_size, clock=clock)
@@ -177,7 +177,7 @@ class SimulatedSystem(LLMSystem):
         self.clock = clock
 
     def __call__(self, world: "World", ctx: "TickContext") -> None:
-        """Let one tick pass, and its time with it."""
+        """Run one tick, and advance the simulated time by it."""
         self.clock.tick_s = ctx.dt
         self.clock.advance(ctx.dt)
         super().__call__(world, ctx)
@@ -186,7 +186,7 @@ class SimulatedSystem(LLMSystem):
 
 
 def make_simulated_system(manager: LLMManager, clock: SimulatedClock | None = None) -> SimulatedSystem:
-    """The strategic layer as `make_llm_system` makes it, but in the time of its ticks, for one engine.
+    """Make the strategic layer as `make_llm_system` does, but in the time of its ticks, for one engine.
 
     `max_queries_per_second` counts simulated seconds; with None there is no such limit. Pass the clock on which clients
     sleep, if they do.

@@ -66,8 +66,8 @@ class AgentHub:
     A listener is called at once, on the event loop, so it must be quick. A listener that fails is logged and breaks
     nothing. `events()` is for listeners that await.
 
-        async with AgentHub(client) as hub:
-            scout = hub.create_agent(system="You are a scout.", tools=[look_around])
+        hub = AgentHub(client, max_steps=5)
+        scout = hub.create_agent([look_around], system="You are a scout.")
     """
 
     def __init__(

@@ -229,7 +229,7 @@ def test_what_is_not_set_up_is_in_the_log_once(stage, caplog):
         s.manager.register_client(hunting())
         s.step(10)
     assert [record.message for record in caplog.records] == [
-        "nobody is asked: no client; call register_client()",
+        "no entity is asked: no client is registered; call register_client()",
         "entity 1 is not asked: there is no role 'bear'; define it with define_role()",
     ]
 

@@ -243,4 +243,4 @@ def test_a_client_that_is_too_late_is_told_of_in_the_log(stage, hanging, caplog)
     s.clock.advance(s.manager.config.query_timeout)
     s.tick()
     assert s.errors == [(eid, "timeout", 2)]
-    assert [record.message for record in caplog.records if "does not return" in record.message] != []
+    assert [record.message for record in caplog.records if "did not return" in record.message] != []

@@ -93,7 +93,7 @@ def test_a_second_world_is_refused_clearly(stage):
     s.step()
     other = Engine(seed=1)
     other.add_system(s.system)
-    with pytest.raises(SystemFailedError, match="one LLM system serves one world; make another"):
+    with pytest.raises(SystemFailedError, match="an LLM system serves a single world; make another"):
         other.step()
     s.step()
     assert s.responses

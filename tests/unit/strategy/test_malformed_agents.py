@@ -40,7 +40,7 @@ def test_a_blueprint_with_a_wrong_field_makes_nobody():
     world.register_component(LLMAgent)
     recipe = {"role": "wolf", "personality": "sly", "context": "plain", "query_interval": "5 s"}
     blueprints.define("wolf", {"LLMAgent": recipe})
-    with pytest.raises(ConfigError, match="query_interval is a whole number, not '5 s'"):
+    with pytest.raises(ConfigError, match="query_interval must be a whole number, not '5 s'"):
         blueprints.spawn(world, "wolf")
     assert not world.entities()
 

@@ -112,7 +112,7 @@ def test_a_prompt_of_which_nothing_fits_is_refused_and_the_error_says_what_to_do
     eid = s.spawn()
     s.step()
     assert s.errors[0] == (eid, "context_error", 1)
-    assert s.messages[0] == "the context has 5 tokens, and token_budget leaves 2 for it; shorten it or raise that"
+    assert s.messages[0] == "the context takes 5 tokens, and token_budget leaves 2 for it; shorten it or raise that"
     assert s.queries == []
 
 
@@ -122,7 +122,7 @@ def test_a_role_that_is_over_the_budget_is_refused(stage):
     eid = s.spawn()
     s.step()
     assert s.errors[0] == (eid, "context_error", 1)
-    assert "role 'wolf' and personality 'sly' alone have 7 tokens" in s.messages[0]
+    assert "role 'wolf' and personality 'sly' alone take 7 tokens" in s.messages[0]
 
 
 def test_texts_among_sections_are_sections():

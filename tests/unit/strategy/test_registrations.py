@@ -34,7 +34,7 @@ def test_a_class_in_the_place_of_a_client_is_refused():
 @pytest.mark.parametrize("method", ["query", "answer"])
 def test_a_method_that_does_not_take_what_it_is_given_is_refused(method):
     client = type("Client", (), {method: lambda self: "x"})()
-    with pytest.raises(ConfigError, match="a Client is none of these"):
+    with pytest.raises(ConfigError, match="a Client does not qualify"):
         LLMManager().register_client(client)
 
 
@@ -94,7 +94,7 @@ def test_an_answer_that_gives_no_coroutine_is_an_error_that_says_so(stage):
     eid = s.spawn()
     s.step(1)
     assert s.errors[0][:2] == (eid, "api_error")
-    assert "gives a coroutine, not a str" in s.messages[0]
+    assert "must return a coroutine, not a str" in s.messages[0]
 
 
 # Functions

@@ -45,5 +45,5 @@ def test_a_parser_that_nobody_registered_is_the_default_one(stage, caplog):
     assert s.errors == []
     assert s.manager.parser("strategi") is None
     assert [record.message for record in caplog.records] == [
-        "there is no parser 'strategi'; the default JSON parser reads the replies instead"
+        "no parser 'strategi'; the default JSON parser reads the replies instead"
     ]

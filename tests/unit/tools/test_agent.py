@@ -129,7 +129,7 @@ async def test_temperature_zero_is_a_temperature(script: "type[ScriptedTransport
 def test_an_unknown_option_is_refused_and_never_sent(script: "type[ScriptedTransport]") -> None:
     with pytest.raises(LLMConfigError, match="unknown option 'temprature'"):
         agent_with(script([]), temprature=1)
-    with pytest.raises(LLMConfigError, match="which model"):
+    with pytest.raises(LLMConfigError, match="no model is named"):
         ToolAgent(script([]))
     with pytest.raises(LLMConfigError, match="max_steps must be 1"):
         agent_with(script([]), max_steps=0)

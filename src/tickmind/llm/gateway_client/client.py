@@ -54,7 +54,7 @@ class GatewayClient(ModelClient):
     From its first use until `aclose` it sends heartbeats, so that the session keeps its share during a pause.
 
         async with GatewayClient(load_gateway_config(), session="village") as client:
-            result = await client.complete("Say hello.", call=gateway_call("anna"))
+            result = await client.complete("Say hello.", call=gateway_call(agent="anna"))
     """
 
     def __init__(

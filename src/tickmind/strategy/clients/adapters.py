@@ -46,7 +46,7 @@ class ModelAdapter:
         self._extra_for = extra_for
 
     def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
-        """Ask the model; with a schema the reply is an object, asked for again if it can't be read."""
+        """Ask the model; with a schema the reply is an object, requested again if it can't be read."""
         extra = self._extra_for(question.entity_id) if self._extra_for is not None else None
         return deliberate(self._client, question, self._call, extra=extra)
 
@@ -56,10 +56,10 @@ class ModelAdapter:
 
 
 class GatewayAdapter:
-    """A `GatewayClient` as an `AsyncLLMClient`; of a blocking one, the loop in its background does the work.
+    """A `GatewayClient` as an `AsyncLLMClient`; a blocking one works on the loop in its background.
 
     The gateway knows each entity as an agent by `agent_name(entity_id)`. An agent's priority above 0 is high there,
-    below 0 low. A newer question of an entity takes the place of an older one that still waits. The gateway drops one
+    below 0 low. A newer question of an entity replaces an older one that still waits. The gateway drops a question
     that it could not have answered in time, which is no failure of the agent.
     """
 
@@ -83,11 +83,11 @@ class GatewayAdapter:
         return self._on_clients_loop(partial(self._ask, question))
 
     def ready_in_s(self) -> float:
-        """Return how long it is not the session's turn."""
+        """Return the time in seconds until the session's turn."""
         return self._client.ready_in_s()
 
     def cooldown(self) -> SessionCooldown | None:
-        """Return what the gateway last said about the session's share."""
+        """Return the last cooldown that the gateway reported."""
         return self._client.cooldown()
 
     def defer(self, entity_id: int, duration_s: float) -> Coroutine[Any, Any, None]:
@@ -115,23 +115,23 @@ class GatewayAdapter:
         try:
             await self._async_client.defer(agent_id, round(duration_s * 1000))
         except LLMError as error:
-            _log.warning("the gateway does not know that %s waits: %s", agent_id, error)
+            _log.warning("can't report to the gateway that %s waits: %s", agent_id, error)
 
     def _on_clients_loop(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Coroutine[Any, Any, T]:
         return _submitted(self._client, work) if isinstance(self._client, SyncGatewayClient) else work()
 
 
 async def _submitted(client: SyncGatewayClient, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Work on the loop in the client's background. The coroutine is made here: one cancelled before has none."""
+    """Run work on the client's background loop. The coroutine is made there, so a cancelled call leaves none behind."""
     return await asyncio.wrap_future(client.submit(work()))
 
 
 class ToolAgentAdapter:
     """A `ToolAgent` for each entity as an `AsyncLLMClient`: deliberation may look things up before it answers.
 
-    Each deliberation begins anew: the entity's earlier turns go along as `conversation_turns` and `token_budget` say,
-    what its tools found earlier does not, and nothing is added to an agent's history. Of more than `most_agents` the
-    one that has been silent the longest is let go.
+    Each deliberation starts afresh: the entity's earlier turns go along as `conversation_turns` and `token_budget` say,
+    what its tools found earlier does not, and nothing is added to an agent's history. Beyond `most_agents` the agent
+    that was silent the longest is dropped.
     """
 
     def __init__(self, make_agent: Callable[[int], ToolAgent], *, most_agents: int = 1024) -> None:
@@ -140,7 +140,7 @@ class ToolAgentAdapter:
         self._agents: OrderedDict[int, ToolAgent] = OrderedDict()  # entity id -> its agent, the silent ones first
 
     def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
-        """Let the entity's agent work on it."""
+        """Run the entity's agent on the question."""
         agent = self._agents.pop(question.entity_id, None) or self._make_agent(question.entity_id)
         self._agents[question.entity_id] = agent
         if len(self._agents) > self._most_agents:
@@ -155,7 +155,7 @@ class SyncModelAdapter:
         self._client = client
 
     def query(self, system_prompt: str, user_message: str) -> str:
-        """Ask and wait."""
+        """Ask and wait for the text."""
         return self._client.complete([Message.system(system_prompt), Message.user(user_message)]).content
 
 
@@ -168,18 +168,18 @@ class AsyncQueryAdapter:
             self.aclose = client.aclose
 
     def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
-        """Make the coroutine that asks; a text that it gives is taken as well."""
-        asked: Coroutine[Any, Any, Deliberation] = self._client.query(question.system_prompt, question.folded())
-        return asked
+        """Make the coroutine that asks; it may return a plain text."""
+        work: Coroutine[Any, Any, Deliberation] = self._client.query(question.system_prompt, question.folded())
+        return work
 
 
 def as_client(client: Any) -> AnyClient:
-    """A client as it is, or with its adapter: of `tickmind.llm`, or one whose `query` is an `async def`.
+    """Return a client as it is, or in its adapter: a client of `tickmind.llm`, or one whose `query` is an `async def`.
 
-    Raises `ConfigError` for a class and for what can't be asked.
+    Raises `ConfigError` for a class and for an object that is no client.
     """
     if isinstance(client, type):
-        raise ConfigError(f"a client is an object and not a class; register {client.__name__}(...)")
+        raise ConfigError(f"a client must be an object, not a class; register {client.__name__}(...)")
     if isinstance(client, GatewayClient | SyncGatewayClient):
         return GatewayAdapter(client)
     if isinstance(client, ModelClient):
@@ -193,6 +193,6 @@ def as_client(client: Any) -> AnyClient:
     if takes(client, "query", "system_prompt", "user_message"):
         return AsyncQueryAdapter(client) if inspect.iscoroutinefunction(client.query) else cast("AnyClient", client)
     raise ConfigError(
-        "a client has query(system_prompt, user_message) or answer(question), or is a client of tickmind.llm; "
-        f"a {type(client).__name__} is none of these"
+        "a client must have query(system_prompt, user_message) or answer(question), or be a client of tickmind.llm; "
+        f"a {type(client).__name__} does not qualify"
     )

@@ -1,4 +1,4 @@
-"""What answers queries: the protocols of clients, the question they get and the reply they give."""
+"""`LLMClient` and `AsyncLLMClient`: the protocols of clients, with the `Question` they get and their reply."""
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -10,16 +10,16 @@ from tickmind.llm import Message, SessionCooldown
 
 @runtime_checkable
 class LLMClient(Protocol):
-    """Anything that answers a prompt. The call may block: it runs in a thread of its own, never in the tick."""
+    """Answer a prompt. The call may block: it runs in a thread of its own, never in the tick."""
 
     def query(self, system_prompt: str, user_message: str) -> str:
-        """Ask and return the text of the reply; raise whatever went wrong."""
+        """Ask and return the text of the reply; raise what went wrong."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Everything that a client may need to know about one query."""
+    """One query with all its options."""
 
     system_prompt: str
     user_message: str
@@ -33,35 +33,35 @@ class Question:
     waits: bool = False  # for its turn at a shared client, where it would else be refused
 
     def folded(self) -> str:
-        """The user message with the earlier turns in front, for clients that know no conversations."""
+        """Return the user message with the earlier turns in front, for clients without conversations."""
         return folded(self.user_message, self.turns)
 
     def size(self, *, folds: bool) -> int:
-        """The length of the whole prompt in characters; `folds` tells whether the client gets one message for all."""
+        """Return the length of the whole prompt in characters; `folds` means that the client gets a single message."""
         size = len(self.system_prompt)
         if folds:
             return size + len(self.folded())
-        return size + len(self.user_message) + sum(len(asked) + len(answered) for asked, answered in self.turns)
+        return size + len(self.user_message) + sum(len(said) + len(answered) for said, answered in self.turns)
 
     def messages(self) -> list[Message]:
-        """The whole conversation."""
+        """Return the whole conversation."""
         talk = [Message.system(self.system_prompt)]
-        for asked, answered in self.turns:
-            talk += [Message.user(asked), Message.assistant(answered)]
+        for said, answered in self.turns:
+            talk += [Message.user(said), Message.assistant(answered)]
         return [*talk, Message.user(self.user_message)]
 
 
 def folded(user_message: str, turns: Sequence[tuple[str, str]]) -> str:
-    """A message with the earlier turns in front."""
+    """Return a message with the earlier turns in front."""
     if not turns:
         return user_message
-    earlier = "\n\n".join(f"Earlier you were told:\n{asked}\n\nYou answered:\n{answered}" for asked, answered in turns)
+    earlier = "\n\n".join(f"Earlier you were told:\n{said}\n\nYou answered:\n{answered}" for said, answered in turns)
     return f"{earlier}\n\nNow:\n{user_message}"
 
 
 @dataclass(frozen=True, slots=True)
 class Deliberation:
-    """A reply with what is known about it."""
+    """A reply with its usage, wait and provider."""
 
     text: str  # as the model wrote it
     thinking: str = ""
@@ -69,18 +69,18 @@ class Deliberation:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost_usd: float | None = None
-    wait_s: float = 0.0  # how long the caller must wait before its next question, as the endpoint said
-    provider: str = ""  # who answered, if a gateway said so
+    wait_s: float = 0.0  # before the next question, as the endpoint requested
+    provider: str = ""  # that answered, if a gateway reported it
     attempts: int = 1
     queued_s: float | None = None  # in a gateway's queue
-    data: Mapping[str, Any] | None = None  # the object that the text means, if one was asked for
+    data: Mapping[str, Any] | None = None  # the object that the text means, if the question had a schema
 
 
 @runtime_checkable
 class AsyncLLMClient(Protocol):
-    """A client that answers on an event loop, and so can really be cancelled.
+    """Answer on an event loop, so that a query can really be cancelled.
 
-    If it has `aclose()`, which gives a coroutine too, the system's shutdown closes it on that loop.
+    If it has `aclose()`, which returns a coroutine too, the system's shutdown closes it on that loop.
     """
 
     def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
@@ -93,17 +93,17 @@ AnyClient: TypeAlias = LLMClient | AsyncLLMClient
 
 @runtime_checkable
 class SharedClient(Protocol):
-    """A client that may know beforehand that it would be refused; while it does, no query goes out through it.
+    """A client that knows beforehand when it would be refused; until then no query goes out through it.
 
     `ready_in_s` and `cooldown` are called in the tick, so they must not wait.
     """
 
     def ready_in_s(self) -> float:
-        """How long it is not our turn, as far as is known; 0 if it is."""
+        """Return the time in seconds until our turn, as far as known; 0 if it is now."""
         ...
 
     def cooldown(self) -> SessionCooldown | None:
-        """What was last said about our share, for display."""
+        """Return the last reported cooldown, for display."""
         ...
 
     def defer(self, entity_id: int, duration_s: float) -> Coroutine[Any, Any, None]:
@@ -113,21 +113,21 @@ class SharedClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClientStatistics:
-    """How a shared client stands."""
+    """The state of a shared client."""
 
     ready_in_s: float
-    cooldown: SessionCooldown | None = None  # who shares, and at which pace, as the gateway last said
+    cooldown: SessionCooldown | None = None  # as the gateway last reported
 
 
 def answers_on_loop(client: Any) -> bool:
-    """Whether a client is asked by `answer(question)`; one that has a `query` too only if its `answer` is async."""
+    """Return whether a client is called by `answer(question)`; if it has a `query` too, only if `answer` is async."""
     if not takes(client, "answer", "question"):
         return False
     return inspect.iscoroutinefunction(client.answer) or not takes(client, "query", "system_prompt", "user_message")
 
 
 def takes(client: Any, name: str, *arguments: str) -> bool:
-    """Whether a client has a method that can be called with so many arguments."""
+    """Return whether a client has a method that can be called with so many arguments."""
     method = getattr(client, name, None)
     if not callable(method):
         return False
@@ -136,5 +136,5 @@ def takes(client: Any, name: str, *arguments: str) -> bool:
     except TypeError:
         return False
     except ValueError:
-        return True  # a built-in that does not say what it takes
+        return True  # a built-in without a signature
     return True

@@ -1,4 +1,4 @@
-"""Coroutines of user code on the background loop: one that ends the process ends only itself."""
+"""`Contained`: a coroutine of user code on the background loop whose `SystemExit` ends only itself."""
 
 from collections.abc import Coroutine, Generator
 from typing import Any, TypeVar
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 class Contained(Coroutine[Any, Any, T]):
-    """A coroutine of user code; `SystemExit` and `KeyboardInterrupt` of it become `LLMError`.
+    """A coroutine of user code; its `SystemExit` and `KeyboardInterrupt` become `LLMError`.
 
-    It is no `async def` around the work, for one that is cancelled before it began would leave the work never awaited.
+    It is no `async def` around the work: cancelled before its start, that would leave the work never awaited.
     """
 
     __slots__ = ("__weakref__", "_work")
@@ -23,23 +23,23 @@ class Contained(Coroutine[Any, Any, T]):
         return self._work.__await__()
 
     def send(self, value: Any) -> Any:
-        """Go on with the work."""
+        """Resume the work."""
         try:
             return self._work.send(value)
         except (SystemExit, KeyboardInterrupt) as error:
             raise LLMError(f"the client raised {type(error).__name__}") from error
 
     def throw(self, *error: Any) -> Any:
-        """Go on with an error, such as a cancellation."""
+        """Resume the work with an error, such as a cancellation."""
         try:
             return self._work.throw(*error)
         except (SystemExit, KeyboardInterrupt) as caught:
             raise LLMError(f"the client raised {type(caught).__name__}") from caught
 
     def close(self) -> None:
-        """Give the work up."""
+        """Close the work."""
         self._work.close()
 
 
 async def sign_of_life() -> None:
-    """Do nothing, to see whether the loop gets around to it."""
+    """Do nothing; finishing shows that the loop is not blocked."""

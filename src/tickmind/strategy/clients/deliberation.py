@@ -25,7 +25,7 @@ async def deliberate(
 ) -> Deliberation:
     """Ask for a text, or for an object if the question has a schema.
 
-    A flat object is asked for as one line where a grammar holds the endpoint to it, which is a small model on this
+    A flat object is requested as one line where a grammar constrains the endpoint, that is, a small model on this
     machine: its form is in the system message, and a reminder at the end. Calls `question.on_field` for each field as
     it is complete, and `question.on_retry` when a reply could not be used, so that its fields don't count.
     """
@@ -68,18 +68,18 @@ async def deliberate(
 
 
 def asked_form(client: ModelClient, schema: ReplySchema[Any]) -> AskedForm:
-    """The form in which a client is asked for an object: one line if a grammar holds it to that, else JSON."""
+    """Return the form in which to request an object: one line if a grammar enforces it, else JSON."""
     return "line" if client.transport.capabilities.output == "grammar" and is_flat(schema) else "json"
 
 
 def _reminded(messages: Sequence[Message], words: str) -> list[Message]:
-    """The conversation with a few more words at the end of the last message."""
+    """Return the conversation with a few more words at the end of the last message."""
     *earlier, last = messages
     return [*earlier, replace(last, parts=(Text(f"{last.text}\n{words}"),))]
 
 
 async def deliberate_with_tools(agent: ToolAgent, messages: Sequence[Message]) -> Deliberation:
-    """Let a tool agent work on it; a run that fails is an error here.
+    """Run a tool agent on messages; raises `LLMError` if the run fails.
 
     The agent's history goes along and stays as it is, so what is said and looked up here is not sent again with the
     next question. System messages come behind the agent's own instructions.
@@ -101,7 +101,7 @@ async def deliberate_with_tools(agent: ToolAgent, messages: Sequence[Message]) -
 
 
 def _error_of(result: AgentResult) -> LLMError:
-    """Why a run failed; what asks to wait still does."""
+    """Return the error of a failed run; a wait that was requested stays in it."""
     error = result.error
     if error is None:
         return LLMError(f"the run stopped: {result.stopped}")

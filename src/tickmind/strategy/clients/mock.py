@@ -1,4 +1,4 @@
-"""A client without a model, for tests and demonstrations."""
+"""`MockClient`: a client without a model, for tests and demonstrations."""
 
 import random
 import threading
@@ -13,11 +13,11 @@ Responses: TypeAlias = Mapping[tuple[str, str], str] | Callable[[str, str], str]
 
 
 class MockClient:
-    """Answers without a model, for tests and demonstrations. Threads may share it.
+    """Answer without a model, for tests and demonstrations. Threads may share it.
 
-    `responses` maps (system prompt, user message) to replies, or is a function of both; what is not there is answered
+    `responses` maps (system prompt, user message) to replies, or is a function of both; an unknown prompt is answered
     with `{}`. Each call takes `latency` seconds, or a random time between two of them; `error_rate` of the calls raise
-    `error_exception`; both by the chance of `seed`.
+    `error_exception`; `seed` seeds both.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class MockClient:
         self._responses = responses if responses is not None else {}
         self._shortest, self._longest = latency if isinstance(latency, tuple) else (latency, latency)
         if not 0 <= self._shortest <= self._longest:
-            raise ConfigError(f"a latency is 0 seconds or more, and a range goes upwards, not {latency!r}")
+            raise ConfigError(f"latency must be 0 or more seconds, or an ascending range of such, not {latency!r}")
         self._error_rate = error_rate
         self._error_exception = error_exception
         self._random = random.Random(seed)
@@ -53,7 +53,7 @@ class MockClient:
             self._sleep(latency)
         if fails:
             error = self._error_exception
-            raise error if isinstance(error, BaseException) else error("the mock fails, as error_rate asks")
+            raise error if isinstance(error, BaseException) else error("the mock failed, by its error_rate")
         if callable(self._responses):
             return self._responses(system_prompt, user_message)
         return self._responses.get((system_prompt, user_message), "{}")

@@ -1,7 +1,7 @@
-"""Where queries run: threads for clients that block, a background event loop for those that don't.
+"""`Workers`: run queries, in threads for blocking clients and on a background event loop for async ones.
 
 Not a `ThreadPoolExecutor`, because that can't get rid of a worker whose client never returns: here a stuck worker is
-given up and replaced, so it costs its own thread and nothing else. So is a loop that an async client blocks.
+abandoned and replaced, so it costs its own thread and nothing else. So is a loop that an async client blocks.
 """
 
 import logging
@@ -21,7 +21,7 @@ from tickmind.strategy.clients.contained import Contained, sign_of_life
 
 T = TypeVar("T")
 
-LOOP_PATIENCE_S = 5.0  # a loop that gives no sign of life for so long after a timeout is blocked
+LOOP_PATIENCE_S = 5.0  # a loop that does not respond for so long after a timeout counts as blocked
 CLOSING_S = 2.0  # how long closing waits for cancelled coroutines
 _numbers = count(1)  # of jobs
 _log = logging.getLogger("tickmind.strategy")
@@ -29,10 +29,10 @@ _log = logging.getLogger("tickmind.strategy")
 
 @dataclass(frozen=True, slots=True)
 class WorkerStatistics:
-    """How busy the workers are."""
+    """The load of the workers."""
 
-    threads: int  # able to take work
-    stuck: int  # given up, still not back
+    threads: int  # available for work
+    stuck: int  # abandoned and not back
     waiting: int  # jobs that no thread has taken yet
 
 
@@ -54,30 +54,30 @@ class WorkItem(Generic[T]):
     )
 
     def __init__(self, work: Callable[[], T] | None = None) -> None:
-        self.number = next(_numbers)  # jobs that end in one tick are taken in the order of their submission
+        self.number = next(_numbers)  # keeps jobs that end in one tick in order of submission
         self.work = work
         self.value: T | None = None
         self.error: BaseException | None = None
         self.started_at_s: float | None = None
         self.done_at_s: float | None = None
         self.abandoned = False
-        self.left = False  # nobody waits for it, and another thread may take the place of its own
-        self.stuck = False  # its thread was given up
+        self.left = False  # no agent waits for it, and another thread may replace its own
+        self.stuck = False  # its thread was abandoned
         self.shift = 0  # of the thread that took it
         self.future: Future[T] | None = None  # of an async job
 
     @property
     def holds_thread(self) -> bool:
-        """Whether a thread is at work on it that was not given up."""
+        """Whether a thread that was not abandoned works on it."""
         return self.future is None and self.started_at_s is not None and self.done_at_s is None and not self.stuck
 
 
 class Workers:
-    """Runs jobs and hands back the finished ones; nothing that the tick calls waits.
+    """Run jobs and return the finished ones; nothing that the tick calls waits.
 
     One thread, that of the ticks, submits, abandons and collects. `threads` work at once; beyond them at most
-    `max_stuck` are given up at any time, and then blocking jobs wait until one of those comes back. A call that is
-    abandoned before it is overdue is as healthy as it was, so it is not stuck; at most `threads` such calls are left to
+    `max_stuck` are abandoned at any time, and then blocking jobs wait until one of those comes back. A call that is
+    abandoned before it is overdue may be healthy, so it is not stuck; at most `threads` such calls are left to
     end by themselves while others take their place.
     """
 
@@ -94,11 +94,11 @@ class Workers:
         self._threads = 0
         self._idle = 0
         self._stuck = 0
-        self._left = 0  # threads at work for nobody, and not overdue
-        self._shift = 0  # closing begins a new one, and threads of an old one end
+        self._left = 0  # threads whose result no agent waits for, and not overdue
+        self._shift = 0  # closing starts a new shift, and threads of an old one end
         self._told_full = False
         self._loop: BackgroundLoop | None = None
-        self._life: Future[None] | None = None  # what the loop was last asked for
+        self._life: Future[None] | None = None  # the last probe of the loop
         self._life_asked_at_s = 0.0
 
     def submit(self, work: Callable[[], T]) -> WorkItem[T]:
@@ -130,22 +130,22 @@ class Workers:
     def finished(self) -> list[WorkItem[Any]]:
         """Return the jobs that have ended since the last call, in the order of submission, without abandoned ones.
 
-        The places of calls that were left are filled here and not when they are left: those who wait for a thread may
-        be about to leave too.
+        The places of calls that were left are filled here and not when they are left: jobs that wait for a thread may
+        be abandoned in the same tick.
         """
         if self._jobs and self._left:
             with self._changed:
                 grows = self._grow(self._wanted)
             for _ in range(grows):
                 self._start_thread()
-        found = []
+        finished = []
         while self._done:
             job = self._done.popleft()
             if not job.abandoned:
-                found.append(job)
-        if len(found) > 1:
-            found.sort(key=attrgetter("number"))
-        return found
+                finished.append(job)
+        if len(finished) > 1:
+            finished.sort(key=attrgetter("number"))
+        return finished
 
     def settle(self, jobs: Sequence[WorkItem[Any]], timeout_s: float) -> bool:
         """Wait until the jobs are complete; False if some are not within `timeout_s` of real time."""
@@ -157,10 +157,10 @@ class Workers:
                 self._settling -= 1
 
     def abandon(self, jobs: Iterable[WorkItem[Any]], *, overdue: bool = False) -> None:
-        """Drop jobs: those that no thread has taken go first and at once, so that dropping the others starts none.
+        """Drop jobs. Those that no thread has taken go first, so that dropping the others starts none of them.
 
-        Cancel async ones. Of a thread at work nothing is known until its job is `overdue`; then the thread is given up
-        and replaced, if that is allowed, and the log hears of it.
+        Cancel async ones. A thread at work counts as healthy until its job is `overdue`; then the thread is abandoned
+        and replaced, if that is allowed, and a warning is logged.
         """
         running: list[WorkItem[Any]] = []
         with self._changed:
@@ -181,8 +181,8 @@ class Workers:
         for _ in range(grows):
             self._start_thread()
         if given_up:
-            number = f"{len(given_up)} clients do" if len(given_up) > 1 else "a client does"
-            _log.warning("%s not return: the threads are given up; threads that are stuck by now: %d", number, stuck)
+            number = f"{len(given_up)} clients" if len(given_up) > 1 else "1 client"
+            _log.warning("%s did not return; abandoned the threads, %d are stuck now", number, stuck)
         if any(job.future is not None for job in running):
             for job in running:
                 if job.future is not None:
@@ -199,7 +199,7 @@ class Workers:
         elif overdue or self._left < self._wanted:
             self._threads -= job.shift == self._shift
         else:
-            return  # too many are left already: its place stays taken
+            return  # too many are left already, so its place stays taken
         if overdue:
             job.stuck = True
             self._stuck += 1
@@ -208,7 +208,7 @@ class Workers:
             self._left += 1
 
     def _grow(self, most: int) -> int:
-        """Count in as many new threads as the queue needs and limits allow; called with the lock held."""
+        """Add as many new threads as the queue needs and limits allow; called with the lock held."""
         grows = 0
         while grows < most and len(self._jobs) > self._idle + grows and self._may_grow():
             self._threads += 1
@@ -216,12 +216,12 @@ class Workers:
         return grows
 
     def statistics(self) -> WorkerStatistics:
-        """How busy the workers are."""
+        """Return the load of the workers."""
         with self._changed:
             return WorkerStatistics(self._threads, self._stuck, len(self._jobs))
 
     def close(self, farewells: Sequence[Callable[[], Coroutine[Any, Any, object]]] = ()) -> None:
-        """Let idle threads end and cancel what is async; nothing is waited for that may never end.
+        """Let idle threads end and cancel async jobs; waits for nothing that may never end.
 
         If there is a loop, the farewells run on it before it ends. Work that is submitted later starts new threads.
         """
@@ -239,12 +239,12 @@ class Workers:
     # Threads
 
     def _may_grow(self) -> bool:
-        """Whether there may be one more thread; called with the lock held."""
+        """Return whether there may be one more thread; called with the lock held."""
         if self._threads >= self._wanted:
             return False
         full = self._threads + self._stuck >= self._wanted + self._max_stuck
         if full and not self._told_full:
-            _log.error("%d threads are stuck in clients that don't return; others are not replaced", self._stuck)
+            _log.error("%d threads are stuck in clients that don't return; no more are replaced", self._stuck)
         self._told_full = full
         return not full
 
@@ -256,20 +256,20 @@ class Workers:
         except RuntimeError:
             with self._changed:
                 self._threads -= 1
-            _log.exception("the system gives no more threads; queries wait for those that there are")
+            _log.exception("can't start another thread; queries wait for the existing ones")
 
     def _work(self, shift: int) -> None:
         while (job := self._next_job(shift)) is not None:
             try:
                 job.value = job.work() if job.work is not None else None
-            except BaseException as error:  # noqa: BLE001  whatever a client raises is its answer, told at the harvest
+            except BaseException as error:  # noqa: BLE001  what a client raises is its outcome, reported at the harvest
                 job.error = error
             if not self._hand_in(job, shift):
                 return
-            del job  # an idle thread holds on to no prompt
+            del job  # an idle thread must not keep a prompt in memory
 
     def _next_job(self, shift: int) -> WorkItem[Any] | None:
-        """Wait for work; None means that the thread is no longer wanted."""
+        """Wait for work; None means that the thread is no longer needed."""
         with self._changed:
             self._idle += shift == self._shift
             while shift == self._shift and not self._jobs:
@@ -283,7 +283,7 @@ class Workers:
             return job
 
     def _hand_in(self, job: WorkItem[Any], shift: int) -> bool:
-        """Give back a finished job; tells whether the thread is still wanted."""
+        """Hand over a finished job and return whether the thread is still needed."""
         with self._changed:
             job.done_at_s = self._clock.monotonic()
             if not job.abandoned:
@@ -294,7 +294,7 @@ class Workers:
                 return shift == self._shift
             self._stuck -= job.stuck
             self._left -= job.left
-            job.stuck = job.left = False  # another thread may have taken the place of this one
+            job.stuck = job.left = False  # another thread may have replaced this one
             wanted = self._threads < self._wanted and shift == self._shift
             self._threads += wanted
             return wanted
@@ -319,7 +319,7 @@ class Workers:
             self._life_asked_at_s = self._clock.monotonic()
 
     def _is_blocked(self) -> bool:
-        """Whether some coroutine holds the loop up; such a loop counts as a stuck thread until it is back."""
+        """Return whether some coroutine blocks the loop; such a loop counts as a stuck thread until it is back."""
         loop, life = self._loop, self._life
         if loop is None or life is None or life.done():
             return False
@@ -329,7 +329,7 @@ class Workers:
             if self._stuck >= self._max_stuck:
                 return False
             self._stuck += 1
-        _log.error("an async client blocks its event loop; the loop is given up and another takes its place")
+        _log.error("an async client blocks its event loop; abandoned the loop and started another")
         loop.give_up()
         life.add_done_callback(lambda _: self._loop_came_back(loop))
         return True
@@ -352,6 +352,6 @@ def _close(loop: BackgroundLoop, farewells: Sequence[Callable[[], Coroutine[Any,
     for farewell in farewells:
         try:
             loop.run(Contained(farewell()))
-        except Exception:  # noqa: BLE001  a client is anybody's code, and the others are to be closed all the same
-            _log.warning("a client could not be closed", exc_info=True)
+        except Exception:  # noqa: BLE001  a client is user code, and the others must be closed too
+            _log.warning("can't close a client", exc_info=True)
     loop.close()

@@ -1,1 +1,1 @@
-"""Queries: who is due, what is asked, what is in flight, and what comes of it."""
+"""Queries: which agents are due, what they ask, what is in flight, and the answers."""

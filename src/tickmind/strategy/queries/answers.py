@@ -1,4 +1,4 @@
-"""What comes of queries: answers on the Blackboard, failures counted, thoughts told."""
+"""`Answers`: puts answers on the Blackboard, counts failures and reports thoughts."""
 
 import inspect
 import logging
@@ -33,28 +33,28 @@ _log = logging.getLogger("tickmind.strategy")
 
 @dataclass(slots=True)
 class Counts:
-    """What has happened so far."""
+    """Counts of what has happened so far."""
 
     asked: int = 0
     answered: int = 0
     failed: int = 0
     skipped: int = 0
-    refused: int = 0  # held back by a shared client
-    outdated: int = 0  # answered too late to be of use
-    average_wait_s: float = 0.0  # lately, from being due to being asked
-    average_queue_s: float = 0.0  # lately, in a gateway's queue
+    refused: int = 0  # refused for now by a shared client
+    outdated: int = 0  # answered too late, by the agent's relevance rule
+    average_wait_s: float = 0.0  # moving average, from due to asked
+    average_queue_s: float = 0.0  # moving average, in a gateway's queue
 
     def note_wait(self, seconds: float) -> None:
-        """Take in how long one had to wait for being asked."""
+        """Add the time from due to asked to the average."""
         self.average_wait_s += _RECENT * (seconds - self.average_wait_s)
 
     def note_queue(self, seconds: float) -> None:
-        """Take in how long a question lay in a gateway's queue."""
+        """Add the time in a gateway's queue to the average."""
         self.average_queue_s += _RECENT * (seconds - self.average_queue_s)
 
 
 class _Said(NamedTuple):
-    """How a query ended: after how long, and with what."""
+    """The end of a query: its duration and its outcome."""
 
     latency_s: float
     answer: Deliberation | None = None
@@ -65,7 +65,7 @@ _NOTHING = _Said(0.0)
 
 
 class Answers:
-    """Takes in what the workers hand back."""
+    """Process what the workers return."""
 
     def __init__(
         self, manager: LLMManager, roster: AgentRoster, flights: Flights, counts: Counts, clock: Clock, paces: Paces
@@ -79,7 +79,7 @@ class Answers:
         self._paces = paces
 
     def take_fields(self, world: "World") -> None:
-        """Put streamed fields on the Blackboard; those of a reply that is asked for again are put back."""
+        """Put streamed fields on the Blackboard; take back those of a reply that is requested again."""
         for flight in self._flights.all():
             while flight.fields:
                 field = flight.fields.popleft()
@@ -98,15 +98,15 @@ class Answers:
             if streamed is None or streamed.blackboard is not board:
                 streamed = flight.streamed[eid] = Streamed(board, agent)
             streamed.take(*field, self._manager.parser_of(agent), self._manager.declared(agent))
-        except CAUGHT:  # the whole reply will tell the error
-            _log.debug("a streamed field of entity %d could not be taken yet", eid, exc_info=True)
+        except CAUGHT:  # the whole reply reports the error
+            _log.debug("can't apply a streamed field of entity %d yet", eid, exc_info=True)
 
     def harvest(self, world: "World", job: WorkItem[Any]) -> None:
-        """Take in one finished job, if somebody still waits for it and it was in time."""
+        """Process a finished job, if an agent still waits for it and it was in time."""
         flight = self._flights.end(job)
         if flight is None:
             return
-        assert job.done_at_s is not None, "a finished job knows when"
+        assert job.done_at_s is not None, "a finished job has its time"
         if job.done_at_s > flight.deadline_s:
             self.time_out(world, flight)
             return
@@ -116,10 +116,10 @@ class Answers:
             return
         answer = flight.outcome()
         if answer is None:
-            problem = f"the client returned a {type(job.value).__name__} and no text"
+            problem = f"the client returned a {type(job.value).__name__}, not a text"
             if inspect.iscoroutine(job.value):
                 job.value.close()
-                problem = "query() returned a coroutine and no text; make it an async def, so that it is awaited"
+                problem = "query() returned a coroutine, not a text; make it an async def, so that it is awaited"
             self._fail_all(world, flight, ErrorKind.API, problem, latency_s)
             return
         queued_s = _seconds(answer.queued_s)
@@ -136,7 +136,7 @@ class Answers:
                 self._roster.set_aside(eid, agent, error)
 
     def take_error(self, world: "World", flight: Flight, error: BaseException, at_s: float) -> None:
-        """Take in that a client raised. One that only asks to wait has not failed, and neither has the agent."""
+        """Process a client's exception. A client that only requires a wait has not failed, nor has the agent."""
         self._cool(flight, getattr(error, "retry_after_s", None), at_s)
         if isinstance(error, LLMDeadlineError):
             self._paces.of(flight.client).note_cut_off(at_s - flight.sent_at_s)
@@ -163,14 +163,14 @@ class Answers:
                     self._roster.set_aside(eid, agent, error)
 
     def _hold_back(self, world: "World", eid: int, agent: LLMAgent, reason: str, *, again: bool) -> None:
-        """Take in that a question was not put, by nobody's fault: it is put again as soon as it may be.
+        """Schedule a refused question again as soon as it may be asked; this is no failure.
 
-        One that was dropped because it was of no use any more is not: the agent's next one comes by itself.
+        A question that was dropped as replaced or expired is not scheduled: the agent's next one comes by itself.
         """
         self._counts.refused += 1
         agent.pending = False
         if not self._roster.is_agent(world, eid, agent):
-            return  # a callback of this very tick took it away
+            return  # a callback of this tick removed it
         tick = self._roster.tick
         if again:
             agent.cooldown_until = max(agent.cooldown_until, tick + 1)
@@ -179,11 +179,11 @@ class Answers:
         self._manager.tell_deferred(eid, reason, max(agent.cooldown_until, tick), tick)
 
     def time_out(self, world: "World", flight: Flight) -> None:
-        """Take in that a query got no answer in time."""
+        """Process a query that got no answer in time."""
         limit_s = flight.deadline_s - flight.submitted_at_s
         problem = f"no answer within {limit_s:g} s"
         if flight.job.started_at_s is None:
-            problem += ", for no thread was free to ask; raise thread_pool_size or ask less often"
+            problem += ": no thread was free for it; raise thread_pool_size or ask less often"
             self._fail_all(world, flight, ErrorKind.TIMEOUT, problem, 0.0)
         else:
             waited_s = flight.deadline_s - flight.sent_at_s
@@ -206,9 +206,9 @@ class Answers:
         latency_s: float,
     ) -> None:
         agent.pending = False
-        flight.put_back(eid)  # the whole reply counts, and nothing else
+        flight.put_back(eid)  # only the whole reply counts
         if not self._roster.is_agent(world, eid, agent):
-            return  # a callback of this very tick took it away
+            return  # a callback of this tick removed it
         said = _Said(latency_s, answer, answer.text if isinstance(reply, ParseError) else reply.text)
         try:
             if isinstance(reply, ParseError):
@@ -239,7 +239,7 @@ class Answers:
             self._manager.tell_thought(partial(self._thought, eid, flight, said, directives=changed), self._roster.tick)
 
     def _check_relevance(self, world: "World", eid: int, name: str, flight: Flight, directives: dict[str, Any]) -> None:
-        """Raise `OutdatedError` if the agent's rule says that an answer is of no use any more."""
+        """Raise `OutdatedError` if the agent's relevance rule refuses an answer."""
         rule = self._manager.relevance(name)
         if rule is None:
             return
@@ -254,7 +254,7 @@ class Answers:
             raise OutdatedError(f"relevance {name!r} refused the answer, which came {ticks} ticks after the question")
 
     def _pass_over(self, world: "World", eid: int, agent: LLMAgent, message: str, flight: Flight, said: _Said) -> None:
-        """Take in an answer that came too late to be of use: the client did its work, and the Blackboard stays."""
+        """Count an answer that the relevance rule refused: the client did its work, and the Blackboard stays."""
         self._counts.outdated += 1
         agent.consecutive_errors = 0
         if self._roster.is_agent(world, eid, agent):
@@ -276,7 +276,7 @@ class Answers:
         flight: Flight | None = None,
         said: _Said = _NOTHING,
     ) -> None:
-        """Count a failure; after too many the agent has to wait. Without a flight it was not even asked."""
+        """Count a failure; after too many the agent has to wait. Without a flight the question was not even sent."""
         self._counts.failed += 1
         tick = self._roster.tick
         agent.pending = False
@@ -330,5 +330,5 @@ class Answers:
 
 
 def _seconds(value: Any) -> float | None:
-    """A time that a client told; None if it is none."""
+    """Return a time that a client reported; None if it is none."""
     return value if isinstance(value, (int, float)) and math.isfinite(value) and value >= 0 else None

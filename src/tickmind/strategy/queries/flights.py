@@ -1,4 +1,4 @@
-"""Queries under way: whose they are, since when, and until when they may take."""
+"""`Flights`: queries under way, with their agents, start times and deadlines."""
 
 import heapq
 from collections import Counter, deque
@@ -28,23 +28,23 @@ class Flight:
     in_flight: int = 1  # queries of its client under way when it went out, itself included
     job: WorkItem[Any] = _NOT_SENT
     fields: deque[tuple[str, Any] | None] = field(default_factory=deque)
-    """Fields as they arrive, None where the reply is asked for again; appended by other threads, emptied by the tick"""
-    streamed: dict[int, Streamed] = field(default_factory=dict)  # entity id -> what came early
+    """Fields as they arrive, None where the reply is requested again; appended by other threads, emptied by the tick"""
+    streamed: dict[int, Streamed] = field(default_factory=dict)  # entity id -> its streamed fields
 
     def put_back(self, entity_id: int) -> None:
-        """Take what came early off an entity's Blackboard again."""
+        """Undo the streamed fields on an entity's Blackboard."""
         streamed = self.streamed.pop(entity_id, None)
         if streamed is not None:
             streamed.put_back()
 
     @property
     def sent_at_s(self) -> float:
-        """When the question went to the client; while no thread is free that has not happened yet."""
+        """When the question went to the client; in the future while no thread is free."""
         started_at_s = self.job.started_at_s
         return self.submitted_at_s if started_at_s is None else started_at_s
 
     def outcome(self) -> Deliberation | None:
-        """What the client answered; None if that is no text."""
+        """Return the client's answer; None if it is no text."""
         value = self.job.value
         if isinstance(value, str):
             return Deliberation(value)
@@ -52,7 +52,7 @@ class Flight:
 
 
 class Flights:
-    """All queries under way. Whoever no longer waits for one is taken out; a query that nobody waits for is let go."""
+    """All queries under way. An agent that no longer waits is removed; a query without waiting agents is dropped."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
@@ -61,13 +61,13 @@ class Flights:
         self._of_client: Counter[str] = Counter()  # client -> queries under way
         self._deadlines: list[tuple[float, int, Flight]] = []  # the number keeps flights from being compared
         self._count = 0
-        self._most_left = 0  # calls that nobody waits for and that held a thread when deadlines were last cleaned up
+        self._most_left = 0  # abandoned calls that held a thread at the last clean-up of deadlines
 
     def __len__(self) -> int:
         return len(self._by_job)
 
     def all(self) -> list[Flight]:
-        """Every query under way."""
+        """Return every query under way."""
         return list(self._by_job.values())
 
     def add(self, flight: Flight) -> None:
@@ -82,7 +82,7 @@ class Flights:
             self._keep_deadlines()
 
     def of_entity(self, entity_id: int) -> Flight | None:
-        """The query that an entity waits for."""
+        """Return the query that an entity waits for."""
         return self._by_entity.get(entity_id)
 
     def of_job(self, job: WorkItem[Any]) -> Flight | None:
@@ -90,11 +90,11 @@ class Flights:
         return self._by_job.get(id(job))
 
     def under_way(self, client: str) -> int:
-        """How many queries of a client are under way."""
+        """Return how many queries of a client are under way."""
         return self._of_client[client]
 
     def end(self, job: WorkItem[Any]) -> Flight | None:
-        """Take out the query of a job, if it is still wanted."""
+        """Remove and return the query of a job; None if no agent waits for it."""
         flight = self._by_job.pop(id(job), None)
         if flight is not None:
             self._of_client[flight.client] -= 1
@@ -103,7 +103,7 @@ class Flights:
         return flight
 
     def leave(self, entity_id: int) -> None:
-        """Have an entity no longer wait for its answer."""
+        """Stop an entity's wait for its answer."""
         flight = self._by_entity.pop(entity_id, None)
         if flight is None:
             return
@@ -114,22 +114,22 @@ class Flights:
             self._workers.abandon([flight.job])
 
     def overdue(self, now_s: float) -> list[Flight]:
-        """Take out the queries that have taken too long, and drop them; so too calls that nobody waited for."""
-        found, jobs = [], []
+        """Remove and return the queries that took too long, and drop their jobs and those of abandoned calls."""
+        flights, jobs = [], []
         while self._deadlines and self._deadlines[0][0] <= now_s:
             flight = heapq.heappop(self._deadlines)[2]
             if self._is_under_way(flight):
                 self.end(flight.job)
-                found.append(flight)
+                flights.append(flight)
                 jobs.append(flight.job)
             elif flight.job.holds_thread:
                 jobs.append(flight.job)
         if jobs:
             self._workers.abandon(jobs, overdue=True)
-        return found
+        return flights
 
     def let_go(self) -> list[tuple[int, LLMAgent]]:
-        """Have nobody wait any longer; tells who did."""
+        """Stop all waits and return the agents that waited."""
         flights = self.all()
         self._by_job.clear()
         self._by_entity.clear()
@@ -143,7 +143,7 @@ class Flights:
         return [waited for flight in flights for waited in flight.agents.items()]
 
     def _keep_deadlines(self) -> None:
-        """Forget the deadlines that are of no use: a call that nobody waits for may still hold a thread."""
+        """Forget the deadlines that no longer matter: an abandoned call may still hold a thread."""
         self._deadlines = [
             entry for entry in self._deadlines if self._is_under_way(entry[2]) or entry[2].job.holds_thread
         ]

@@ -1,29 +1,29 @@
-"""How long thoughts take and how many may be under way at once, learnt for each client.
+"""`QueryPace`: how long a client's answers take and how many queries may be under way, learnt from its answers.
 
 `QueryPace` keeps mean and deviation of the time from question to answer, as TCP does. A question that is
-given up counts as a lower bound: the answer would have taken at least that long. The window holds as many questions as
-the client works on and about one more, so that a model never idles and a prompt is never older than it has to be.
+abandoned counts as a lower bound: the answer would have taken at least that long. The window holds as many questions
+as the client works on and about one more, so that a model never idles and a prompt is never needlessly old.
 """
 
 from dataclasses import dataclass
 
-FIRST_PATIENCE_S = 300.0  # before anything is known: a model on this machine may still be loading
+FIRST_PATIENCE_S = 300.0  # before the first answer: a local model may still be loading
 LEAST_PATIENCE_S = 30.0
-MOST_PATIENCE_S = 600.0  # the most that a gateway grants, too
-GRACE = 12  # times slower a client may become before its answers are given up
+MOST_PATIENCE_S = 600.0  # also a gateway's longest timeout
+GRACE = 12  # how many times slower a client may become before its questions time out
 FIRST_WINDOW = 2
 LARGEST_WINDOW = 1024
-FEW_WAITING, MANY_WAITING = 0.5, 1.25  # own questions that wait at the client: fewer widen the window, more narrow it
+FEW_WAITING, MANY_WAITING = 0.5, 1.25  # questions waiting at the client: fewer widen the window, more narrow it
 _MEAN_GAIN, _DEVIATION_GAIN = 0.125, 0.25
 _ALONE_GAIN = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class PaceStatistics:
-    """What is known of one client's pace."""
+    """The measured pace of one client."""
 
     answers: int
-    cut_off: int  # questions that were given up
+    cut_off: int  # questions that timed out
     mean_s: float | None  # from question to answer; None before the first
     deviation_s: float
     patience_s: float
@@ -38,19 +38,19 @@ class QueryPace:
         self.cut_off = 0
         self.mean_s: float | None = None
         self.deviation_s = 0.0
-        self._alone_s: float | None = None  # what an answer takes if no other question of ours is under way
+        self._alone_s: float | None = None  # time of an answer to the only question under way
         self._window = float(FIRST_WINDOW)
 
     @property
     def patience_s(self) -> float:
-        """How long an answer is waited for."""
+        """The timeout of a question."""
         if self.mean_s is None:
             return FIRST_PATIENCE_S
         return min(max(LEAST_PATIENCE_S, GRACE * (self.mean_s + self.deviation_s)), MOST_PATIENCE_S)
 
     @property
     def window(self) -> int:
-        """How many questions may be under way."""
+        """The number of questions that may be under way."""
         return int(self._window)
 
     @property
@@ -59,10 +59,10 @@ class QueryPace:
         return None if self.mean_s is None else self.mean_s / self.window
 
     def note_answer(self, latency_s: float, in_flight: int, queued_s: float | None = None) -> None:
-        """Take in an answer to a question that was one of `in_flight` when it went out.
+        """Add an answer to a question that was one of `in_flight` when it went out.
 
-        `queued_s` is for how long it waited at the client, if the client says so; else that is guessed from what an
-        answer takes when the question is the only one.
+        `queued_s` is its wait at the client, if the client reports it; else that is estimated from the time of an
+        answer to a question that is the only one.
         """
         self.answers += 1
         self._learn(latency_s)
@@ -79,7 +79,7 @@ class QueryPace:
             self._window = min(self._window + 1, LARGEST_WINDOW)
 
     def note_cut_off(self, after_s: float) -> None:
-        """Take in that a question was given up: its answer takes at least so long."""
+        """Add a question that timed out: its answer takes at least so long."""
         self.cut_off += 1
         if self.mean_s is None or after_s > self.mean_s:
             self._learn(after_s)
@@ -90,7 +90,7 @@ class QueryPace:
         self._window = max(1.0, self._window / 2)
 
     def statistics(self) -> PaceStatistics:
-        """What is known by now."""
+        """Return the measurements so far."""
         return PaceStatistics(self.answers, self.cut_off, self.mean_s, self.deviation_s, self.patience_s, self.window)
 
     def _learn(self, latency_s: float) -> None:
@@ -108,17 +108,17 @@ class Paces:
         self._known: dict[str, QueryPace] = {}
 
     def of(self, client: str) -> QueryPace:
-        """A client's pace."""
+        """Return a client's pace."""
         pace = self._known.get(client)
         if pace is None:
             pace = self._known[client] = QueryPace()
         return pace
 
     def spacing_s(self) -> float | None:
-        """The time between two answers of all clients together; None before the first."""
+        """Return the time between two answers of all clients together; None before the first."""
         spacings = [pace.spacing_s for pace in self._known.values() if pace.spacing_s]
         return 1 / sum(1 / spacing_s for spacing_s in spacings) if spacings else None
 
     def statistics(self) -> dict[str, PaceStatistics]:
-        """What is known of each."""
+        """Return the measurements of each client."""
         return {name: pace.statistics() for name, pace in self._known.items()}

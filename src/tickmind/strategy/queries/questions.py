@@ -1,4 +1,4 @@
-"""Asking: who may be asked in this tick, with which prompt, and on to the workers."""
+"""`QueryDispatcher`: selects the agents to ask in this tick, makes their prompts and passes them to the workers."""
 
 import logging
 from collections import deque
@@ -24,7 +24,7 @@ from tickmind.strategy.queries.schedule import QueryTurn
 if TYPE_CHECKING:
     from tickmind.tick import World
 
-MOST_PASSED_OVER_PER_TICK = 256  # agents that came up and are not asked: unchanged, undefined, failing
+MOST_PASSED_OVER_PER_TICK = 256  # agents that are due but skipped: unchanged, undefined, failing
 MOST_WARNINGS = 1000  # different ones
 NO_LIMIT = 1 << 30  # queries in one tick of a lockstep run
 LOCKSTEP_PATIENCE_S = 600.0  # of real time, for one reply in a lockstep run
@@ -34,7 +34,7 @@ _log = logging.getLogger("tickmind.strategy")
 
 @dataclass(slots=True)
 class Prepared:
-    """An agent that is about to be asked."""
+    """An agent with its prompt, before it is sent."""
 
     entity_id: int
     agent: LLMAgent
@@ -46,12 +46,12 @@ class Prepared:
 
     @property
     def priority(self) -> int:
-        """What those who share the client are told; what presses is one step higher."""
+        """The priority for other users of the client; one step higher for an urgent question."""
         return self.agent.priority + self.presses
 
 
 class QueryDispatcher:
-    """Sends out what is due, as limits allow."""
+    """Send out the queries that are due, within limits."""
 
     def __init__(
         self,
@@ -71,9 +71,9 @@ class QueryDispatcher:
         self._workers = workers
         self._counts = counts
         self._paces = paces
-        self._left: list[QueryTurn] = []  # agents that came up in this tick, and whose client is at work enough
+        self._left: list[QueryTurn] = []  # agents that are due in this tick, and whose client is busy
         self._recent: deque[float] = deque()  # when the queries of the last second went out
-        self._warned: set[str] = set()  # problems that are in the log
+        self._warned: set[str] = set()  # problems that are already logged
 
     def room(self, now_s: float) -> int:
         """How many queries may go out in this tick."""
@@ -91,7 +91,7 @@ class QueryDispatcher:
         return min(room, config.max_queries_per_second - len(recent))
 
     def dispatch(self, world: "World", now_s: float) -> None:
-        """Ask those that are due, the most important and longest due first."""
+        """Ask the agents that are due, by priority, then the longest due."""
         room = self.room(now_s)
         self._roster.advance(most=room)
         if room > 0 and self._roster.schedule.ready and self._all_have_to_wait():
@@ -108,7 +108,7 @@ class QueryDispatcher:
         while room > 0 and passed_over < MOST_PASSED_OVER_PER_TICK and (turn := schedule.take()) is not None:
             if not self._manager.clients:
                 schedule.put_back(turn)
-                self._report(0, ErrorKind.NO_CLIENT, "no client; call register_client()")
+                self._report(0, ErrorKind.NO_CLIENT, "no client is registered; call register_client()")
                 return
             prepared = self._prepare(world, turn)
             if prepared is None:
@@ -123,24 +123,24 @@ class QueryDispatcher:
             room -= 1
 
     def _report(self, eid: int, kind: ErrorKind, problem: str) -> None:
-        """Tell of something that is not set up; the log hears of each such thing once."""
+        """Report a missing set-up to on_error; log each problem once."""
         if problem not in self._warned and len(self._warned) < MOST_WARNINGS:
             self._warned.add(problem)
-            _log.warning("%s: %s", f"entity {eid} is not asked" if eid else "nobody is asked", problem)
+            _log.warning("%s: %s", f"entity {eid} is not asked" if eid else "no entity is asked", problem)
         self._manager.tell_error(eid, kind, problem, self._roster.tick)
 
     # Shared clients
 
     def _all_have_to_wait(self) -> bool:
-        """Whether no client may be asked, so that looking at agents is of no use."""
+        """Return whether all clients require a wait, so that no agent need be checked."""
         clients = self._manager.clients
         return bool(clients) and all(self._is_at_work(name) or self._ticks_to_wait(name) for name in clients)
 
     def _is_at_work(self, client: str) -> bool:
-        """Whether a client has as many questions of ours as it works on, and so is not to be given more.
+        """Return whether a client has as many of our questions as it works on, and so gets no more.
 
-        Who waits for it is asked when it has time, about what is so then. A client that blocks has no more questions
-        than threads: what waits for a thread would grow old there.
+        Agents that wait for it are asked when it is free, with a fresh prompt. A client that blocks has no more
+        questions than threads: a question that waits for a thread would grow old there.
         """
         if self._config.max_in_flight is not None or self._config.lockstep:
             return False
@@ -150,7 +150,7 @@ class QueryDispatcher:
         return self._flights.under_way(client) >= window
 
     def _ticks_to_wait(self, client: str) -> int:
-        """For how many ticks a client is not to be asked, as far as it knows."""
+        """Return for how many ticks a client is not to be asked, as far as it knows."""
         shared = self._manager.shared_clients.get(client)
         if shared is None or self._config.lockstep:
             return 0
@@ -161,7 +161,7 @@ class QueryDispatcher:
             return 0
 
     def tell_deferral(self, world: "World", eid: int, ticks: int) -> None:
-        """Let those who share a client know that an agent waits."""
+        """Notify a shared client that an agent waits."""
         agent = world.find(eid, LLMAgent)
         if agent is None:
             return
@@ -173,14 +173,14 @@ class QueryDispatcher:
             if shared is not None:
                 self._workers.submit_async(shared.defer(eid, ticks * self._roster.dt))
         except CAUGHT as error:
-            self._report(eid, kind_of(error), f"its deferral could not be told: {error_text(error)}")
+            self._report(eid, kind_of(error), f"can't report its deferral to the client: {error_text(error)}")
 
     # Prompts
 
     def _prepare(self, world: "World", turn: QueryTurn) -> Prepared | None:
-        """The prompt of an agent that has come up, or None if it is not to be asked now.
+        """Make the prompt of an agent that is due, or return None if it is not to be asked now.
 
-        While its client is known to have to wait, no prompt is made: it would be stale when it went out.
+        While its client requires a wait, no prompt is made: it would be stale when it went out.
         """
         eid = turn.entity_id
         agent = self._roster.comes_up(world, eid)
@@ -194,21 +194,21 @@ class QueryDispatcher:
         if client is None:
             return None
         if self._is_at_work(client):
-            if self._roster.is_agent(world, eid, agent):  # the router may have taken it away
+            if self._roster.is_agent(world, eid, agent):  # the router may have removed it
                 self._left.append(turn)
             return None
         if ticks := self._ticks_to_wait(client):
-            if self._roster.is_agent(world, eid, agent):  # the router may have taken it away
+            if self._roster.is_agent(world, eid, agent):  # the router may have removed it
                 self._roster.schedule.hold(turn, self._roster.tick + ticks)
             return None
         presses = turn.head_start > 0 or turn.minus_priority == -URGENT
         return self._assemble(world, eid, agent, client, presses=presses)
 
     def _client(self, world: "World", eid: int, agent: LLMAgent) -> str | None:
-        """The name of the client to ask, if all that the agent refers to is there."""
+        """Return the name of the client to ask, if all that the agent refers to is defined."""
         manager = self._manager
         if not isinstance(agent.parser, str):
-            raise TypeError("parser is a text")  # the other names are looked up here and fail by themselves
+            raise TypeError("parser must be a text")  # the other names are looked up here and fail by themselves
         problem = manager.missing(agent)
         if not problem:
             try:
@@ -218,7 +218,7 @@ class QueryDispatcher:
                 return None
             if manager.client(client) is not None:
                 return client
-            problem = f"there is no client {client!r}; register it with register_client(client, {client!r})"
+            problem = f"no client {client!r} is registered; register it with register_client(client, {client!r})"
         self._roster.hold(eid, agent)
         self._report(eid, ErrorKind.MISSING_DEFINITION, problem)
         return None
@@ -238,7 +238,7 @@ class QueryDispatcher:
             self._give_up(world, eid, agent, problem)
             return None
         if not self._roster.is_agent(world, eid, agent):
-            return None  # the context function took it away
+            return None  # the context function removed it
         if unchanged:
             self._counts.skipped += 1
             self._roster.asked(eid, agent)
@@ -247,17 +247,17 @@ class QueryDispatcher:
         return Prepared(eid, agent, client, *prompt, turns, presses)
 
     def _give_up(self, world: "World", eid: int, agent: LLMAgent, problem: str) -> None:
-        """Count a question that could not even be put as a failed one."""
+        """Count a question that could not be sent as failed."""
         self._roster.asked(eid, agent)
         self._answers.fail(world, eid, agent, ErrorKind.CONTEXT, problem)
 
     def _companions(self, world: "World", first: Prepared) -> list[Prepared]:
-        """Others that are due and can share the call."""
+        """Return other agents that are due and can share the call."""
         schedule = self._roster.schedule
-        found: list[Prepared] = []
+        companions: list[Prepared] = []
         others: list[QueryTurn] = []
         for _ in range(4 * self._config.batch_size):
-            if len(found) + 1 == self._config.batch_size or (turn := schedule.take()) is None:
+            if len(companions) + 1 == self._config.batch_size or (turn := schedule.take()) is None:
                 break
             agent = world.find(turn.entity_id, LLMAgent)
             if agent is None or not self._can_share(world, turn.entity_id, agent, first):
@@ -266,16 +266,16 @@ class QueryDispatcher:
             prepared = self._prepare(world, turn)
             if prepared is None:
                 continue
-            if not self._within_budget([first, *found, prepared]):
+            if not self._within_budget([first, *companions, prepared]):
                 others.append(turn)
                 break
-            found.append(prepared)
+            companions.append(prepared)
         for turn in others:
             schedule.put_back(turn)
-        return found
+        return companions
 
     def _within_budget(self, group: list[Prepared]) -> bool:
-        """Whether one call for all of them is no longer than a prompt may be."""
+        """Return whether one call for all of them fits the token budget."""
         budget = self._config.token_budget
         if budget is None:
             return True
@@ -286,26 +286,26 @@ class QueryDispatcher:
             return False
 
     def _can_share(self, world: "World", eid: int, agent: LLMAgent, first: Prepared) -> bool:
-        one, other = agent, first.agent
-        if (one.role, one.personality, one.parser) != (other.role, other.personality, other.parser):
+        mine, other = agent, first.agent
+        if (mine.role, mine.personality, mine.parser) != (other.role, other.personality, other.parser):
             return False
         try:
             return self._manager.client_name(world, eid, agent) == first.client
-        except CAUGHT:  # on_error hears of it when the agent itself comes up
+        except CAUGHT:  # reported to on_error when the agent itself is due
             return False
 
     # Sending
 
     def _send(self, world: "World", group: list[Prepared], now_s: float) -> None:
-        if len(group) > 1:  # the context function of one may have taken another away
-            group = [one for one in group if self._roster.is_agent(world, one.entity_id, one.agent)]
+        if len(group) > 1:  # an agent's context function may have removed another
+            group = [member for member in group if self._roster.is_agent(world, member.entity_id, member.agent)]
             if not group:
                 return
         first, manager, tick = group[0], self._manager, self._roster.tick
         timeout_s = self._config.query_timeout or self._patience_s(first.client)
         flight = Flight(
-            {one.entity_id: one.agent for one in group},
-            {one.entity_id: one.user_message for one in group},
+            {member.entity_id: member.agent for member in group},
+            {member.entity_id: member.user_message for member in group},
             first.system_prompt,
             first.client,
             tick,
@@ -313,10 +313,10 @@ class QueryDispatcher:
             now_s + timeout_s,
             self._flights.under_way(first.client) + 1,
         )
-        for one in group:
-            one.agent.pending = True
-            self._roster.asked(one.entity_id, one.agent)
-            self._counts.note_wait(self._roster.schedule.asked(one.entity_id, tick) * self._roster.dt)
+        for member in group:
+            member.agent.pending = True
+            self._roster.asked(member.entity_id, member.agent)
+            self._counts.note_wait(self._roster.schedule.asked(member.entity_id, tick) * self._roster.dt)
         try:
             question = self._question(group, flight, timeout_s)
             flight.job = self._submit(first.client, question)
@@ -328,8 +328,8 @@ class QueryDispatcher:
         if not manager.reports_queries:
             return
         size = question.size(folds=not manager.answers_on_loop(first.client))
-        for place, one in enumerate(group):
-            manager.tell_query(one.entity_id, share(size, len(group), place) or 0, tick)
+        for place, member in enumerate(group):
+            manager.tell_query(member.entity_id, share(size, len(group), place) or 0, tick)
 
     def _patience_s(self, client: str) -> float:
         return LOCKSTEP_PATIENCE_S if self._config.lockstep else self._paces.of(client).patience_s
@@ -371,11 +371,11 @@ class QueryDispatcher:
         if self._manager.answers_on_loop(name):
             work = client.answer(question)
             if not isinstance(work, Coroutine):
-                raise TypeError(f"answer() of client {name!r} gives a coroutine, not a {type(work).__name__}")
+                raise TypeError(f"answer() of client {name!r} must return a coroutine, not a {type(work).__name__}")
             return self._workers.submit_async(work)
         return self._workers.submit(partial(client.query, question.system_prompt, question.folded()))
 
 
 def _message(group: list[Prepared]) -> str:
-    """One user message for all of a batch."""
-    return joined([(one.entity_id, folded(one.user_message, one.turns)) for one in group])
+    """Return one user message for all of a batch."""
+    return joined([(member.entity_id, folded(member.user_message, member.turns)) for member in group])

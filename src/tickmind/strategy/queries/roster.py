@@ -1,7 +1,7 @@
-"""Which agents there are, and when each is due.
+"""`AgentRoster`: the agents of a world, and when each is due.
 
 The rule: an agent is due when its interval, its cooldown and its deferral are over. Its interval may be cut short (by a
-trigger, or because somebody asks for it), and a first question may be spread over it.
+trigger, or on request), and a first question may be spread over it.
 """
 
 import logging
@@ -25,11 +25,11 @@ from tickmind.tick import TickError
 if TYPE_CHECKING:
     from tickmind.tick import World
 
-SWEPT_PER_TICK = 16  # agents that are looked at for fields that somebody changed by hand
-LONGEST_WAIT_S = 86_400.0  # that is believed
-UNEXPLAINED_TICKS = 100  # for which an agent is left alone that fails for no reason that its fields show
-URGENT = 1_000_000_000  # the priority of one that is to be asked at once
-HEAD_START_TICKS = 100  # of one whose question presses, at least
+SWEPT_PER_TICK = 16  # agents that are checked for fields that user code changed
+LONGEST_WAIT_S = 86_400.0  # a longer wait that a client reports is cut to this
+UNEXPLAINED_TICKS = 100  # for which an agent is skipped whose fields do not show why it fails
+URGENT = 1_000_000_000  # the priority of an agent that is to be asked at once
+HEAD_START_TICKS = 100  # of an urgent question, at least
 HEAD_START_ROUNDS = 0.5  # the same, in rounds of all agents at the pace that was learnt
 _ROUNDING = 1e-6  # a wait of exactly one tick is one tick
 _SPREAD = 2654435761  # a multiplier that scatters neighbouring ids
@@ -37,10 +37,10 @@ _log = logging.getLogger("tickmind.strategy")
 
 
 class AgentRoster:
-    """The agents of one world. It hears of changes through the world's hooks, so a tick need not look at all."""
+    """Track the agents of one world. The world's hooks report changes, so a tick need not look at all."""
 
     def __init__(self, manager: LLMManager, flights: Flights, paces: Paces) -> None:
-        self.tick = 0  # the one at hand
+        self.tick = 0  # the current tick
         self.dt = 0.05  # seconds per tick
         self.schedule = QuerySchedule(aging_ticks=manager.config.priority_aging_ticks)
         self._manager = manager
@@ -48,26 +48,26 @@ class AgentRoster:
         self._flights = flights
         self._paces = paces
         self._world: World | None = None
-        self._out_of_date = False  # a restore came, and the tick that it leads to is not known yet
-        self._known: OrderedDict[int, None] = OrderedDict()  # agents, the one to be swept next first
-        self._triggered: dict[int, int] = {}  # agents with a trigger -> from when on it is looked at
-        self._starts: dict[int, int] = {}  # agents that come up at another time than their interval says
-        self._held: dict[int, int] = {}  # agents that can't be asked -> until when they are left alone
+        self._out_of_date = False  # restored, and the new tick is not known yet
+        self._known: OrderedDict[int, None] = OrderedDict()  # agents, the next to be checked first
+        self._triggered: dict[int, int] = {}  # agents with a trigger -> the tick from which on it is checked
+        self._starts: dict[int, int] = {}  # agents that are due at another tick than their interval says
+        self._held: dict[int, int] = {}  # agents that can't be asked -> the tick until which they are skipped
         self._without_board: set[int] = set()  # warned about
         self._deferred: set[int] = set()  # agents that were deferred, also some whose wait is over
         self._urgent: set[int] = set()  # agents that are to be asked at once
-        self._pressing: set[int] = set()  # agents whose trigger has come true since they were asked
-        self._malformed: dict[int, str] = {}  # agents that are left alone -> why, as on_error heard
+        self._pressing: set[int] = set()  # agents whose trigger came true since their last question
+        self._malformed: dict[int, str] = {}  # agents that are skipped -> why, as reported to on_error
 
     def __len__(self) -> int:
         return len(self._known)
 
     def is_agent(self, world: "World", eid: int, agent: LLMAgent) -> bool:
-        """Whether a component is still the entity's own; user code that ran meanwhile may have taken it away."""
+        """Return whether a component is still the entity's own; user code that ran meanwhile may have removed it."""
         return world.find(eid, LLMAgent) is agent and world.has(eid, Blackboard)
 
     def deferred(self) -> int:
-        """How many agents somebody has let wait."""
+        """Return how many agents are deferred."""
         world = self._world
         for eid in tuple(self._deferred):
             agent = world.find(eid, LLMAgent) if world is not None else None
@@ -78,23 +78,23 @@ class AgentRoster:
     # When they are due
 
     def ticks(self, seconds: Any) -> int:
-        """How many ticks a wait takes, rounded up; whatever is no time is none."""
+        """Return how many ticks a wait takes, rounded up; 0 for an invalid time."""
         if not (isinstance(seconds, (int, float)) and seconds > 0):
             return 0
         return math.ceil(min(seconds, LONGEST_WAIT_S) / self.dt - _ROUNDING)
 
     def cool(self, agent: LLMAgent, seconds: Any, gone_s: float = 0.0) -> None:
-        """Let an agent wait because its client said so a while ago; this never shortens a wait."""
+        """Make an agent wait because its client required it `gone_s` ago; this never shortens a wait."""
         if ticks := self.ticks(seconds):
             left = self.ticks(seconds - gone_s) if gone_s > 0 else ticks
             agent.cooldown_until = max(agent.cooldown_until, self.tick + left)
 
     def ask_again(self, eid: int) -> None:
-        """Have an agent come up as soon as its waits are over, whatever its interval says."""
+        """Make an agent due as soon as its waits are over, whatever its interval says."""
         self._starts[eid] = self.tick
 
     def due(self, eid: int, agent: LLMAgent) -> int:
-        """The tick in which an agent is to come up; the end of a cooldown is such a tick too."""
+        """Return the tick in which an agent is due; the end of a cooldown is such a tick too."""
         cooldown_until = agent.cooldown_until
         if cooldown_until > self.tick:
             return cooldown_until
@@ -105,7 +105,7 @@ class AgentRoster:
         return max(due, self._held.get(eid, 0)) if self._held else due
 
     def put(self, eid: int, agent: LLMAgent) -> None:
-        """Have an agent come up when it is due."""
+        """Schedule an agent for the tick in which it is due."""
         try:
             if self._malformed and eid in self._malformed:
                 if flaw(agent):
@@ -120,9 +120,9 @@ class AgentRoster:
         return URGENT if eid in self._urgent else agent.priority
 
     def _head_start(self) -> int:
-        """For how many ticks others have to have waited longer than one whose question presses, to go before it.
+        """Return the head start of an urgent question: others go first only if they waited longer by so many ticks.
 
-        Half a round: so what presses goes first, and all the others still get their turn.
+        Half a round: urgent questions go first, and all others still get their turn.
         """
         least = self._config.priority_aging_ticks or HEAD_START_TICKS
         spacing_s = self._paces.spacing_s()
@@ -131,12 +131,12 @@ class AgentRoster:
         return max(least, self.ticks(HEAD_START_ROUNDS * len(self._known) * spacing_s))
 
     def hold(self, eid: int, agent: LLMAgent) -> None:
-        """Let an agent that can't be asked alone for an interval."""
+        """Skip an agent that can't be asked for an interval."""
         self._held[eid] = self.tick + max(1, agent.query_interval)
         self.put(eid, agent)
 
     def set_aside(self, eid: int, agent: LLMAgent, error: BaseException) -> None:
-        """Leave a malformed agent alone until its fields are in order again; on_error hears of each flaw once."""
+        """Skip a malformed agent until its fields are valid again; each flaw goes to on_error once."""
         self.schedule.drop(eid)
         try:
             problem = flaw(agent)
@@ -151,7 +151,7 @@ class AgentRoster:
             self._manager.tell_error(eid, ErrorKind.MALFORMED_AGENT, problem, self.tick)
 
     def asked(self, eid: int, agent: LLMAgent) -> None:
-        """Begin a new interval."""
+        """Begin a new interval after a question."""
         agent.last_query_tick = self.tick
         self._starts.pop(eid, None)
         self._held.pop(eid, None)
@@ -159,11 +159,11 @@ class AgentRoster:
         self._pressing.discard(eid)
 
     def advance(self, *, most: int) -> None:
-        """Make those that are due ready to be taken."""
+        """Move the agents that are due to the ready ones."""
         self.schedule.advance(self.tick, most=max(most, MOST_MOVES_PER_TICK))
 
     def comes_up(self, world: "World", eid: int) -> LLMAgent | None:
-        """The agent whose turn it is, or None if it is not to be asked now after all."""
+        """Return the agent whose turn it is, or None if it is not to be asked now after all."""
         agent = world.find(eid, LLMAgent)
         if agent is None or self._flights.of_entity(eid) is not None:
             return None
@@ -186,16 +186,16 @@ class AgentRoster:
         return agent
 
     def _end_cooldown(self, agent: LLMAgent) -> None:
-        """Give an agent all its tries again when its cooldown is over."""
+        """Reset an agent's retries when its cooldown is over."""
         if agent.consecutive_errors >= agent.max_retries and agent.cooldown_until <= self.tick:
             agent.consecutive_errors = 0
 
-    # What others ask for
+    # Requests
 
     def take_wishes(self, world: "World") -> list[tuple[int, int]]:
-        """Do what was wished for since the last tick; of an agent that waits, when it has its answer.
+        """Carry out the requests since the last tick; for an agent that waits, when it has its answer.
 
-        Gives who was deferred, and by how many ticks.
+        Returns the deferred agents, and by how many ticks.
         """
         deferrals: list[tuple[int, int]] = []
         for wish in self._manager.take_wishes():
@@ -229,9 +229,9 @@ class AgentRoster:
             self._starts[eid] = self.tick
 
     def check_triggers(self, world: "World") -> None:
-        """Look at the conditions that ask before the interval is over, where asking would be allowed.
+        """Check the triggers that start a query before the interval is over, where a query would be allowed.
 
-        One that is due already, and waits, goes before others that don't press.
+        An agent that is due already, and waits, goes before others that are not urgent.
         """
         for eid, from_tick in tuple(self._triggered.items()):
             agent = world.find(eid, LLMAgent)
@@ -272,10 +272,10 @@ class AgentRoster:
             return False
         return pressing and self.is_agent(world, eid, agent)
 
-    # Which there are
+    # Registration
 
     def watch(self, world: "World") -> None:
-        """Take up the agents of the world; of one that was restored, anew."""
+        """Start tracking the agents of the world; after a restore, again."""
         if self._world is None:
             self._world = world
             world.on_attach(LLMAgent, self._agent_came)
@@ -285,14 +285,14 @@ class AgentRoster:
             world.on_restore(self._restored)
             self._restored(world)
         elif self._world is not world:
-            raise TickError("one LLM system serves one world; make another with make_llm_system()")
+            raise TickError("an LLM system serves a single world; make another with make_llm_system()")
         if self._out_of_date:
             self._out_of_date = False
             for eid, (agent,) in world.query(LLMAgent):
                 self._agent_came(world, eid, agent)
 
     def look_around(self, world: "World") -> None:
-        """Notice what somebody changed by hand, some agents each tick."""
+        """Check some agents each tick for fields that user code changed."""
         known, find, has, flight_of = self._known, world.find, world.has, self._flights.of_entity
         for eid in tuple(islice(known, SWEPT_PER_TICK)):
             known.move_to_end(eid)

@@ -1,30 +1,30 @@
-"""When agents are due, at a cost that follows those that are, not all that there are.
+"""`QuerySchedule`: when agents are due, at a cost that follows the due agents, not all of them.
 
 Agents wait in a heap by the tick in which they are due. Those that are due move to a second heap by priority and age,
 from which they are asked as limits allow. All of them age at one pace, so their order never changes while they wait:
-one that became ready `aging_ticks` earlier ranks like one whose priority is higher by one, and one with a head start
-like one that became ready so many ticks earlier. A heap's entry may be out of date; it is checked when it comes up, and
-a heap that is mostly out of date is made anew.
+an agent that became ready `aging_ticks` earlier ranks like one whose priority is higher by one, and a head start
+counts like having become ready so many ticks earlier. A heap's entry may be out of date; it is checked when it comes
+up, and a heap that is mostly out of date is rebuilt.
 """
 
 import heapq
 from typing import Any, NamedTuple
 
-MOST_MOVES_PER_TICK = 500  # so that a hundred thousand agents that are due at once do not hold up a tick
+MOST_MOVES_PER_TICK = 500  # so that a hundred thousand agents that are due at once do not delay a tick
 _FEW = 64  # entries that are not worth a clean-up
 
 
 class QueryTurn(NamedTuple):
-    """When an agent comes up: first by priority, then by how long it has been due, then by id."""
+    """An agent's place in the order: by priority, then by how long it has been due, then by id."""
 
     minus_priority: int
     due_tick: int
     entity_id: int
-    head_start: int = 0  # ticks by which one whose question presses counts as older
+    head_start: int = 0  # ticks by which an urgent question counts as older
 
 
 class QuerySchedule:
-    """Who is to be asked next."""
+    """The order in which agents are asked."""
 
     def __init__(self, *, aging_ticks: int | None = None) -> None:
         self._aging_ticks = aging_ticks
@@ -32,7 +32,7 @@ class QuerySchedule:
         self._ready: list[tuple[int, QueryTurn]] = []  # rank, turn
         self._planned: dict[int, QueryTurn] = {}  # entity id -> the turn that counts
         self._is_ready: set[int] = set()
-        self._on_hold: set[int] = set()  # due, and left alone for a while
+        self._on_hold: set[int] = set()  # due, and skipped for a while
         self._since: dict[int, int] = {}  # entity id -> the tick in which it became ready
 
     def __len__(self) -> int:
@@ -43,21 +43,21 @@ class QuerySchedule:
 
     @property
     def ready(self) -> int:
-        """How many are due and not asked yet."""
+        """The number of agents that are due and not asked yet."""
         return len(self._is_ready)
 
     @property
     def held(self) -> int:
-        """How many are due and left alone for a while."""
+        """The number of agents that are due and skipped for a while."""
         return len(self._on_hold)
 
     def put(self, entity_id: int, due_tick: Any, priority: Any, head_start: int = 0) -> None:
-        """Have an agent come up in a tick, instead of when it was to come up before.
+        """Schedule an agent for a tick, instead of its earlier one.
 
         Raises `TypeError` if either is no whole number: one NaN would put the whole heap out of order.
         """
         if not (isinstance(due_tick, int) and isinstance(priority, int)):
-            raise TypeError(f"ticks and priorities are whole numbers, not {due_tick!r} and {priority!r}")
+            raise TypeError(f"ticks and priorities must be whole numbers, not {due_tick!r} and {priority!r}")
         turn = QueryTurn(-priority, due_tick, entity_id, head_start)
         if self._planned.get(entity_id) == turn:
             return
@@ -68,12 +68,12 @@ class QuerySchedule:
             self._clean_up_waiting()
 
     def is_planned(self, entity_id: int, due_tick: int, priority: int) -> bool:
-        """Whether an agent comes up in just that tick."""
+        """Return whether an agent is scheduled for just that tick."""
         turn = self._planned.get(entity_id)
         return turn is not None and turn[1] == due_tick and turn[0] == -priority
 
     def press(self, entity_id: int, head_start: int) -> None:
-        """Give an agent that is due and waits a head start; it keeps its age. One that is held comes up once more."""
+        """Give a due agent that waits a head start; it keeps its age. An agent on hold is scheduled once more."""
         turn = self._planned.get(entity_id)
         if turn is None or turn.head_start >= head_start:
             return
@@ -91,7 +91,7 @@ class QuerySchedule:
         self._since.pop(entity_id, None)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget all agents."""
         self._waiting.clear()
         self._ready.clear()
         self._planned.clear()
@@ -100,7 +100,7 @@ class QuerySchedule:
         self._since.clear()
 
     def advance(self, tick: int, *, most: int = MOST_MOVES_PER_TICK) -> None:
-        """Move those that are due by now to the ready ones, the longest due first."""
+        """Move the agents that are due by now to the ready ones, the longest due first."""
         waiting = self._waiting
         moves = 0
         while waiting and waiting[0][0] <= tick and moves < most:
@@ -112,7 +112,7 @@ class QuerySchedule:
             moves += 1
 
     def take(self) -> QueryTurn | None:
-        """The next that is due; the caller puts it back or asks it."""
+        """Return the next agent that is due; the caller puts it back or asks it."""
         while self._ready:
             turn = heapq.heappop(self._ready)[1]
             if turn.entity_id in self._is_ready and self._planned[turn.entity_id] == turn:
@@ -122,18 +122,18 @@ class QuerySchedule:
         return None
 
     def put_back(self, turn: QueryTurn) -> None:
-        """Leave one that was taken for later, with its age."""
+        """Return a taken agent for later, with its age."""
         self._planned[turn.entity_id] = turn
         self._make_ready(turn)
 
     def hold(self, turn: QueryTurn, until_tick: int) -> None:
-        """Leave one that was taken alone until a later tick, with its age."""
+        """Skip a taken agent until a later tick, with its age."""
         self._planned[turn.entity_id] = turn
         self._on_hold.add(turn.entity_id)
         heapq.heappush(self._waiting, (until_tick, turn))
 
     def asked(self, entity_id: int, tick: int) -> int:
-        """Note that one that was taken is asked; gives the number of ticks for which it had to wait."""
+        """Note that a taken agent is asked; return the number of ticks that it waited."""
         return tick - self._since.pop(entity_id, tick)
 
     def _make_ready(self, turn: QueryTurn) -> None:
@@ -145,13 +145,13 @@ class QuerySchedule:
             heapq.heapify(self._ready)
 
     def _rank(self, turn: QueryTurn) -> int:
-        """The lower, the sooner; among equals the turn itself decides."""
+        """Return the rank: the lower, the sooner; among equals the turn itself decides."""
         if self._aging_ticks is None:
             return 2 * turn.minus_priority - (turn.head_start > 0)
         return self._since[turn.entity_id] + turn.minus_priority * self._aging_ticks - turn.head_start
 
     def _clean_up_waiting(self) -> None:
-        kept: dict[QueryTurn, int] = {}  # turn -> the last tick in which it was to come up
+        kept: dict[QueryTurn, int] = {}  # turn -> its last scheduled tick
         for tick, turn in self._waiting:
             if self._planned.get(turn.entity_id) == turn and turn.entity_id not in self._is_ready:
                 kept[turn] = max(tick, kept.get(turn, tick))

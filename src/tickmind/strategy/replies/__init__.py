@@ -1,1 +1,1 @@
-"""Replies on their way to the Blackboard: parsed on drafts, field by field."""
+"""Replies: parsed on drafts of the Blackboard, then applied field by field."""

@@ -1,4 +1,4 @@
-"""Copies to work on: a parser changes a draft of the Blackboard, and only what it changed there is taken over.
+"""`Draft`: a copy of the Blackboard for a parser; only what it changed there is applied.
 
 Collections, their subclasses and objects with attributes are copied, so that a parser that fails half way has changed
 nothing. What can't be copied (a lock, an open file) is shared, and so are parts of tickmind itself, such as a `World`.
@@ -23,7 +23,7 @@ _SHARED = (type, ModuleType, MethodType, Enum)
 
 
 class Copier:
-    """Makes one deep copy and remembers which object is a copy of which.
+    """Make one deep copy and remember which object is a copy of which.
 
     Raises `ParseError` for what is nested more than `levels` deep, if that is given.
     """
@@ -70,7 +70,7 @@ class Copier:
                 made = copy.copy(value)
         except ParseError:
             raise
-        except CAUGHT:  # it can't be copied, or will not be
+        except CAUGHT:  # it can't be copied, or refuses to be
             return value
         if made is value:
             return value
@@ -93,7 +93,7 @@ class Copier:
 
 
 def copied(value: Any, *, levels: int | None = None) -> Any:
-    """Copy a value; see `Copier`."""
+    """Return a deep copy of a value; see `Copier`."""
     return Copier(levels=levels).copy(value)
 
 
@@ -107,18 +107,18 @@ class Draft:
         self._originals = copier.originals
 
     def changed(self) -> dict[str, Any]:
-        """The keys that have another value now, with that value; objects that did not change are the original ones."""
+        """Return the keys with a new value, and that value; unchanged objects are the original ones."""
         old, new = self._before.data, self.board.data
         if not isinstance(new, dict):
-            raise ParseError(f"the parser made a {type(new).__name__} of the Blackboard's data, which is a dict")
+            raise ParseError(f"the parser replaced the Blackboard's data, a dict, by a {type(new).__name__}")
         return {key: value for key, value in new.items() if key not in old or self._differs(old[key], value)}
 
     def gone(self) -> list[str]:
-        """The keys that are no longer there."""
+        """Return the keys that are no longer there."""
         return [key for key in self._before.data if key not in self.board.data]
 
     def settled(self, value: Any) -> Any:
-        """A changed value, with the original objects in the place of copies that nothing has changed."""
+        """Return a changed value, with the original objects in place of unchanged copies."""
         return self._settle(value, set()) if self._originals else value
 
     def _differs(self, old: Any, new: Any) -> bool:
@@ -127,7 +127,7 @@ class Draft:
         return not (self._originals and type(old) is type(new) and self._same(old, new, set()))
 
     def _same(self, old: Any, new: Any, seen: set[tuple[int, int]]) -> bool:
-        """Whether a value is what it was, also where objects know no equality but their identity."""
+        """Return whether a value is unchanged, also for objects without equality but their identity."""
         if old is new:
             return True
         if type(old) is not type(new):
@@ -149,8 +149,8 @@ class Draft:
         if alike and not any(map(any, parts)) and not isinstance(old, dict | list | tuple | deque | set):
             return _same_bytes(old, new)
         return alike and all(
-            one.keys() == two.keys() and all(self._same(one[name], two[name], seen) for name in one)
-            for one, two in parts
+            before.keys() == after.keys() and all(self._same(before[name], after[name], seen) for name in before)
+            for before, after in parts
         )
 
     def _settle(self, value: Any, seen: set[int]) -> Any:
@@ -180,7 +180,7 @@ class Draft:
 
 
 def differs(old: Any, new: Any) -> bool:
-    """Whether two values differ, by their own account; those that can't say do."""
+    """Return whether two values differ by `==`; True if they can't be compared."""
     if old is new:
         return False
     try:
@@ -190,7 +190,7 @@ def differs(old: Any, new: Any) -> bool:
 
 
 def _same_bytes(old: Any, new: Any) -> bool:
-    """Whether two things without attributes are the same: by their bytes if they have such, as arrays do."""
+    """Return whether two things without attributes are equal: by their bytes if they have such, as arrays do."""
     try:
         return memoryview(old).tobytes() == memoryview(new).tobytes()
     except TypeError:
@@ -198,13 +198,13 @@ def _same_bytes(old: Any, new: Any) -> bool:
 
 
 def vars_of(value: Any) -> dict[str, Any]:
-    """The attributes of an object; empty if it has none."""
-    found = getattr(value, "__dict__", None)
-    return found if isinstance(found, dict) else {}
+    """Return the attributes of an object; empty if it has none."""
+    attributes = getattr(value, "__dict__", None)
+    return attributes if isinstance(attributes, dict) else {}
 
 
 def slots_of(value: Any) -> Iterator[tuple[str, Any]]:
-    """The slots of an object that are filled."""
+    """Yield the filled slots of an object."""
     for kind in type(value).__mro__:
         names = vars(kind).get("__slots__", ())
         for name in (names,) if isinstance(names, str) else names:
@@ -214,8 +214,8 @@ def slots_of(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def own_object(data: Any) -> dict[str, Any]:
-    """A copy of what a client has read in a reply, for others may get the very same."""
+    """Return a copy of the object that a client read, because other callers may get the same object."""
     if not isinstance(data, Mapping):
-        raise ParseError(f"what the client read in the reply is a {type(data).__name__} and not an object")
+        raise ParseError(f"the client read the reply as a {type(data).__name__}, not an object")
     levels = int(MAX_DEPTH.maximum)
     return {str(name): copied(value, levels=levels) for name, value in data.items()}

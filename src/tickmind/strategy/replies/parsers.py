@@ -1,4 +1,4 @@
-"""From a reply to the Blackboard. A parser works on a copy; only if it succeeds, what it changed is taken over."""
+"""Parsers: put a reply on the Blackboard. A parser works on a copy, which is applied only if it succeeds."""
 
 import importlib
 import json
@@ -29,23 +29,23 @@ _NO_VALUE = re.compile(r":\s*[,}\]]")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a reply may contain, as a role or a parser declares it. Nothing else reaches the Blackboard."""
+    """The allowed content of a reply, as a role or a parser declares it. Nothing else reaches the Blackboard."""
 
     keys: frozenset[str] | None = None  # top-level keys of the Blackboard that may change
     schema: Mapping[str, Any] | None = None  # JSON schema of the reply
-    form: ReplySchema[Any] | None = None  # the same, ready for use
+    form: ReplySchema[Any] | None = None  # the schema, ready for use
 
     def allows(self, name: str) -> bool:
-        """Whether a field of the reply may become a key of the Blackboard."""
+        """Return whether a field of the reply may become a key of the Blackboard."""
         if self.form is not None and all(field.name != name for field in self.form.fields):
             return False
         return self.keys is None or name in self.keys
 
 
 def declare(keys: Iterable[str] | None, schema: Mapping[str, Any] | None) -> Declared:
-    """Make a declaration of keys and a JSON schema; raises if either can't be used."""
+    """Make a declaration of keys and a JSON schema; raises `ConfigError` if either is invalid."""
     if isinstance(keys, str):
-        raise ConfigError(f"keys is a list of names, not a text; write keys=[{keys!r}]")
+        raise ConfigError(f"keys must be a list of names, not a text; write keys=[{keys!r}]")
     form = None if schema is None else ReplySchema.of(schema)
     return Declared(None if keys is None else frozenset(keys), schema, form)
 
@@ -60,24 +60,24 @@ def default_json_parser(response: str, blackboard: Blackboard) -> None:
 
 
 def read_object(response: str) -> dict[str, Any]:
-    """The JSON object that a reply is or contains; raises `ParseError` that says why there is none."""
+    """Return the JSON object that a reply is or contains; raises `ParseError` that says why there is none."""
     try:
         MAX_REPLY_CHARS.check(len(response))
-        found = checked_json(_unfenced(response.strip()))
+        parsed = checked_json(_unfenced(response.strip()))
     except (ValueError, LimitExceededError) as error:
         mended = _mended(response) if isinstance(error, ValueError) else None
         if mended is None:
             raise ParseError(f"the reply is not JSON: {error}") from error
         return mended
-    if isinstance(found, str) and (mended := _mended(response)) is not None:  # an object within a text
+    if isinstance(parsed, str) and (mended := _mended(response)) is not None:  # an object within a text
         return mended
-    if not isinstance(found, dict):
-        raise ParseError(f"the reply is JSON, but a {type(found).__name__} and not an object")
-    return found
+    if not isinstance(parsed, dict):
+        raise ParseError(f"the reply is JSON, but a {type(parsed).__name__}, not an object")
+    return parsed
 
 
 def _mended(response: str) -> dict[str, Any] | None:
-    """The object that an untidy reply means, as a client of `tickmind.llm` would read it; None if that is a guess.
+    """Return the object that an untidy reply means, as `tickmind.llm` would read it; None if that is a guess.
 
     Nothing says which fields there should be, so a reply that was cut off, a missing value, a number that is none and a
     half letter make it a guess.
@@ -85,17 +85,17 @@ def _mended(response: str) -> dict[str, Any] | None:
     if response.count("{") > response.count("}") or _NO_VALUE.search(response):
         return None
     try:
-        found = read_reply(response, _ANY_OBJECT, form="json").data
+        parsed = read_reply(response, _ANY_OBJECT, form="json").data
     except StructuredOutputError:
         return None
-    texts = tuple(_texts(found))
+    texts = tuple(_texts(parsed))
     if any(_is_no_number(text) for text in texts) or ("\ufffd" not in response and any("\ufffd" in t for t in texts)):
         return None
-    return found
+    return parsed
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a value, keys included."""
+    """Yield every text in a value, keys included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -108,7 +108,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _is_no_number(text: str) -> bool:
-    """Whether a text is what became of NaN, an infinity or a number that is too large."""
+    """Return whether a text is what became of NaN, an infinity or a number that is too large."""
     try:
         return not math.isfinite(float(text))
     except ValueError:
@@ -116,7 +116,7 @@ def _is_no_number(text: str) -> bool:
 
 
 def _unfenced(text: str) -> str:
-    """What stands between code fences, if there are any; a closing one may be missing."""
+    """Return the text between code fences, if there are any; a closing one may be missing."""
     if text.startswith("{") or _FENCE not in text:
         return text
     inside = text.split(_FENCE, 1)[1].rsplit(_FENCE, 1)[0]
@@ -126,7 +126,7 @@ def _unfenced(text: str) -> str:
 def make_directive_parser(
     schema: Any, *, namespace: str = "strategy", handlers: Mapping[str, Callable[[Any, Blackboard], None]] | None = None
 ) -> "DirectiveParser":
-    """A parser for replies of a declared form: see `DirectiveParser`."""
+    """Return a parser for replies of a declared form; see `DirectiveParser`."""
     importlib.import_module("yaml")  # an untidy reply needs it, and the tick in which one comes must not wait for it
     form = ReplySchema.of(schema)
     form.prepare()
@@ -135,7 +135,7 @@ def make_directive_parser(
 
 @dataclass(frozen=True)
 class DirectiveParser:
-    """Reads a reply tolerantly as the declared object and puts it under one key of the Blackboard.
+    """Read a reply tolerantly as the declared object and put it under one key of the Blackboard.
 
     The schema is a pydantic model, a dataclass, a JSON schema or a list of field names. A handler for a field gets its
     value and the Blackboard instead, for instance to check that a target exists; with streamed fields it may be called
@@ -148,21 +148,21 @@ class DirectiveParser:
 
     @cached_property
     def json_schema(self) -> Mapping[str, Any]:
-        """The form to ask a model for."""
+        """The form to request from a model."""
         return self.schema.json_schema()
 
     def __call__(self, response: str, blackboard: Blackboard) -> None:
-        """Read and write."""
+        """Read a reply and write it to the Blackboard."""
         try:
-            found = read_reply(response, self.schema).data
+            fields = read_reply(response, self.schema).data
         except StructuredOutputError as error:
             raise ParseError(str(error)) from error
-        self.take(found, blackboard)
+        self.take(fields, blackboard)
 
-    def take(self, found: Mapping[str, Any], blackboard: Blackboard) -> None:
-        """Write some fields, all at the end or each as it arrives; what is not declared is left out."""
+    def take(self, fields: Mapping[str, Any], blackboard: Blackboard) -> None:
+        """Write some fields, all at the end or each as it arrives; undeclared ones are left out."""
         handlers = self.handlers or {}
-        known = {field.name: found[field.name] for field in self.schema.fields if field.name in found}
+        known = {field.name: fields[field.name] for field in self.schema.fields if field.name in fields}
         plain = {name: value for name, value in known.items() if name not in handlers}
         if plain:
             blackboard.data[self.namespace] = {**blackboard.data.get(self.namespace, {}), **plain}
@@ -180,36 +180,36 @@ def parse_into(
     *,
     check: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
-    """Run a parser on a copy and take over what it changed; returns a copy of that. On an error nothing has changed.
+    """Run a parser on a copy and apply its changes; returns a copy of them. On an error nothing has changed.
 
-    `data` is what the client has read in the reply, if it has; it counts in the place of the text. `check` gets what
-    would change before it does, and may raise.
+    `data` is the object that the client read in the reply, if it did; it counts instead of the text. `check` gets the
+    changes before they are applied, and may raise.
     """
     MAX_REPLY_CHARS.check(len(response))
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if data is not None:
-        found = own_object(data)
+        fields = own_object(data)
     elif parser is default_json_parser or declared.form is not None:
-        found = read_object(response)
+        fields = read_object(response)
     if declared.form is not None:
-        _check(found, declared.form)
+        _check(fields, declared.form)
     draft = Draft(blackboard)
     board = draft.board
     if parser is default_json_parser:
-        board.data.update((name, value) for name, value in found.items() if declared.allows(name))
+        board.data.update((name, value) for name, value in fields.items() if declared.allows(name))
     elif isinstance(parser, DirectiveParser) and data is not None:
-        _check(found, parser.schema)
-        parser.take(found, board)
+        _check(fields, parser.schema)
+        parser.take(fields, board)
     elif data is not None and declared.form is not None:
-        refuse_coroutine("the parser", parser(json.dumps(found, ensure_ascii=False), board))
+        refuse_coroutine("the parser", parser(json.dumps(fields, ensure_ascii=False), board))
     else:
         refuse_coroutine("the parser", parser(response, board))
     return take_over(draft, blackboard, declared, check)
 
 
-def _check(found: Mapping[str, Any], form: ReplySchema[Any]) -> None:
+def _check(fields: Mapping[str, Any], form: ReplySchema[Any]) -> None:
     try:
-        form.validate(dict(found))
+        form.validate(dict(fields))
     except StructuredOutputError as error:
         raise ParseError(f"the reply does not fit its schema: {error}") from error
 
@@ -220,17 +220,17 @@ def take_over(
     declared: Declared,
     check: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
-    """Commit what a parser changed, as far as the declared keys go; returns a copy of what has a new value."""
+    """Apply what a parser changed, as far as the declared keys go; returns a copy of the new values."""
     changed, gone = draft.changed(), draft.gone()
     if declared.keys is not None:
         changed = {key: value for key, value in changed.items() if key in declared.keys}
         gone = [key for key in gone if key in declared.keys]
     levels = int(MAX_DEPTH.maximum)
-    told = {key: copied(value, levels=levels) for key, value in changed.items()} if changed else {}
+    changes = {key: copied(value, levels=levels) for key, value in changed.items()} if changed else {}
     if check is not None:
-        check(told)
+        check(changes)
     for key, value in changed.items():
         blackboard.set(key, draft.settled(value), who="strategy")
     for key in gone:
         blackboard.delete(key, who="strategy")
-    return told
+    return changes

@@ -1,4 +1,4 @@
-"""Fields of a reply that is still coming: they reach the Blackboard early, and are put back before the reply counts."""
+"""`Streamed`: fields of a reply that is still coming, on the Blackboard early and undone before the reply counts."""
 
 from typing import Any
 
@@ -12,21 +12,21 @@ _ABSENT: Any = object()
 
 
 class Streamed:
-    """Fields of one reply on one Blackboard, and what stood there before.
+    """Fields of one reply on one Blackboard, and the values that they replaced.
 
-    When the whole reply is there, or will never be, they are put back, and the reply counts as if nothing had come
-    before it. What has been changed by others meanwhile is left alone. What is needed to put them back lies in the
-    agent, so that it is part of a snapshot.
+    When the whole reply is there, or will never be, they are undone, and the reply counts as if nothing had come
+    before it. Keys that other code changed meanwhile are left alone. The values to restore lie in the
+    agent, so that a snapshot holds them.
     """
 
     def __init__(self, blackboard: Blackboard, agent: LLMAgent) -> None:
         self.blackboard = blackboard
         self._kept = agent.streamed
         self._kept.clear()
-        self._written: dict[str, Any] = {}  # key -> the very object that a field made of it
+        self._written: dict[str, Any] = {}  # key -> the object that a field put there
 
     def take(self, name: str, value: Any, parser: ParserFn, declared: Declared) -> None:
-        """Take in a field: only a declared one that fits its own schema, and only by parsers that know fields."""
+        """Apply a field: only a declared one that fits its own schema, and only by parsers that know fields."""
         directives = parser if isinstance(parser, DirectiveParser) else None
         forms = (declared.form, directives.schema if directives is not None else None)
         if not all(form is None or form.fits(name, value) for form in forms):
@@ -47,7 +47,7 @@ class Streamed:
             self._written[key] = board.data.get(key, _ABSENT)
 
     def put_back(self) -> None:
-        """Have the Blackboard be as it was before the first field."""
+        """Restore the Blackboard to what it was before the first field."""
         data = self.blackboard.data
         for key, (was, written) in self._kept.items():
             now = data.get(key, _ABSENT)
@@ -58,7 +58,7 @@ class Streamed:
 
 
 def put_back_streamed(agent: LLMAgent, blackboard: Blackboard | None) -> None:
-    """Put back what was streamed when a snapshot was taken, if it is still there after the restore."""
+    """Undo what was streamed when a snapshot was taken, if it is still there after the restore."""
     try:
         for key, (was, written) in agent.streamed.items() if blackboard is not None else ():
             if blackboard is not None and not differs(_unboxed(written), blackboard.data.get(key, _ABSENT)):
