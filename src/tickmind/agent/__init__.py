@@ -1,4 +1,4 @@
-"""What a character's process is made of: the launch contract, the connection, the lease and the loop.
+"""The process of a character: the launch contract, the connection, the lease and the loop.
 
 The shortest character is a function:
 

@@ -1,13 +1,13 @@
-"""What a character's process is started with: the contract between whoever starts it and the kit.
+"""`Launch`: the contract between the starter of a character's process and the kit.
 
 The environment, without any arguments:
 
     WORLD_ADDR            host:port of the world; 127.0.0.1:50051 if it is not set
-    ENTITY_ID             whom the process controls; of several, the first
-    CONTROLLER_ID         how the process calls itself; `agent:` and the entity's id if it is not set
+    ENTITY_ID             the entity that the process controls; of several, the first
+    CONTROLLER_ID         the process's name; `agent:` and the entity's id if it is not set
     AGENT_CONFIG_PATH     the launch file, if there is one
     AGENT_SECRETS_FD      number of an inherited descriptor (a memfd or a pipe) that holds the secrets, or
-    AGENT_SECRETS_PATH    a file that holds them and that nobody else may read
+    AGENT_SECRETS_PATH    a file that holds them and that no other user may read
     AGENT_HEARTBEAT_FD    number of an inherited pipe that takes one line for each tick
     AGENT_LOG_LEVEL       how much is logged to stderr: debug, info (if it is not set), warning or error
     PYTHONUNBUFFERED      1, so that logs arrive as they are written
@@ -63,7 +63,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """All that a character's process is started with, read once at its start.
+    """The settings that a character's process is started with, read once at its start.
 
     The runner makes one, writes its file and passes `to_environment()`; the process reads `from_environment()`.
     """
@@ -85,11 +85,11 @@ class Launch:
         MAX_ENTITIES.check(len(self.entities))
         ids = [each.entity_id for each in self.entities]
         if len(set(ids)) < len(ids):
-            raise LaunchError("the launch file names an entity twice; name each one once")
+            raise LaunchError("the launch file names an entity twice; name each entity once")
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str]) -> "Launch":
-        """What the environment and the launch file say; what is missing or wrong is a `LaunchError`."""
+        """Read the environment and the launch file; raises `LaunchError` for what is missing or wrong."""
         path = Path(env[CONFIG_PATH]) if env.get(CONFIG_PATH) else None
         file = _LaunchFile({} if path is None else _read_object(path, MAX_LAUNCH_BYTES, "the launch file"))
         entity_id = env.get(ENTITY_ID, "")
@@ -98,7 +98,7 @@ class Launch:
             entities = (Assignment(entity_id, env.get(CONTROLLER_ID) or f"agent:{entity_id}"),)
         if not entities:
             raise LaunchError(
-                f"{ENTITY_ID} is not set, so there is nobody to control; "
+                f"{ENTITY_ID} is not set, so there is no entity to control; "
                 f"start the agent as {ENTITY_ID}=alice python ..., with an id of `tickmind world` or of a runner"
             )
         if entity_id and all(each.entity_id != entity_id for each in entities):
@@ -118,7 +118,7 @@ class Launch:
         )
 
     def to_environment(self) -> dict[str, str]:
-        """The variables that `from_environment` reads, to be added to the environment of the new process."""
+        """Return the variables that `from_environment` reads, for the environment of the new process."""
         first = self.entities[0]
         env = {
             WORLD_ADDR: self.world_addr,
@@ -137,7 +137,7 @@ class Launch:
     def write_file(self) -> None:
         """Write the launch file to `config_path`, readable for this user only. There is no secret in it."""
         if self.config_path is None:
-            raise LaunchError("config_path is not set, so there is nowhere to write the launch file to")
+            raise LaunchError("config_path is not set; set it to the path of the launch file")
         content: dict[str, Json] = {
             "entities": [{"entity_id": each.entity_id, "controller_id": each.controller_id} for each in self.entities],
             "settings": self.settings.to_json(),
@@ -148,7 +148,7 @@ class Launch:
         replace_file(self.config_path, json.dumps(content, ensure_ascii=False).encode(), mode=PRIVATE_MODE)
 
     def take_secrets(self) -> dict[str, Secret]:
-        """Read the secrets and close their descriptor: once, at the start of the process; none is an empty answer."""
+        """Read the secrets and close their descriptor, once at the start of the process; empty if there are none."""
         if self.secrets_fd is not None:
             values = _parse_object(_drain(self.secrets_fd), f"the secrets at {SECRETS_FD}")
         elif self.secrets_path is not None:
@@ -164,7 +164,7 @@ class Launch:
 
 
 def log_level(env: Mapping[str, str]) -> str:
-    """How much the process is to log."""
+    """Return the log level of the process; raises `LaunchError` for an unknown one."""
     level = env.get(LOG_LEVEL, "").lower() or "info"
     if level not in LOG_LEVELS:
         raise LaunchError(f"{LOG_LEVEL} must be one of {', '.join(LOG_LEVELS)}, not {level!r}")
@@ -172,14 +172,14 @@ def log_level(env: Mapping[str, str]) -> str:
 
 
 def encode_secrets(secrets: Mapping[str, Secret]) -> bytes:
-    """What a runner writes into the descriptor or the file of secrets."""
+    """Encode secrets as a runner writes them into the descriptor or the file."""
     content = json.dumps({name: secret.reveal() for name, secret in secrets.items()}).encode()
     MAX_SECRETS_BYTES.check(len(content))
     return content
 
 
 class _LaunchFile:
-    """The launch file's object, part by part."""
+    """Read the launch file's object, part by part."""
 
     def __init__(self, content: dict[str, Json]) -> None:
         self._content = content
@@ -188,7 +188,7 @@ class _LaunchFile:
         listed = self._content.get("entities", [])
         if not isinstance(listed, list):
             raise LaunchError("entities in the launch file must be a list of objects with entity_id and controller_id")
-        found: list[Assignment] = []
+        assignments: list[Assignment] = []
         for place, each in enumerate(listed):
             entity_id = each.get("entity_id") if isinstance(each, dict) else None
             controller_id = each.get("controller_id", "") if isinstance(each, dict) else None
@@ -196,8 +196,8 @@ class _LaunchFile:
                 raise LaunchError(
                     f"entities[{place}] in the launch file must have entity_id and controller_id as texts"
                 )
-            found.append(Assignment(entity_id, controller_id or f"agent:{entity_id}"))
-        return tuple(found)
+            assignments.append(Assignment(entity_id, controller_id or f"agent:{entity_id}"))
+        return tuple(assignments)
 
     def settings(self) -> Settings:
         value = self._content.get("settings", {})
@@ -242,7 +242,7 @@ def _parse_object(content: bytes, what: str) -> dict[str, Json]:
 
 
 def _drain(descriptor: int) -> bytes:
-    """All that a descriptor holds, from its beginning where it has one."""
+    """Read all that a descriptor holds, from its beginning where it has one."""
     content = b""
     try:
         with suppress(OSError):  # a pipe has no beginning to go to

@@ -1,10 +1,10 @@
-"""What can go wrong in a character's own process.
+"""The errors of a character's process.
 
     AgentError
     ├── LaunchError        the environment, the launch file or the secrets can't be used (also a ConfigError)
-    └── ControlLostError   another process has taken the entity over, so this one must not act any more
+    └── ControlLostError   another process has taken the entity over, so this one must stop acting
 
-What goes wrong between the process and the world is a `wire.WireError`, which the kit handles by itself.
+Errors between the process and the world are `wire.WireError`s, which the kit handles by itself.
 """
 
 from tickmind.base import ConfigError, TickmindError, redact
@@ -18,8 +18,8 @@ class AgentError(TickmindError):
 
 
 class LaunchError(AgentError, ConfigError):
-    """What the process was started with can't be used; the message says what to set."""
+    """The environment, launch file or secrets can't be used; the message says what to set."""
 
 
 class ControlLostError(AgentError):
-    """Another process has taken the entity over with the secret of its lease, so this one must not act any more."""
+    """Another process has taken the entity over with the secret of its lease, so this one must stop acting."""

@@ -1,4 +1,4 @@
-"""The minds of one process."""
+"""`Mind` and `MindHost`: what decides for the entities of one process."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from tickmind.protocol import Insight, Intent, Observation, RunInfo, Thought
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What one character begins with: who it is, its settings, and chance of its own that repeats with the seed."""
+    """The start of one character: its id, its settings, and its own random numbers, which repeat with the seed."""
 
     entity_id: str
     settings: Settings = field(default_factory=Settings)
@@ -36,10 +36,10 @@ def begin_chance(chance: Random, tick_id: int) -> None:
 
 
 class Mind(Protocol):
-    """Decides for one entity."""
+    """Decide for one entity."""
 
     def act(self, observation: Observation) -> Intent:
-        """What to do in this tick."""
+        """Return the intent of this tick."""
         ...
 
 
@@ -57,40 +57,40 @@ class MindHost(Protocol):
         ...
 
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
-        """A tick begins for these entities."""
+        """Start a tick for these entities."""
         ...
 
     def perceive(self, observation: Observation) -> None:
-        """Let one of them take in what it perceives, before any of them acts."""
+        """Let one entity process its observation, before any of them acts."""
         ...
 
     def act(self, observation: Observation) -> Intent:
-        """What one of them does in this tick."""
+        """Return one entity's intent for this tick."""
         ...
 
     def reflect(self, tick_id: int) -> None:
-        """Do what has time until the next tick, now that everybody has acted: ask models, and hear their answers."""
+        """Use the time until the next tick, after all acts: ask models, and read their answers."""
         ...
 
     def take_thoughts(self) -> list[tuple[str, Thought]]:
-        """Deliberations that have ended since this was asked last, each with whose it was."""
+        """Return the deliberations that have ended since the last call, each with its entity."""
         ...
 
     def take_insights(self) -> list[Insight]:
-        """What is new about trees, Blackboards and memories since this was asked last."""
+        """Return what is new about trees, Blackboards and memories since the last call."""
         ...
 
     def deliberating(self, entity_id: str) -> bool:
-        """Whether an entity waits for an answer of a model."""
+        """Return whether an entity waits for a model's answer."""
         ...
 
     def close(self) -> None:
-        """End what goes on beside the ticks."""
+        """End what runs beside the ticks."""
         ...
 
 
 class PlainMindHost:
-    """Minds that need nothing but observations; each is made when its entity is first seen."""
+    """Host minds that need only observations; each is made when its entity is first seen."""
 
     def __init__(self, make: Callable[[Start], Mind], start: Callable[[str], Start]) -> None:
         self._make = make
@@ -113,10 +113,10 @@ class PlainMindHost:
         self._shown = {}
 
     def perceive(self, observation: Observation) -> None:
-        """A plain mind perceives when it acts."""
+        """Do nothing: a plain mind perceives when it acts."""
 
     def act(self, observation: Observation) -> Intent:
-        """Ask the entity's mind."""
+        """Return the intent of the entity's mind."""
         entity_id = observation.me.entity_id
         mind = self._minds.get(entity_id)
         if mind is None:
@@ -130,22 +130,22 @@ class PlainMindHost:
         return intent
 
     def reflect(self, tick_id: int) -> None:
-        """Find out what is new about minds that have shown themselves."""
+        """Collect what is new about minds that called `show_mind`."""
         for name in self._mirror.choose(self._shown):
             self._mirror.look(tick_id, name, self._shown[name])
 
     def take_thoughts(self) -> list[tuple[str, Thought]]:
-        """There are none."""
+        """Return nothing: plain minds have no thoughts."""
         return []
 
     def take_insights(self) -> list[Insight]:
-        """What the minds have shown by `show_mind`."""
+        """Return what the minds have shown by `show_mind`."""
         return self._mirror.take()
 
     def deliberating(self, entity_id: str) -> bool:
-        """Nobody ever is."""
+        """Return False: plain minds ask no model."""
         del entity_id
         return False
 
     def close(self) -> None:
-        """Nothing goes on."""
+        """Do nothing: nothing runs beside the ticks."""

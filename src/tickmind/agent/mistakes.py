@@ -1,4 +1,4 @@
-"""Errors in a character's code: the first of a kind is logged with its traceback, the others are counted."""
+"""`Mistakes`: logs errors in a character's code, the first of a kind with its traceback, then counts."""
 
 import threading
 import traceback
@@ -7,7 +7,7 @@ from typing import Any
 
 from tickmind.base import Limit, error_text, get_logger, redact
 
-MAX_KINDS = Limit("number of kinds of errors that are told apart", 100)
+MAX_KINDS = Limit("number of kinds of errors that are distinguished", 100)
 MAX_LINE_CHARS = 240
 _PACKAGE = Path(__file__).parents[1]
 _THEIRS = _PACKAGE / "characters"  # ready characters are written as users write theirs
@@ -15,7 +15,7 @@ _log = get_logger(__name__)
 
 
 class Mistakes:
-    """Logs what user code raises so that a log stays readable: one traceback for each kind of error, then counts.
+    """Log what user code raises so that a log stays readable: one traceback for each kind of error, then counts.
 
     Errors are of one kind if they have the same type and were raised at the same place. The count is logged when it
     doubles. Any thread may note one.
@@ -39,7 +39,7 @@ class Mistakes:
         return line
 
     def note_text(self, event: str, problem: str, **fields: Any) -> str:
-        """Do the same for a mistake that raised nothing."""
+        """Log a mistake that raised nothing, and return it in one line."""
         times = self._count((event, problem))
         if times.bit_count() == 1:
             _log.error(event, problem=problem, times=times, **fields)
@@ -48,7 +48,7 @@ class Mistakes:
     def _count(self, key: tuple[object, ...]) -> int:
         with self._lock:
             if key not in self._counts and not self._max_kinds.allows(len(self._counts) + 1):
-                key = ()  # one kind for all that are too many
+                key = ()  # one kind for all beyond the limit
             self._counts[key] = self._counts.get(key, 0) + 1
             return self._counts[key]
 
@@ -56,7 +56,7 @@ class Mistakes:
 def one_line(error: BaseException) -> str:
     """Describe an error in one line: its type, its text, and the last line of the user's own code, secrets masked."""
     while error.__cause__ is not None and type(error).__module__.startswith("tickmind."):
-        error = error.__cause__  # what a tree wraps around the error of an action
+        error = error.__cause__  # a tree wraps the error of an action
     where = ""
     for frame in traceback.extract_tb(error.__traceback__):
         if not frame.filename.startswith("<") and _is_theirs(Path(frame.filename)):

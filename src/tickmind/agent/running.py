@@ -1,4 +1,4 @@
-"""From a function or a class to a process that lives in a world."""
+"""`agent` and `run`: make a process that lives in a world from a function or a class."""
 
 import asyncio
 import inspect
@@ -19,13 +19,13 @@ from tickmind.protocol import Intent, Observation
 from tickmind.tick.hooks import checked
 
 EXIT_FAILED = 1
-MOST_YOUNG = 200_000  # new objects after which garbage is looked for even within a tick
+MOST_YOUNG = 200_000  # new objects after which garbage is collected even within a tick
 ActFn = Callable[[Observation], Intent]
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessContext:
-    """What a process was started with, for whoever makes its cast."""
+    """The settings of a process, for the code that makes its cast."""
 
     launch: Launch
     secrets: Mapping[str, Secret]
@@ -45,7 +45,7 @@ class _Function:
 
 
 class Agent:
-    """What `@agent` makes of a function or a class: call it, or `run()` it as a process."""
+    """The result of `@agent`: call it, or `run()` it as a process."""
 
     def __init__(self, make: Callable[[Start], Mind], act: ActFn | None = None) -> None:
         self.make = make
@@ -53,29 +53,29 @@ class Agent:
         self._act = act
 
     def __call__(self, observation: Observation) -> Intent:
-        """Decide once, as in a test; what was a class gets a mind of its own for each call."""
+        """Decide once, as in a test; a class gets a new mind for each call."""
         if self._act is not None:
             return self._act(observation)
         return self.make(Start(observation.me.entity_id)).act(observation)
 
     def run(self, env: Mapping[str, str] | None = None) -> NoReturn:
-        """Live as the environment says, until SIGTERM or Ctrl-C; then exit."""
+        """Run as the environment says, until SIGTERM or Ctrl-C; then exit."""
         run(lambda stage: PlainMindHost(self.make, stage.start), env)
 
 
 def agent(act: ActFn | type[Mind]) -> Agent:
-    """Make an agent of `act(observation) -> Intent`, or of a class with such a method, made anew for each entity.
+    """Make an agent from `act(observation) -> Intent`, or from a class with such a method, one instance per entity.
 
-    A class may take a `Start` as its only argument. `act` runs beside the connection, so it may take its time; what it
-    answers after the deadline does not count, and the entity waits in that tick. Raises `ConfigError` for an `async
-    def`, and for what does not take an observation: no tick could ever call it.
+    A class may take a `Start` as its only argument. `act` runs beside the connection, so it may take its time; an
+    answer after the deadline does not count, and the entity waits in that tick. Raises `ConfigError` for an `async
+    def`, and for a function that does not take an observation: no tick could ever call it.
     """
     if not isinstance(act, type):
         _check_act(act, "the act of an agent", 1)
         return Agent(lambda _start: _Function(act), act)
     method: Callable[..., Intent] | None = getattr(act, "act", None)
     if method is None or not callable(method):
-        raise ConfigError(f"{act.__qualname__} is no agent; give it a method act(self, observation)")
+        raise ConfigError(f"{act.__qualname__} is not an agent; give it a method act(self, observation)")
     bare = inspect.getattr_static(act, "act")
     _check_act(method, "the act of an agent", 1 if isinstance(bare, (staticmethod, classmethod)) else 2)
     kind: Callable[..., Mind] = act
@@ -91,11 +91,11 @@ def _check_act(act: Callable[..., Intent], what: str, arguments: int) -> None:
         taken = "self and the observation" if arguments > 1 else "the observation"
         raise ConfigError(f"{what} must take {taken}, and nothing else that has no default") from None
     except ValueError:
-        pass  # of built-in functions nobody knows what they take
+        pass  # built-in functions have no signature
 
 
 def run(make_cast: Callable[[ProcessContext], MindHost], env: Mapping[str, str] | None = None) -> NoReturn:
-    """Read the launch contract, live until SIGTERM or Ctrl-C, and exit: 0, or 1 with a sentence that says why."""
+    """Read the launch contract, run until SIGTERM or Ctrl-C, and exit: 0, or 1 with a sentence that says why."""
     env = os.environ if env is None else env
     guard_process()
     try:
@@ -111,7 +111,7 @@ def run(make_cast: Callable[[ProcessContext], MindHost], env: Mapping[str, str] 
 
 async def _live(stage: ProcessContext, cast: MindHost) -> None:
     garbage = GarbageKeeper(most_young=MOST_YOUNG, phase=os.getpid())
-    garbage.start()  # so that no act waits while it is looked for
+    garbage.start()  # so that no act waits for a collection
     life = AgentProcess(stage.launch, cast, secrets=stage.secrets, on_quiet=garbage.collect)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

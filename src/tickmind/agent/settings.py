@@ -1,4 +1,4 @@
-"""The settings of one character, as its launch file has them."""
+"""`Settings`: the settings of one character, from its launch file."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,9 +10,9 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 
 class Settings:
-    """What a mapping or a scenario says about a character: any JSON object, read by name and kind with a default.
+    """The settings that a mapping or a scenario gives a character: any JSON object, read by name and kind.
 
-    `settings.number("greed", 0.5)` is 0.5 if nobody set it, and a `LaunchError` if somebody set it to a text.
+    `settings.number("greed", 0.5)` is 0.5 if it is not set, and raises `LaunchError` if it is a text.
     """
 
     __slots__ = ("_values",)
@@ -36,46 +36,46 @@ class Settings:
         return iter(self._values)
 
     def to_json(self) -> "dict[str, Json]":
-        """A copy of all of it, for the launch file."""
+        """Return a copy of all settings, for the launch file."""
         return dict(self._values)
 
     def text(self, name: str, default: str = "") -> str:
-        """A text."""
+        """Return a text."""
         value = self._values.get(name, default)
         if not isinstance(value, str):
             raise self._wrong(name, "a text")
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Yes or no."""
+        """Return yes or no."""
         value = self._values.get(name, default)
         if not isinstance(value, bool):
             raise self._wrong(name, "true or false")
         return value
 
     def whole(self, name: str, default: int = 0) -> int:
-        """A whole number."""
+        """Return a whole number."""
         value = self._values.get(name, default)
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._wrong(name, "a whole number")
         return value
 
     def number(self, name: str, default: float = 0.0) -> float:
-        """Any number."""
+        """Return any number."""
         value = self._values.get(name, default)
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise self._wrong(name, "a number")
         return float(value)
 
     def texts(self, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """A list of texts."""
+        """Return a list of texts."""
         value = self._values.get(name, list(default))
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self._wrong(name, "a list of texts")
         return tuple(item for item in value if isinstance(item, str))
 
     def section(self, name: str) -> "Settings":
-        """Settings within the settings; empty if there are none."""
+        """Return settings within the settings; empty if there are none."""
         value = self._values.get(name, {})
         if not isinstance(value, dict):
             raise self._wrong(name, "an object of further settings")

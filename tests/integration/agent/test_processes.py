@@ -181,7 +181,7 @@ def test_an_agent_that_was_killed_takes_its_entity_back_at_once(start, world, tm
     finally:
         end(again)
     assert "took control" in log
-    assert "not to be had" not in log or LifecycleKind.UNCONTROLLED in world.control["entity:10"][changes:]
+    assert "lease refused" not in log or LifecycleKind.UNCONTROLLED in world.control["entity:10"][changes:]
 
 
 def test_secrets_and_heartbeats_go_through_descriptors(open_world, tmp_path):
@@ -218,7 +218,7 @@ def test_secrets_and_heartbeats_go_through_descriptors(open_world, tmp_path):
         assert process.stderr is not None
         log = process.stderr.read()
         assert TOKEN not in log
-        assert "whoever started this process is gone" in log
+        assert "the process that started this one is gone" in log
     finally:
         end(process)
         guarded.close()

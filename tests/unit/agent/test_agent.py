@@ -53,7 +53,7 @@ def test_what_takes_no_observation_is_refused():
     for wrong in wrongs:
         with pytest.raises(ConfigError, match="must take the observation, and nothing else"):
             agent(wrong)
-    with pytest.raises(ConfigError, match="Empty is no agent; give it a method act"):
+    with pytest.raises(ConfigError, match="Empty is not an agent; give it a method act"):
         agent(type("Empty", (), {}))
     with pytest.raises(ConfigError, match="must take self and the observation"):
         agent(type("Deaf", (), {"act": lambda self: Wait()}))

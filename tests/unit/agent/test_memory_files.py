@@ -83,7 +83,7 @@ def hostile(*notes, **more):
 def test_a_file_that_is_no_memory_is_an_empty_one_and_a_warning(files, content, caplog):
     files.path("me").write_bytes(content)
     assert files.recall("me", RUN, 9) == []
-    assert "a memory can't be read, so it is empty" in caplog.text
+    assert "can't read a memory, so it is empty" in caplog.text
 
 
 def test_what_is_no_plain_file_is_not_waited_for(files, tmp_path, caplog):
@@ -91,7 +91,7 @@ def test_what_is_no_plain_file_is_not_waited_for(files, tmp_path, caplog):
     (tmp_path / "other").write_bytes(hostile())
     files.path("you").symlink_to(tmp_path / "other")
     assert files.recall("me", RUN, 9) == files.recall("you", RUN, 9) == []
-    assert caplog.text.count("a memory can't be read") == 2
+    assert caplog.text.count("can't read a memory") == 2
 
 
 @settings(max_examples=short_or_long(25, 50), suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -103,7 +103,7 @@ def test_no_bytes_raise(files, content):
 
 def test_a_memory_that_can_not_be_kept_is_a_warning(tmp_path, caplog):
     MemoryFiles(tmp_path / "nowhere", WORLD).keep("me", RUN, 1, NOTES)
-    assert "could not be kept" in caplog.text
+    assert "can't write a memory" in caplog.text
 
 
 def test_a_villager_that_is_killed_remembers_when_it_comes_back(files):

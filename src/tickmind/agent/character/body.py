@@ -1,4 +1,4 @@
-"""What every character has: senses, a memory, a voice, legs, and one intent a tick."""
+"""`Body`: the senses, memory, voice and legs of a character, and one intent a tick."""
 
 from tickmind.agent.knowledge import Memory, Speech, Surroundings, Thing, Tile, direction_to, distance, find_path
 from tickmind.agent.minds import Start
@@ -6,16 +6,16 @@ from tickmind.ai import Blackboard, Status
 from tickmind.base import Limit
 from tickmind.protocol import Intent, Interact, Move, Observation, SelfState, Wait
 
-NO_WAY_TICKS = 10  # so long one does not look for a way again where there was none
-MAX_NO_WAYS = Limit("number of goals that one knows to be out of reach", 200)
+NO_WAY_TICKS = 10  # before it looks again for a way where there was none
+MAX_NO_WAYS = Limit("number of goals that a character knows to be out of reach", 200)
 _WAIT = Wait()
 
 
 class Body:
-    """A character without a mind: it takes in observations and turns wishes into intents.
+    """A character without a mind: it processes observations and turns actions into intents.
 
     Everything that it knows comes from its own observations: `surroundings` (tiles, people, things), `speech` (what
-    was said) and `memory` (what it took note of).
+    was said) and `memory` (what it noted).
     """
 
     def __init__(self, start: Start) -> None:
@@ -28,19 +28,19 @@ class Body:
         self.memory = Memory()
         self.speech = Speech(start.entity_id, (self.name,))
         self._observation: Observation | None = None
-        self._me: SelfState | None = None  # of that observation
+        self._me: SelfState | None = None  # from that observation
         self._intent: Intent | None = None
         self._way: list[Tile] = []  # the steps to come, the next one last
         self._way_key: tuple[Tile, bool] | None = None
-        self._no_way: dict[tuple[Tile, bool], int] = {}  # goal, beside -> when to look again
+        self._no_way: dict[tuple[Tile, bool], int] = {}  # (goal, beside) -> the tick in which to look again
 
     # Senses
 
     @property
     def observation(self) -> Observation:
-        """What it perceives in this tick."""
+        """The observation of this tick."""
         if self._observation is None:
-            raise RuntimeError("a character perceives nothing before its first tick")
+            raise RuntimeError("the character has no observation before its first tick; read it in or after a tick")
         return self._observation
 
     @property
@@ -55,16 +55,16 @@ class Body:
 
     @property
     def at(self) -> Tile:
-        """Where it is."""
+        """The tile where it is."""
         me = self._me or self.observation.me
         return me.x, me.y
 
     def carries(self, item: str) -> int:
-        """How many items of a kind it has."""
+        """Return how many items of a kind it has."""
         return sum(stack.quantity for stack in self.me.inventory if stack.kind == item)
 
     def take_in(self, observation: Observation) -> None:
-        """See, hear and remember; called once at the start of each tick."""
+        """Process an observation: see, hear and remember; called once at the start of each tick."""
         self._observation, self._me = observation, observation.me
         self._intent = None
         self.surroundings.take_in(observation)
@@ -72,7 +72,7 @@ class Body:
         self.remember()
 
     def remember(self) -> None:
-        """Take note of what is worth it: whom it met, and what was said to it. Override for more."""
+        """Note whom it met, and what was said to it. Override to note more."""
         tick = self.tick
         for line in self.speech.heard_now:
             if line.to_me:
@@ -84,7 +84,7 @@ class Body:
     # One intent a tick
 
     def do(self, intent: Intent) -> Status:
-        """Decide on this tick's intent. There is one a tick: a second one has to wait, and is told so by `RUNNING`."""
+        """Choose this tick's intent. There is one a tick: a second one has to wait, and this returns `RUNNING`."""
         if self._intent is not None:
             return Status.RUNNING
         self._intent = intent
@@ -92,12 +92,12 @@ class Body:
 
     @property
     def intent(self) -> Intent:
-        """What was decided on; `Wait` if nothing was."""
+        """The chosen intent; `Wait` if none was chosen."""
         return self._intent or _WAIT
 
     @property
     def decided(self) -> bool:
-        """Whether this tick's intent is given."""
+        """Whether this tick's intent is chosen."""
         return self._intent is not None
 
     # Legs
@@ -105,7 +105,7 @@ class Body:
     def walk(self, goal: Tile, *, beside: bool = False) -> Status:
         """Go one step towards a tile: `RUNNING` on the way, `SUCCESS` there, `FAILURE` if no way is known.
 
-        Closed doors on the way are opened; whoever stands in the way is walked around.
+        Opens closed doors on the way; walks around others that stand in it.
         """
         if self.at == goal or (beside and distance(self.at, goal) <= 1):
             return Status.SUCCESS
@@ -135,7 +135,7 @@ class Body:
         return self._way[-1]
 
     def _can_step(self, step: Tile) -> bool:
-        """Whether the next step of a way that was found earlier is still good."""
+        """Return whether the next step of a way that was found earlier is still possible."""
         (x, y), (to_x, to_y) = self.at, step
         if distance(self.at, step) != 1 or step in self.surroundings.occupied:
             return False
@@ -154,5 +154,5 @@ class Body:
         return thing is not None and "open" in thing.seen.verbs
 
     def reachable(self, thing: Thing) -> bool:
-        """Whether nothing is known to be in the way to a thing."""
+        """Return whether nothing is known to block the way to a thing."""
         return max(self._no_way.get((thing.at, beside), 0) for beside in (False, True)) <= self.tick

@@ -1,4 +1,4 @@
-"""Characters with ready conditions and actions: needs, ways, items, speech and exploring."""
+"""`Character`: a character with ready conditions and actions for needs, ways, items, speech and exploring."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn, Self
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from tickmind.agent.running import ProcessContext
     from tickmind.strategy.clients.client import AnyClient
 
-NOTHING_NEW_TICKS = 200  # so long one who knows all of the map does not explore
+NOTHING_NEW_TICKS = 200  # before a character that knows the whole map explores again
 STROLL_STEPS = 8
 
 
 class Character(BaseCharacter):
-    """One class is one kind of character; each entity gets an instance of its own.
+    """A kind of character; each entity gets an instance of its own.
+
+        class Miller(Character):
+            tree = Path(__file__).with_suffix(".xml")
+
 
     Its tree may name the conditions and actions below beside its own methods.
     """
@@ -34,14 +38,14 @@ class Character(BaseCharacter):
 
     @classmethod
     def client(cls, stage: "ProcessContext") -> "AnyClient | None":
-        """Whom a thinking character asks: the gateway or the model that the process was given, or nobody."""
-        from tickmind.agent.character.models import find_model  # it takes a while to import, and many never think
+        """Return the client of a thinking character: the gateway or model that the process was given, or None."""
+        from tickmind.agent.character.models import find_model  # slow to import, and many characters never think
 
         return find_model(stage)
 
     @classmethod
     def run(cls, env: Mapping[str, str] | None = None) -> NoReturn:
-        """Live as the environment says, until SIGTERM or Ctrl-C; then exit."""
+        """Run as the environment says, until SIGTERM or Ctrl-C; then exit."""
 
         def company(stage: "ProcessContext") -> CharacterHost[Self]:
             client = cls.client(stage) if cls.thinking else None
@@ -55,37 +59,37 @@ class Character(BaseCharacter):
 
     @condition
     def hungry(self, above: int = 400) -> bool:
-        """Hunger, from 0 to 1000, is at least so high."""
+        """Return whether hunger, from 0 to 1000, is at least so high."""
         return self.me.hunger >= above
 
     @condition
     def tired(self, below: int = 300) -> bool:
-        """Energy, from 0 to 1000, is below that."""
+        """Return whether energy, from 0 to 1000, is below that."""
         return self.me.energy < below
 
     @condition
     def rested(self, above: int = 900) -> bool:
-        """Energy is at least so high."""
+        """Return whether energy is at least so high."""
         return self.me.energy >= above
 
     @condition
     def asleep(self) -> bool:
-        """It sleeps, so that nothing but waking up is possible."""
+        """Return whether it sleeps, so that only waking up is possible."""
         return bool(self.me.status & BodyStatus.ASLEEP)
 
     @condition
     def has(self, item: str, amount: int = 1) -> bool:
-        """It carries at least so many items of a kind."""
+        """Return whether it carries at least so many items of a kind."""
         return self.carries(item) >= amount
 
     @condition
     def spoken_to(self) -> bool:
-        """Somebody waits for an answer."""
+        """Return whether a speaker waits for its answer."""
         return self.speech.owed() is not None
 
     @condition
     def somebody_near(self, steps: int = 3) -> bool:
-        """Somebody is near."""
+        """Return whether another actor is within so many steps."""
         return bool(self.surroundings.near(self.at, steps))
 
     # Actions
@@ -102,7 +106,7 @@ class Character(BaseCharacter):
 
     @action
     def gather(self, item: str) -> Status:
-        """Go to the nearest known place where such an item can be had, and pick one up; fails if none is known."""
+        """Go to the nearest known place with such an item, and pick one up; fails if none is known."""
         place = self.surroundings.nearest(
             (thing for thing in self.surroundings.things_with(item) if self.reachable(thing)), self.at
         )
@@ -117,7 +121,8 @@ class Character(BaseCharacter):
         """Go to the nearest known thing of a kind; fails if none is known."""
         taken = self.surroundings.occupied
         place = self.surroundings.nearest(
-            (one for one in self.surroundings.things_of(kind) if self.reachable(one) and one.at not in taken), self.at
+            (thing for thing in self.surroundings.things_of(kind) if self.reachable(thing) and thing.at not in taken),
+            self.at,
         )
         return Status.FAILURE if place is None else self._walk_onto(place)
 
@@ -136,7 +141,7 @@ class Character(BaseCharacter):
 
     @action
     def say(self, text: str) -> Status:
-        """Say something, unless it was said lately."""
+        """Say something, unless it was said recently."""
         if not self.speech.may_say(self.tick, text):
             return Status.FAILURE
         return self.do(self.speech.say(self.tick, text))
@@ -154,7 +159,7 @@ class Character(BaseCharacter):
         status = self.walk(self._frontier)
         if status is not Status.RUNNING:
             self._frontier = None
-        if status is Status.FAILURE:  # somebody is in the way, for a while at least
+        if status is Status.FAILURE:  # another actor is in the way, for a while at least
             self._explored_until = self.tick + NO_WAY_TICKS
         return status
 

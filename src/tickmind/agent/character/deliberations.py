@@ -1,4 +1,4 @@
-"""The strategic layer of a host: models are asked now and then, and an answer is a plan on the Blackboard."""
+"""`Deliberations`: the strategic layer of a host; asks models, whose answers are plans on the Blackboard."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PLAN = "plan"
 _ROLE, _MANNERS, _CONTEXT, _PARSER, _TRIGGER, _FITS = "role", "manners", "describe", "plan", "pressing", "fits"
-_IDENTITY = 1000  # who it is goes before all else when there is little room
+_IDENTITY = 1000  # the identity stays longest when the prompt is too long
 MAX_TEXT_CHARS = Limit("length of a plan in words", 2000, "characters")
 
 
@@ -34,7 +34,7 @@ def _take_text(reply: str, blackboard: "Blackboard") -> None:
 
 
 class Deliberations:
-    """Asks for all characters of a process through one client, beside the ticks and never in their way."""
+    """Ask for all characters of a process through one client, beside the ticks and without delaying them."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Deliberations:
         self._engine = engine
 
     def enrol(self, eid: int, character: BaseCharacter) -> None:
-        """Let a character think from now on; its first question goes out as soon as the model has time for it."""
+        """Start asking for a character; its first question goes out as soon as the model has time for it."""
         self._characters[eid] = character
         interval = self._thinking.every_ticks
         agent = LLMAgent(_ROLE, _MANNERS, _CONTEXT, _PARSER, query_interval=interval, trigger=_TRIGGER, relevance=_FITS)
@@ -81,7 +81,7 @@ class Deliberations:
         self._manager.ask_soon(eid)
 
     def attend(self, eid: int) -> None:
-        """Ask for a character's thought before all others, because a person looks at it."""
+        """Ask for a character's thought before all others, because a person watches it."""
         self._manager.ask_now(eid)
 
     def leave(self, eid: int) -> None:
@@ -89,34 +89,34 @@ class Deliberations:
         self._characters.pop(eid, None)
 
     def note_tick(self, tick_id: int) -> None:
-        """Say which tick of the world the engine's next tick is."""
+        """Map the engine's next tick to a tick of the world."""
         ticks = self._world_ticks
         ticks[self._engine.tick_number + 1] = tick_id
         if len(ticks) > 4096:
             del ticks[next(iter(ticks))]
 
     def pending(self, eid: int) -> bool:
-        """Whether a character waits for an answer."""
+        """Return whether a character waits for an answer."""
         agent = self._engine.world.find(eid, LLMAgent)
         return agent is not None and agent.pending
 
     def take_thoughts(self) -> list[tuple[str, Thought]]:
-        """Deliberations that have ended since this was asked last."""
+        """Return the deliberations that have ended since the last call."""
         thoughts, self._thoughts = self._thoughts, []
         return thoughts
 
     def statistics(self) -> StrategyStatistics:
-        """What the strategic layer is doing."""
+        """Return the state of the strategic layer in numbers."""
         return self._system.statistics()
 
     def close(self) -> None:
-        """Let go of everything under way and close the client."""
+        """Drop all queries under way and close the client."""
         self._system.shutdown()
 
     def _situation(self, character: BaseCharacter) -> Iterable[Section]:
-        """Who it is, and how things are; what is the same for all comes before, and models need read it only once.
+        """Yield the identity and the situation; the common part of all prompts comes before, so models can cache it.
 
-        What `describe` gives should go on in that order: first what changes rarely, last what is new.
+        The sections of `describe` should keep that order: first what changes rarely, last what is new.
         """
         personality = character.settings.text("personality", self._thinking.personality)
         yield Section(f"Your name is {character.name}. {personality}", priority=_IDENTITY)
@@ -124,7 +124,7 @@ class Deliberations:
         yield from [Section(situation)] if isinstance(situation, str) else situation
 
     def _fits(self, _world: "World", eid: int, directives: Mapping[str, Any], asked_tick: int) -> bool:
-        """Whether a plan is still to be followed; one that changes nothing is."""
+        """Return whether a plan is still to be followed; a plan that changes nothing is."""
         plan = directives.get(PLAN)
         return plan is None or self._characters[eid].fits(plan, self._world_tick(asked_tick))
 

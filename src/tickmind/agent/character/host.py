@@ -1,4 +1,4 @@
-"""All characters of a process, in a private world of their own: their Blackboards, trees and thoughts."""
+"""`CharacterHost`: all characters of a process in a private world, with their Blackboards, trees and thoughts."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 CharacterT = TypeVar("CharacterT", bound=BaseCharacter)
 TREE = "main"
 LONGEST_TICK_S = 10.0
-LOCKSTEP_TICK_S = 1.0  # where the world waits for everybody, a tick is as long as it mostly is
-KEEP_TICKS = 20  # between two times that a memory is kept, if it has changed
+LOCKSTEP_TICK_S = 1.0  # assumed length of a tick in a world that waits for all agents
+KEEP_TICKS = 20  # between two writes of a changed memory
 
 
 class CharacterHost(Generic[CharacterT]):
-    """A cast of one kind of character. Each is an entity of a private `tick.World`, filled from its observations.
+    """Host one kind of character. Each is an entity of a private `tick.World`, filled from its observations.
 
-    Once a tick everybody takes in what it perceives, and each character's tree decides; when all intents are given, the
-    strategic layer hears and asks models. Without a client nobody thinks, and all else is the same. `characters` is
-    filled with the entities of the private world and who they are; `memories` is where they keep what they remember.
+    Once a tick every character processes its observation, and its tree decides; when all intents are chosen, the
+    strategic layer reads answers and asks models. Without a client no character thinks; all else is the same.
+    `characters` maps the entities of the private world to characters; `memories` is where they keep their memories.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class CharacterHost(Generic[CharacterT]):
         self._start = start
         self._client = client
         self._memories = memories
-        self._kept: dict[str, int] = {}  # entity id -> changes of its memory when it was kept or recalled last
+        self._kept: dict[str, int] = {}  # entity id -> its memory's `changes` at the last write or read
         self._tick_id = 0
         self._run_id = ""  # of the world that the characters live in
         self._run_now: RunInfo | None = None  # from the next tick on
@@ -64,10 +64,10 @@ class CharacterHost(Generic[CharacterT]):
         self._define()
         self._outline = self._ai.outline(self._tree)
         self._mirror = InsightCollector()
-        self._chosen: dict[str, bool] = {}  # whose minds are looked into in this tick -> whether they have acted
+        self._chosen: dict[str, bool] = {}  # entities whose minds are inspected in this tick -> whether they have acted
 
     def character(self, entity_id: str) -> CharacterT:
-        """One of them; made when it is first asked for or seen."""
+        """Return a character; it is made on the first call or observation."""
         return self._characters.get(entity_id) or self._enter(entity_id)
 
     @property
@@ -90,7 +90,7 @@ class CharacterHost(Generic[CharacterT]):
         self._chosen = dict.fromkeys(self._mirror.choose(one.me.entity_id for one in observations), False)
 
     def perceive(self, observation: Observation) -> None:
-        """Let one character see, hear and remember."""
+        """Let one character process its observation."""
         character = self.character(observation.me.entity_id)
         if self._memories is not None and character.entity_id not in self._kept:
             restore(character.memory, self._memories.recall(character.entity_id, self._run_id, observation.tick_id))
@@ -99,9 +99,9 @@ class CharacterHost(Generic[CharacterT]):
         character.take_in(observation)
 
     def act(self, observation: Observation) -> Intent:
-        """Let one character decide."""
-        assert self._engine is not None, "nobody acts who has not perceived"
-        assert self._ctx is not None, "the engine has had its tick"
+        """Let one character decide and return its intent."""
+        assert self._engine is not None, "perceive comes before act"
+        assert self._ctx is not None, "the engine has ticked"
         entity_id = observation.me.entity_id
         character, eid = self._characters[entity_id], self._eids[entity_id]
         world, ctx = self._engine.world, replace(self._ctx, random=character.random)
@@ -113,12 +113,12 @@ class CharacterHost(Generic[CharacterT]):
         return character.intent
 
     def reflect(self, tick_id: int) -> None:
-        """Let the strategic layer have its tick, and keep what some remember."""
+        """Run the strategic layer's tick, and write some memories."""
         if self._engine is None:
             return
-        for one in self._characters.values():
-            one.surroundings.tiles.settle()
-        self._keep([one for eid, one in self._by_eid.items() if (tick_id + eid) % KEEP_TICKS == 0])
+        for character in self._characters.values():
+            character.surroundings.tiles.settle()
+        self._keep([character for eid, character in self._by_eid.items() if (tick_id + eid) % KEEP_TICKS == 0])
         for name, acted in self._chosen.items():
             if acted:
                 self._mirror.look(tick_id, name, self._mind(name))
@@ -127,15 +127,15 @@ class CharacterHost(Generic[CharacterT]):
         self._engine.step()
 
     def take_thoughts(self) -> list[tuple[str, Thought]]:
-        """Deliberations that have ended since this was asked last."""
+        """Return the deliberations that have ended since the last call."""
         return [] if self._deliberations is None else self._deliberations.take_thoughts()
 
     def take_insights(self) -> list[Insight]:
-        """What is new about the characters' trees, Blackboards and memories since this was asked last."""
+        """Return what is new about the characters' trees, Blackboards and memories since the last call."""
         return self._mirror.take()
 
     def _mind(self, entity_id: str) -> MindState:
-        """A character's mind as it was when it decided."""
+        """Return a character's mind as it was when it decided."""
         character = self._characters[entity_id]
         return MindState(
             self._outline,
@@ -145,18 +145,18 @@ class CharacterHost(Generic[CharacterT]):
         )
 
     def deliberating(self, entity_id: str) -> bool:
-        """Whether a character waits for an answer of a model."""
+        """Return whether a character waits for a model's answer."""
         eid = self._eids.get(entity_id)
         return self._deliberations is not None and eid is not None and self._deliberations.pending(eid)
 
     def attend(self, entity_id: str) -> None:
-        """Have a character think before all others, because a person looks at it."""
+        """Have a character think before all others, because a person watches it."""
         eid = self._eids.get(entity_id)
         if self._deliberations is not None and eid is not None:
             self._deliberations.attend(eid)
 
     def close(self) -> None:
-        """Let go of thoughts that are under way, and keep what all remember."""
+        """Drop thoughts under way, and write all memories."""
         self._keep(self._characters.values())
         if self._deliberations is not None:
             self._deliberations.close()
@@ -164,14 +164,14 @@ class CharacterHost(Generic[CharacterT]):
     def _keep(self, characters: Iterable[BaseCharacter]) -> None:
         if self._memories is None:
             return
-        for one in characters:
-            memory = one.memory
-            if self._kept.get(one.entity_id, memory.changes) != memory.changes:
-                self._kept[one.entity_id] = memory.changes
-                self._memories.keep(one.entity_id, self._run_id, self._tick_id, list(memory))
+        for character in characters:
+            memory = character.memory
+            if self._kept.get(character.entity_id, memory.changes) != memory.changes:
+                self._kept[character.entity_id] = memory.changes
+                self._memories.keep(character.entity_id, self._run_id, self._tick_id, list(memory))
 
     def _define(self) -> None:
-        """Take up the tree, and the methods that it names."""
+        """Compile the tree, and register the methods that it names."""
         characters = self._by_eid
 
         def as_action(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -198,7 +198,7 @@ class CharacterHost(Generic[CharacterT]):
         if self._engine is None:
             engine = self._engine = Engine(tps=1 / tick_s, seed=0)
             if self._kind.thinking is not None and self._client is not None:
-                # The strategic layer takes a while to import, and many agents never think.
+                # The strategic layer is slow to import, and many agents never think.
                 from tickmind.agent.character.deliberations import Deliberations
 
                 self._deliberations = Deliberations(

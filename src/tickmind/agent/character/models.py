@@ -1,4 +1,4 @@
-"""Which model a thinking character asks, as the process was told."""
+"""Find the model of a thinking character from the settings of its process."""
 
 from typing import TYPE_CHECKING
 
@@ -17,21 +17,21 @@ API_KEY, GATEWAY_KEY = "LLM_API_KEY", "LLM_GATEWAY_KEY"  # names of secrets
 
 
 def find_model(stage: "ProcessContext") -> "AnyClient | None":
-    """A client of the gateway that the launch names, else of `LLM_BASE_URL`, else None: the character lives without.
+    """Return a client of the launch's gateway, else of `LLM_BASE_URL`, else None: the character lives without a model.
 
-    The setting `model` says which model to ask for, `local_model: true` that it is a llama.cpp server of this machine:
-    grammars hold it to short forms. Keys come from the secrets of the process.
+    The setting `model` names the model, `local_model: true` says that it is a llama.cpp server of this machine:
+    grammars constrain it to short forms. Keys come from the secrets of the process.
     """
     client = find_client(stage)
     max_tokens = stage.launch.settings.whole("max_tokens", MAX_TOKENS)
-    call = CallConfig(max_tokens=max_tokens, timeout_s=MOST_PATIENCE_S)  # the strategic layer learns when to give up
+    call = CallConfig(max_tokens=max_tokens, timeout_s=MOST_PATIENCE_S)  # the strategic layer learns its own timeout
     if isinstance(client, GatewayClient):
         return GatewayAdapter(client, call, agent_name=lambda eid: stage.characters[eid].entity_id)
     return None if client is None else ModelAdapter(client, call)
 
 
 def find_client(stage: "ProcessContext") -> ModelClient | None:
-    """The same, as a plain client for those who ask by themselves."""
+    """Return the model of `find_model` as a plain client, for characters that ask by themselves."""
     launch = stage.launch
     model = launch.settings.text("model") or None
     capabilities = LOCAL if launch.settings.flag("local_model") else Capabilities()

@@ -1,4 +1,4 @@
-"""Methods of a character as the actions and conditions of its behaviour tree."""
+"""`action` and `condition`: make methods of a character nodes of its behaviour tree."""
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -13,14 +13,14 @@ _MARK = "__tactic__"
 
 
 class Tactic(StrEnum):
-    """What a method is to a tree."""
+    """The role of a method in a tree."""
 
     ACTION = "action"
     CONDITION = "condition"
 
 
 def action(method: A) -> A:
-    """Make a method an action of the tree, under its name; what the tree passes along are its arguments.
+    """Make a method an action of the tree, under its name; the tree's attributes are its arguments.
 
     Raises `ConfigError` for an `async def`, as `condition` does: a tick never awaits.
     """
@@ -30,14 +30,14 @@ def action(method: A) -> A:
 
 
 def condition(method: C) -> C:
-    """Make a method a condition of the tree, under its name; what the tree passes along are its arguments."""
+    """Make a method a condition of the tree, under its name; the tree's attributes are its arguments."""
     checked(method, "a @condition")
     setattr(method, _MARK, Tactic.CONDITION)
     return method
 
 
 def tactics_of(kind: type) -> Iterator[tuple[str, Tactic, Callable[..., Any]]]:
-    """All actions and conditions of a class."""
+    """Yield all actions and conditions of a class."""
     for name in dir(kind):
         method = getattr(kind, name)
         mark = getattr(method, _MARK, None)

@@ -1,4 +1,4 @@
-"""How a kind of character thinks: its role, the form of its plans, and how often it makes one."""
+"""`Thinking`: how a kind of character thinks, with its role, the form of its plans, and how often it makes one."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,22 +15,22 @@ MANNERS = "What others say stands in quotes: it is talk in your world and never 
 class Thinking:
     """How a kind of character thinks: what it is, the form of its plans, and how often it makes one.
 
-    How long a thought may take and how many are under way at once is learnt, so a slow model makes thoughts rarer and
-    loses none. `schema` is a JSON schema, a pydantic model or a dataclass; nothing that does not fit it gets through.
-    Without one the plan is `{"text": ...}`, whatever the model says in the end.
+    The timeout of a thought and the number under way are learnt, so a slow model makes thoughts rarer and
+    loses none. `schema` is a JSON schema, a pydantic model or a dataclass; a reply that does not fit it is refused.
+    Without one the plan is `{"text": ...}` with the model's final text.
     """
 
     role: str
     schema: Any = None
     personality: str = "You are friendly and practical."
     every_ticks: int = 60
-    soonest_ticks: int = 5  # between two questions, however much is going on
+    soonest_ticks: int = 5  # least ticks between two questions
     config: LLMConfig = LLMConfig(  # noqa: RUF009  it is frozen
         max_queries_per_tick=2, max_queries_per_second=None, query_timeout=None, max_in_flight=None
     )
 
     def opening(self, form: AskedForm = "json") -> tuple[Message, ...]:
-        """How every question of such characters begins, for a model that is to read it before anybody asks.
+        """Return the common beginning of these characters' questions, for a model to read before the first one.
 
         A model on this machine is asked for one line, `form="line"`, if the schema is flat.
         """

@@ -1,6 +1,6 @@
-"""From the packed observations of many actors to one `Observation` for each, as an actor's own stream would send it.
+"""`ColumnReader`: unpacks the observations of many actors to one `Observation` each, as its own stream would send it.
 
-Columns do not tell what an action had as its target and effects, so `ActionResult`s have none here; and an actor that
+Columns do not hold the target and effects of an action, so `ActionResult`s have none here; and an actor that
 waited has no result.
 """
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class ColumnReader:
-    """Gives names to the columns of one world. What several actors perceive is one object for all of them."""
+    """Unpack the columns of one world. What several actors perceive is one object for all of them."""
 
     def __init__(self, world: WorldInfo) -> None:
         self._item_kinds = world.item_kinds
@@ -47,10 +47,10 @@ class ColumnReader:
         self._actors = ActorLooks(world)
         self._objects = ObjectLooks(world)
         self._tick_id = -1
-        self._events_of: dict[type[Event], dict[int, Event]] = {}  # kind -> actor row -> itself, of this tick
+        self._events_of: dict[type[Event], dict[int, Event]] = {}  # kind -> actor row -> its event of this tick
 
     def read(self, columns: ObservationColumns) -> list[Observation]:
-        """The observations that a part of a tick holds."""
+        """Return the observations that a part of a tick holds."""
         if columns.tick_id != self._tick_id:
             self._actors.begin_tick()
             self._events_of = {Entered: {}, Moved: {}, Acted: {}}
@@ -96,7 +96,7 @@ class ColumnReader:
             for row, x, y, status, facing, (start, end), energy, hunger in each
         ]
 
-    # What happened
+    # Events
 
     def _events(self, columns: ObservationColumns) -> Iterator[tuple[Event, ...]]:
         names, views = self._names, self._actors.views
@@ -111,25 +111,25 @@ class ColumnReader:
         def acted(row: int, place: int) -> Event:
             return Acted(_result(names[row], int(action[place]), int(columns.entity_reason[place])))
 
-        heard = [Heard(one.actor_id, one.channel, one.text, one.x, one.y) for one in columns.utterances]
+        heard = [Heard(said.actor_id, said.channel, said.text, said.x, said.y) for said in columns.utterances]
         each = zip(
-            self._told(Entered, columns, flags & ENTERED, entered),
+            self._marked_events(Entered, columns, flags & ENTERED, entered),
             self._left(columns),
-            self._told(Moved, columns, flags & MOVED, moved),
-            self._told(Acted, columns, action, acted),
+            self._marked_events(Moved, columns, flags & MOVED, moved),
+            self._marked_events(Acted, columns, action, acted),
             _lists(heard, columns.heard, columns.heard_offset),
             strict=True,
         )
         return ((*come, *gone, *going, *doing, *spoken) for come, gone, going, doing, spoken in each)
 
-    def _told(
+    def _marked_events(
         self,
         kind: type[Event],
         columns: ObservationColumns,
         marks: "NDArray[np.integer[Any]]",
         make: Callable[[int, int], Event],
     ) -> list[list[Event]]:
-        """For each observer the events of one kind, of the entities that are marked; others perceive the same."""
+        """Return for each observer the events of one kind, of the marked entities; observers share the events."""
         places = np.flatnonzero(marks)
         rows = columns.entity[places].tolist()
         known = self._events_of[kind]
@@ -141,7 +141,7 @@ class ColumnReader:
         return [events[start:end] for start, end in pairwise(cuts)]
 
     def _left(self, columns: ObservationColumns) -> Iterator[list[Event]]:
-        """For each observer who went out of sight."""
+        """Yield for each observer the entities that went out of sight."""
         gone = list(zip(columns.left.tolist(), self._actors.seen_before(columns.left), strict=True))
         for observer, (start, end) in enumerate(pairwise(columns.left_offset.tolist())):
             left: list[Event] = []
@@ -152,9 +152,9 @@ class ColumnReader:
 
 
 def _lists(values: Sequence[T], places: "NDArray[np.int32]", offsets: "Int64") -> list[list[T]]:
-    """For each observer the values at its places."""
-    found = [values[place] for place in places.tolist()]
-    return [found[start:end] for start, end in pairwise(offsets.tolist())]
+    """Return for each observer the values at its places."""
+    chosen = [values[place] for place in places.tolist()]
+    return [chosen[start:end] for start, end in pairwise(offsets.tolist())]
 
 
 def _result(actor_id: str, action: int, reason: int) -> ActionResult:

@@ -1,4 +1,4 @@
-"""Control of the entities of a process: one over a stream of its own, several over a batched one."""
+"""`ControlStream`: control of a process's entities, one over its own stream, several over a batched one."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tickmind.wire.client.batch_control import BatchSession
 
 _UNSENDABLE = (MessageError, TypeError, ValueError, OverflowError)  # what a field of the wrong type may raise
-RETRY_MISSING_S = 10.0  # between two attempts to get the entities that somebody else has
+RETRY_MISSING_S = 10.0  # between two attempts to get entities that another controller holds
 _log = get_logger(__name__)
 
 
@@ -42,7 +42,7 @@ class ControlStream(Protocol):
 
     @property
     def secret(self) -> Secret:
-        """What takes them back after a break."""
+        """The secret that takes the leases back after a break."""
         ...
 
     @property
@@ -56,11 +56,11 @@ class ControlStream(Protocol):
         ...
 
     def moments(self) -> AsyncIterator[TickPart]:
-        """The newest observations, until control is lost, which is a `WireError`."""
+        """Yield the newest observations until control is lost, which raises `WireError`."""
         ...
 
     def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> dict[str, str]:
-        """Send the intents of a tick; gives the entities whose intent can't be sent and becomes `Wait`, and why."""
+        """Send the intents of a tick; return the entities whose intent can't be sent and becomes `Wait`, and why."""
         ...
 
 
@@ -68,7 +68,7 @@ OpenLine = Callable[[Secret | None], AbstractAsyncContextManager[ControlStream]]
 
 
 def line_opener(client: WorldClient, entities: tuple[Assignment, ...], clock: Clock) -> OpenLine:
-    """The kind of line that fits the number of entities; leaving it gives nothing up."""
+    """Return the kind of stream that fits the number of entities; leaving it gives up no lease."""
     if len(entities) == 1:
         return lambda previous: _open_solo(client, entities[0], previous, clock)
     return lambda previous: _open_host(client, entities, previous, clock)
@@ -112,12 +112,12 @@ class SoloLine:
         return self._session.statistics().refused
 
     async def moments(self) -> AsyncIterator[TickPart]:
-        """The newest observation, whenever there is one."""
+        """Yield the newest observation."""
         async for observation in self._session:
             yield TickPart(observation.tick_id, observation.deadline_ms, self._clock.monotonic(), (observation,))
 
     def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> dict[str, str]:
-        """Send the intent; one that the world would not take becomes `Wait`."""
+        """Send the intent; an invalid one becomes `Wait`."""
         unsent: dict[str, str] = {}
         for entity_id, intent in intents.items():
             try:
@@ -140,7 +140,7 @@ async def _open_host(
     rows = {actor.entity_id: row for row, actor in enumerate(world.actors)}
     unknown = [each.entity_id for each in entities if each.entity_id not in rows]
     if unknown:
-        raise AgentError(f"the world has no entity {', '.join(unknown[:5])}; check the launch file's entities")
+        raise AgentError(f"the world has no entity {', '.join(unknown[:5])}; correct the launch file's entities")
     actor = np.array(sorted(rows[each.entity_id] for each in entities), dtype=np.int32)
     controller_id = entities[0].controller_id
     session = client.control_batch(world, controller_id, actor, previous=previous, release=False)
@@ -173,11 +173,11 @@ class HostLine:
         self._opened_s = clock.monotonic()
         if len(opened.refused):
             held = [self._names[row] for row in opened.refused[:5].tolist()]
-            _log.warning("somebody else controls some of the entities", entities=held, count=len(opened.refused))
+            _log.warning("another controller holds some of the entities", entities=held, count=len(opened.refused))
 
     @property
     def leases(self) -> Mapping[str, Lease]:
-        """The entities that could be had and were not lost since."""
+        """The entities whose leases were granted and not lost since."""
         return self._leases if self._session.controlled else {}
 
     @property
@@ -196,23 +196,23 @@ class HostLine:
         return self._session.statistics().refused
 
     async def moments(self) -> AsyncIterator[TickPart]:
-        """The parts of the newest tick; it ends by itself when it is time to ask for entities that are missing."""
+        """Yield the parts of the newest tick; ends by itself when it is time to ask for missing entities."""
         async for part in self._session:
             self._note_lost()
             if len(self._leases) < self._wanted and self._clock.monotonic() - self._opened_s > RETRY_MISSING_S:
                 return
             received_s = self._clock.monotonic()
-            found = self._reader.read(part.observations)
-            mine = tuple([one for one in found if one.me.entity_id in self._leases])
+            observations = self._reader.read(part.observations)
+            mine = tuple([seen for seen in observations if seen.me.entity_id in self._leases])
             yield TickPart(part.observations.tick_id, part.observations.deadline_ms, received_s, mine)
 
     def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> dict[str, str]:
-        """Send the intents in one batch; those that the world would not take become `Wait`."""
+        """Send the intents in one batch; invalid ones become `Wait`."""
         rows = {self._codes.actor_row[name]: intent for name, intent in intents.items()}
         unsent: dict[str, str] = {}
         try:
             columns = self._columns(rows, unsent)
-        except _UNSENDABLE:  # one of them spoils all of them
+        except _UNSENDABLE:  # one bad intent spoils the batch
             unsent.clear()
             columns = self._columns({row: self._sendable(row, intent, unsent) for row, intent in rows.items()}, unsent)
         self._session.submit_nowait(tick_id, columns)
@@ -242,4 +242,4 @@ class HostLine:
         for lost in self._session.lost():
             for row, code in zip(lost.actor.tolist(), lost.reason.tolist(), strict=True):
                 self._leases.pop(self._names[row], None)
-                _log.warning("control was lost", entity_id=self._names[row], reason=str(REASONS[code]))
+                _log.warning("lost control of an entity", entity_id=self._names[row], reason=str(REASONS[code]))

@@ -1,9 +1,9 @@
-"""Acts beside the event loop, each tick until its deadline: what comes too late does not count, and blocks nobody.
+"""`TurnPlayer`: runs acts beside the event loop, each tick until its deadline; late acts don't count and block no one.
 
-One thread plays the turns. If somebody does not come back from perceiving or acting until the next turn, that one keeps
-the thread, another thread takes over for the other entities, and the one that is stuck is passed over until it is back.
-If what follows the acts, which is telling models about the situation, takes a whole further turn, another thread takes
-over in the same way: all act, and nobody thinks until it is back.
+One thread plays the turns. If an entity's perceiving or acting does not return until the next turn, it keeps
+the thread, another thread takes over for the other entities, and the stuck one is skipped until it is back.
+If what follows the acts, describing the situation for models, takes a whole further turn, another thread takes
+over in the same way: all act, and none thinks until it is back.
 """
 
 import asyncio
@@ -19,17 +19,17 @@ from tickmind.base import Clock, Limit, SystemClock, get_logger
 from tickmind.protocol import ACTION_OF, Intent, Observation
 
 MAX_STUCK = Limit("number of acts that never returned", 64)
-LONGEST_QUIET_S = 1.0  # however late the deadline is, the machine is for those who have not acted yet no longer
+LONGEST_QUIET_S = 1.0  # upper bound of the quiet period
 _log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of a turn until its deadline."""
+    """The outcome of a turn at its deadline."""
 
     intents: dict[str, Intent] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)  # whose act raised or gave no intent -> why, in one line
-    late: frozenset[str] = frozenset()  # whose act was not over, or not even begun
+    failed: dict[str, str] = field(default_factory=dict)  # entity whose act raised or returned no intent -> why
+    late: frozenset[str] = frozenset()  # entities whose act was not over, or not begun
 
 
 class _Turn:
@@ -39,20 +39,20 @@ class _Turn:
         self, tick_id: int, observations: Sequence[Observation], until_s: float, loop: asyncio.AbstractEventLoop
     ) -> None:
         self.tick_id = tick_id
-        self.until_s = until_s  # how long it is quiet
+        self.until_s = until_s  # end of the quiet period
         self.observations = observations
         self.intents: dict[str, Intent] = {}
         self.failed: dict[str, str] = {}  # entity id -> why
         self.begun = False
-        self.acting = ""  # who perceives or acts just now
-        self.acting_before = ""  # the same, when somebody looked last
-        self.closed = False  # nobody is begun with any more
+        self.acting = ""  # entity that perceives or acts now
+        self.acting_before = ""  # `acting` at the last check
+        self.closed = False  # no further act is started
         self.ended = False
-        self.given_up = False  # its thread is on its own
+        self.given_up = False  # its thread was abandoned
         self._loop = loop
         self.over = asyncio.Event()
 
-    def tell(self) -> None:
+    def wake(self) -> None:
         """Wake up the loop, if it still runs."""
         try:
             self._loop.call_soon_threadsafe(self.over.set)
@@ -61,9 +61,9 @@ class _Turn:
 
 
 class TurnPlayer:
-    """Plays turns of a cast. One event loop awaits `play`, one turn at a time.
+    """Play turns of a cast. One event loop awaits `play`, one turn at a time.
 
-    `on_quiet` is called once a turn when nobody waits any more, from the thread of the acts.
+    `on_quiet` is called once a turn when all acts are over, from the thread of the acts.
     """
 
     def __init__(
@@ -82,38 +82,38 @@ class TurnPlayer:
         self._lock = threading.Lock()  # guards what threads and the loop both change
         self._work: queue.SimpleQueue[_Turn | None] | None = None
         self._last: _Turn | None = None
-        self._stuck: set[str] = set()  # whose act did not come back
-        self._behind: set[str] = set()  # who was not begun with last time, and comes first now
+        self._stuck: set[str] = set()  # entities whose act did not return
+        self._behind: set[str] = set()  # entities not started last time; they go first now
         self._returned = 0  # acts so far
-        self._lost_in_thought = False  # a thread that was left has not come back from reflecting
+        self._lost_in_thought = False  # an abandoned thread still reflects
 
     @property
     def stuck(self) -> int:
-        """How many acts have not come back yet."""
+        """How many acts have not returned yet."""
         return len(self._stuck)
 
     @property
     def returned(self) -> int:
-        """How many acts have come back so far, in time or not, with an intent or without."""
+        """How many acts have returned so far, in time or not, with an intent or without."""
         return self._returned
 
     @property
     def thinking(self) -> bool:
-        """Whether reflecting goes on as it should."""
+        """Whether reflecting works; False while an abandoned thread still does it."""
         return not self._lost_in_thought
 
     @property
     def idle(self) -> bool:
-        """Whether nobody acts just now."""
+        """Whether no entity acts now."""
         return self._last is None or self._last.ended
 
     async def play(self, tick_id: int, observations: Sequence[Observation], timeout_s: float) -> Played:
-        """Let everybody act, until the time is over."""
+        """Let all entities act, until the time is over."""
         self._leave_stuck_thread()
-        ready = [one for one in observations if one.me.entity_id not in self._stuck]
-        ready.sort(key=lambda one: one.me.entity_id not in self._behind)
+        ready = [seen for seen in observations if seen.me.entity_id not in self._stuck]
+        ready.sort(key=lambda seen: seen.me.entity_id not in self._behind)
         if not ready or (self._last is not None and not self._last.ended and not self._last.given_up):
-            return Played(late=frozenset(one.me.entity_id for one in observations))
+            return Played(late=frozenset(seen.me.entity_id for seen in observations))
         until_s = self._clock.monotonic() + min(timeout_s, LONGEST_QUIET_S)
         turn = self._last = _Turn(tick_id, ready, until_s, asyncio.get_running_loop())
         self._thread().put(turn)
@@ -121,17 +121,17 @@ class TurnPlayer:
             async with asyncio.timeout(max(0.0, timeout_s)):
                 await turn.over.wait()
         except TimeoutError:
-            pass  # what is there by now counts
+            pass  # the intents so far count
         with self._lock:
             turn.closed = True
             intents, failed = dict(turn.intents), dict(turn.failed)
             acting = turn.acting_before = turn.acting
-        late = frozenset(one.me.entity_id for one in observations) - intents.keys() - failed.keys()
+        late = frozenset(seen.me.entity_id for seen in observations) - intents.keys() - failed.keys()
         self._behind = set(late) - {acting}
         return Played(intents, failed, late)
 
     def close(self) -> None:
-        """Let the thread end as soon as its act is over; nobody waits for it."""
+        """Let the thread end as soon as its act is over, without waiting for it."""
         with self._lock:
             if self._last is not None:
                 self._last.closed = True
@@ -140,15 +140,15 @@ class TurnPlayer:
             self._work = None
 
     def _leave_stuck_thread(self) -> None:
-        """If something has taken the whole last turn and longer, let another thread play for the rest."""
+        """Start another thread for the rest if something has taken the whole last turn and longer."""
         with self._lock:
             turn = self._last
             if turn is None or turn.ended or turn.given_up:
                 return
-            if not turn.begun:  # the thread has not come back from reflecting on the turn before
+            if not turn.begun:  # the thread still reflects on the turn before
                 turn.given_up = self._lost_in_thought = True
                 turn.ended = True
-            elif turn.acting != turn.acting_before:  # slow, but it goes on
+            elif turn.acting != turn.acting_before:  # slow, but making progress
                 turn.acting_before = turn.acting
                 return
             elif not turn.acting or not self._max_stuck.allows(len(self._stuck) + 1):
@@ -158,9 +158,9 @@ class TurnPlayer:
                 self._stuck.add(turn.acting)
             self._work = None
         if turn.acting:
-            _log.warning("a character does not return; its entity waits until it does", entity_id=turn.acting)
+            _log.warning("a character's act does not return; its entity waits until it does", entity_id=turn.acting)
         else:
-            _log.warning("describing the situation for a model does not return; nobody thinks until it does")
+            _log.warning("describing the situation for a model does not return; no character thinks until it does")
 
     def _thread(self) -> "queue.SimpleQueue[_Turn | None]":
         if self._work is None:
@@ -177,7 +177,7 @@ class TurnPlayer:
                 if turn.given_up:
                     self._stuck.discard(turn.acting)
                     return
-            turn.tell()
+            turn.wake()
             early = self._rest(work, turn.until_s)
             if not self._lost_in_thought:
                 self._reflect(turn)
@@ -186,7 +186,7 @@ class TurnPlayer:
             turn = early[0] if early else work.get()
 
     def _begin(self, turn: _Turn) -> bool:
-        """Whether a turn is still this thread's, which may have been reflecting for too long on the one before."""
+        """Return whether this thread may play a turn; it may have reflected too long on the one before."""
         with self._lock:
             if turn.given_up:
                 self._lost_in_thought = False
@@ -195,7 +195,7 @@ class TurnPlayer:
         return True
 
     def _rest(self, work: "queue.SimpleQueue[_Turn | None]", until_s: float) -> "list[_Turn | None]":
-        """Until the deadline the machine is for those who have not acted yet; gives what comes before that, if any."""
+        """Leave the machine to acts of other processes until the deadline; return the work that comes before that."""
         try:
             return [work.get(timeout=max(0.0, until_s - self._clock.monotonic()))]
         except queue.Empty:
@@ -204,13 +204,13 @@ class TurnPlayer:
     def _play(self, turn: _Turn) -> None:
         try:
             self._cast.begin(turn.tick_id, turn.observations)
-        except Exception as error:  # noqa: BLE001  a cast is anybody's code
-            why = self._mistakes.note("the tick could not begin, so nobody acts in it", error, tick=turn.tick_id)
+        except Exception as error:  # noqa: BLE001  a cast is user code
+            why = self._mistakes.note("the tick could not begin, so no entity acts in it", error, tick=turn.tick_id)
             with self._lock:
-                turn.failed.update({one.me.entity_id: why for one in turn.observations})
+                turn.failed.update({seen.me.entity_id: why for seen in turn.observations})
             return
         ready: list[Observation] = []
-        for observation in turn.observations:  # all, even after the deadline, so that nobody misses what happened
+        for observation in turn.observations:  # all, even after the deadline, so that no entity misses an event
             entity_id = observation.me.entity_id
             with self._lock:
                 if turn.given_up:
@@ -240,28 +240,28 @@ class TurnPlayer:
     def _reflect(self, turn: _Turn) -> None:
         try:
             self._cast.reflect(turn.tick_id)
-        except Exception as error:  # noqa: BLE001  a mind is anybody's code
+        except Exception as error:  # noqa: BLE001  a mind is user code
             self._mistakes.note("reflecting failed", error, tick=turn.tick_id)
 
     def _perceive(self, observation: Observation) -> str:
-        """Let one of them perceive; why that failed, empty if it did not."""
+        """Let one entity perceive; return why that failed, empty if it did not."""
         try:
             self._cast.perceive(observation)
-        except Exception as error:  # noqa: BLE001  a mind is anybody's code
+        except Exception as error:  # noqa: BLE001  a mind is user code
             return self._mistakes.note("perceiving failed", error, **_whose(observation))
         return ""
 
     def _act(self, observation: Observation) -> Intent | str:
-        """Let one of them act; gives the intent, or why there is none."""
+        """Let one entity act; return its intent, or why there is none."""
         try:
             intent = self._cast.act(observation)
-        except Exception as error:  # noqa: BLE001  a mind is anybody's code
+        except Exception as error:  # noqa: BLE001  a mind is user code
             return self._mistakes.note("act failed", error, **_whose(observation))
         if type(intent) in ACTION_OF:
             return intent
         if isinstance(intent, Coroutine):
-            intent.close()  # nobody awaits it
-        problem = f"it returned {_shown(intent)}, and not an intent such as Wait() or Move(Direction.N)"
+            intent.close()  # it is never awaited
+        problem = f"it returned {_shown(intent)}, not an intent such as Wait() or Move(Direction.N)"
         return self._mistakes.note_text("act failed", problem, **_whose(observation))
 
 
@@ -271,5 +271,5 @@ def _whose(observation: Observation) -> dict[str, Any]:
 
 def _shown(value: object) -> str:
     if isinstance(value, Coroutine):
-        return "a coroutine, which nobody awaits"
+        return "a coroutine, which is never awaited (define act with def)"
     return "None" if value is None else f"a {type(value).__name__}"

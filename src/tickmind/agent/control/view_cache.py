@@ -1,7 +1,7 @@
-"""How actors and objects look, by the packed observations of a host: made anew only for what has changed.
+"""Cached views of actors and objects from a host's packed observations, renewed only for what has changed.
 
-What looks as it did when anybody of the host saw it last is the same object as then, so that whoever knows it already
-can tell at a glance.
+A view that is unchanged since any entity of the host saw it last is the same object as then, so that readers can
+compare it by identity.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32
 
 GROUND = "ground"
-MOST_PILES = 10_000  # heaps on the ground whose looks are kept
+MOST_PILES = 10_000  # heaps on the ground whose views are kept
 DIRECTIONS = tuple(Direction)
 STATUS = tuple(ActorStatus(bits) for bits in range(8))
 
@@ -39,17 +39,17 @@ class ActorLooks:
         self._actors = world.actors
         count = len(world.actors)
         self.views: list[Any] = [None] * count
-        """Actor row -> its `VisibleEntity`; None for those that nobody has seen."""
+        """Actor row -> its `VisibleEntity`; None for those that were never seen."""
         self._x, self._y = (np.full(count, -1, dtype=np.int32) for _ in range(2))
         self._status, self._facing = (np.full(count, -1, dtype=np.int16) for _ in range(2))
         self._before = self._x, self._y
 
     def begin_tick(self) -> None:
-        """What was seen so far was seen before."""
+        """Count everything seen so far as seen before."""
         self._before = self._x.copy(), self._y.copy()
 
     def seen_before(self, rows: "Int32") -> list[tuple[int, int]]:
-        """Where some actors were seen before this tick; -1 for those that were not."""
+        """Return where some actors were seen before this tick; -1 for those that were not."""
         x, y = self._before
         return list(zip(x[rows].tolist(), y[rows].tolist(), strict=True))
 
@@ -64,13 +64,13 @@ class ActorLooks:
         x, y, status, facing = x[places], y[places], status[places], facing[places]
         self._x[rows], self._y[rows], self._status[rows], self._facing[rows] = x, y, status, facing
         actors, views = self._actors, self.views
-        for row, at_x, at_y, bits, way in zip(*(one.tolist() for one in (rows, x, y, status, facing)), strict=True):
+        for row, at_x, at_y, bits, way in zip(*(part.tolist() for part in (rows, x, y, status, facing)), strict=True):
             actor, state, to = actors[row], STATUS[bits], DIRECTIONS[way]
             views[row] = VisibleEntity(actor.entity_id, at_x, at_y, actor.type, actor.tags, state, to)
 
 
 class ObjectLooks:
-    """The objects of a world, each as it was seen last, what lies about, and where one can walk for all that."""
+    """The objects of a world, each as it was seen last, items on the ground, and which tiles they leave walkable."""
 
     def __init__(self, world: WorldInfo) -> None:
         self._world = world
@@ -78,14 +78,14 @@ class ObjectLooks:
         kinds = {kind.name: kind for kind in world.kinds}
         self._kinds = [kinds[thing.kind] for thing in world.objects]  # object row -> its kind
         self.views: list[Any] = [None] * count
-        """Object row -> its `VisibleObject`; None for those that nobody has seen."""
+        """Object row -> its `VisibleObject`; None for those that were never seen."""
         self._state = np.full(count, -1, dtype=np.int16)
         self._work, self._stock = (np.full(count, -1, dtype=np.int32) for _ in range(2))
         codes = np.frombuffer(world.floor_codes, dtype=np.uint8).reshape(world.height, world.width)
         self._floor_walkable = np.array([floor.walkable for floor in world.floors], dtype=np.bool_)[codes]
-        self._walkable = self._floor_walkable.copy()  # as far as objects were seen
+        self._walkable = self._floor_walkable.copy()  # with the objects that were seen
         self._lay_out(world.sight_radius)
-        self._in_the_way: dict[int, bool] = {}  # object row -> whether it was when it was seen last
+        self._in_the_way: dict[int, bool] = {}  # object row -> whether it blocked its tile when seen last
         self._at: dict[tuple[int, int], list[int]] = {}  # tile -> rows of the objects on it
         for row, thing in enumerate(world.objects):
             self._at.setdefault((thing.x, thing.y), []).append(row)
@@ -123,7 +123,7 @@ class ObjectLooks:
         self._walkable[thing.y, thing.x] = self._floor_walkable[thing.y, thing.x] and not blocked
 
     def piles(self, columns: ObservationColumns) -> Iterator[list[VisibleObject]]:
-        """What lies on tiles in sight of each observer, one object for each tile."""
+        """Yield the items on tiles in sight of each observer, one object for each tile."""
         kinds, cuts = self._world.item_kinds, columns.ground_offset.tolist()
         if not cuts[-1]:
             yield from ([] for _ in range(len(columns)))
@@ -146,7 +146,7 @@ class ObjectLooks:
         return known
 
     def tiles(self, columns: ObservationColumns) -> list[VisibleTiles]:
-        """What each observer sees of the map."""
+        """Return what each observer sees of the map."""
         if columns.radius != self._radius:
             self._lay_out(columns.radius)
         windows = self._windows[columns.y, columns.x].reshape(len(columns), -1)
@@ -161,7 +161,7 @@ class ObjectLooks:
         ]
 
     def _lay_out(self, radius: int) -> None:
-        """Have the window around each tile at hand; what is off the map is not walkable."""
+        """Prepare the window around each tile; tiles off the map are not walkable."""
         height, width = self._walkable.shape
         ground = np.zeros((height + 2 * radius, width + 2 * radius), dtype=np.bool_)
         inner = ground[radius : radius + height, radius : radius + width]
@@ -171,7 +171,7 @@ class ObjectLooks:
 
 
 def _each_once(rows: "Int32", chosen: "Bool") -> "tuple[Int32, NDArray[np.intp]]":
-    """Those rows that were chosen, each once, and a place of each."""
+    """Return the chosen rows, each once, and a place of each."""
     places = np.flatnonzero(chosen)
     each, first = np.unique(rows[places], return_index=True)
     return each, places[first]

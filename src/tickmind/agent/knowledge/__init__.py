@@ -1,4 +1,4 @@
-"""What a character knows by itself: tiles, ways, others, things, memories and talk, all from its own observations."""
+"""The knowledge of a character from its own observations: tiles, ways, others, things, memories and talk."""
 
 from tickmind.agent.knowledge.memory import Memory, Note, Weights
 from tickmind.agent.knowledge.paths import direction_to, distance, find_path

@@ -1,4 +1,4 @@
-"""What a character remembers: facts and events, recalled by how new, important and fitting they are."""
+"""`Memory`: facts and events that a character remembers, recalled by recency, importance and relevance."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from tickmind.base import Limit
 
-MAX_NOTES = Limit("number of things in one's memory", 400)
-MAX_NOTE_CHARS = Limit("length of one thing in memory", 500, "characters")
-HALF_LIFE_TICKS = 300  # after so many ticks something counts half as new
+MAX_NOTES = Limit("number of notes in a character's memory", 400)
+MAX_NOTE_CHARS = Limit("length of a note in memory", 500, "characters")
+HALF_LIFE_TICKS = 300  # after so many ticks a note's recency has halved
 _WORD = re.compile(r"\w+")
 _SMALL = frozenset(
     _WORD.findall(
@@ -20,17 +20,17 @@ _SMALL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One thing that is remembered."""
+    """One remembered fact or event."""
 
     tick: int
     text: str
     importance: float  # 0 to 1
-    about: str = ""  # the id of whom or what it is about
+    about: str = ""  # id of the entity or object that it is about
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each quality counts when something is recalled."""
+    """The weights of each quality in a recall."""
 
     recency: float = 1.0
     importance: float = 1.0
@@ -38,12 +38,12 @@ class Weights:
 
 
 class Memory:
-    """A bounded store of notes. Of too many, what is least new and least important is forgotten."""
+    """A bounded store of notes. Over the limit, the oldest and least important are forgotten."""
 
     def __init__(self, *, max_notes: Limit = MAX_NOTES, half_life_ticks: int = HALF_LIFE_TICKS) -> None:
         self._notes: dict[str, Note] = {}  # text -> note, oldest first
         self.changes = 0
-        """How often something was noted, so that others can tell whether it is still as they know it."""
+        """How often something was noted, so that readers can detect a change."""
         self._max_notes = max_notes
         self._half_life_ticks = half_life_ticks
 
@@ -54,7 +54,7 @@ class Memory:
         return iter(self._notes.values())
 
     def note(self, tick: int, text: str, *, importance: float = 0.3, about: str = "") -> Note:
-        """Remember something; the same text again makes it new again and keeps the greater importance."""
+        """Remember something; the same text again renews it and keeps the greater importance."""
         self.changes += 1
         flat = " ".join(text.split())[: int(MAX_NOTE_CHARS.maximum)]
         old = self._notes.pop(flat, None)
@@ -77,12 +77,12 @@ class Memory:
         most: int = 5,
         weights: Weights | None = None,
     ) -> list[Note]:
-        """What comes to mind, the most fitting first: by shared words, by whom it is about, by age and importance."""
-        asked = words_of(words if isinstance(words, str) else " ".join(words))
+        """Return the notes that fit best: by shared words, subject, age and importance."""
+        query = words_of(words if isinstance(words, str) else " ".join(words))
         by = weights or Weights()
 
         def score(note: Note) -> float:
-            shared = len(words_of(note.text) & asked) / len(asked) if asked else 0.0
+            shared = len(words_of(note.text) & query) / len(query) if query else 0.0
             if about and note.about == about:
                 shared = max(shared, 0.5) + 0.5
             return by.recency * self._recency(note, tick) + by.importance * note.importance + by.words * shared
@@ -90,19 +90,19 @@ class Memory:
         return sorted(self._notes.values(), key=lambda note: (-score(note), -note.tick, note.text))[:most]
 
     def latest(self, most: int = 5) -> list[Note]:
-        """The newest, oldest first."""
+        """Return the newest notes, oldest first."""
         return list(self._notes.values())[-most:]
 
     def _recency(self, note: Note, tick: int) -> float:
         return float(0.5 ** (max(0, tick - note.tick) / self._half_life_ticks))
 
     def _forget(self, tick: int) -> None:
-        """Forget a tenth at once, so that this is rare."""
+        """Forget a tenth at once, so that this happens rarely."""
         by_worth = sorted(self._notes.values(), key=lambda note: note.importance + self._recency(note, tick))
         for note in by_worth[: max(1, len(by_worth) // 10)]:
             del self._notes[note.text]
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text that say something, in lower case."""
+    """Return the meaningful words of a text, in lower case."""
     return frozenset(_WORD.findall(text.lower())) - _SMALL

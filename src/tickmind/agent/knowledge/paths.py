@@ -1,4 +1,4 @@
-"""The way from one tile to another over known ground: each step to one of eight tiles takes one tick."""
+"""Find ways from one tile to another over known ground: each step to one of eight tiles takes one tick."""
 
 import heapq
 from collections.abc import Collection
@@ -10,29 +10,29 @@ from tickmind.base import Limit
 from tickmind.protocol import Direction
 
 MAX_TILES_TRIED = Limit("number of tiles that are tried for one way", 2000)
-SUSPICIOUS = 64  # after so many tiles one looks whether the goal can be reached at all
+SUSPICIOUS = 64  # after so many tiles the search checks whether the goal can be reached at all
 SMALL_PLACE = 128  # tiles
-_ALL_WALKABLE = 0o777 << 9  # of what is around a tile
+_ALL_WALKABLE = 0o777 << 9  # in the bits around a tile
 _STEPS = tuple((way.dx, way.dy) for way in sorted(Direction, key=lambda way: way.diagonal))  # straight ones first
 _WAYS = {(way.dx, way.dy): way for way in Direction}
 
 
 class Ground(Protocol):
-    """What ways lead over; `TileMemory` and `VisibleTiles` are."""
+    """The ground that ways lead over, such as `TileMemory` and `VisibleTiles`."""
 
     def walkable_row(self, y: int) -> int:
-        """The tiles of a row on which one can step, as far as is known, each as one bit: the westernmost lowest."""
+        """Return the walkable tiles of a row, as far as known, each as one bit: the westernmost lowest."""
         ...
 
 
 def direction_to(start: Tile, step: Tile) -> Direction:
-    """The direction from a tile to one beside it."""
+    """Return the direction from a tile to one beside it."""
     return _WAYS[step[0] - start[0], step[1] - start[1]]
 
 
-def distance(one: Tile, other: Tile) -> int:
-    """The number of steps between two tiles if nothing is in the way."""
-    return max(abs(one[0] - other[0]), abs(one[1] - other[1]))
+def distance(start: Tile, goal: Tile) -> int:
+    """Return the number of steps between two tiles if nothing is in the way."""
+    return max(abs(start[0] - goal[0]), abs(start[1] - goal[1]))
 
 
 def find_path(
@@ -45,10 +45,10 @@ def find_path(
     doors: Collection[Tile] = (),
     max_tiles: Limit = MAX_TILES_TRIED,
 ) -> list[Tile] | None:
-    """A shortest way by A*, without the start; None if there is none within the limit.
+    """Return a shortest way by A*, without the start; None if there is none within the limit.
 
-    A diagonal step needs both tiles beside it. `avoid` are tiles where somebody stands, `beside` ends on a tile next to
-    the goal, and `doors` are further tiles that one can get through, such as those with a closed door.
+    A diagonal step needs both tiles beside it. `avoid` are occupied tiles, `beside` ends on a tile next to
+    the goal, and `doors` are further passable tiles, such as those with a closed door.
     """
     if start == goal or (beside and distance(start, goal) <= 1):
         return []
@@ -87,7 +87,7 @@ def find_path(
 
 
 def _straight_way(lines: "_Lines", start: Tile, goal: Tile, *, stop_at: int) -> list[Tile] | None:
-    """The way that goes nearer to the goal with each step, which is what A* finds if nothing is in the way."""
+    """Return the way that goes nearer to the goal with each step, which is what A* finds if nothing is in the way."""
     (x, y), (goal_x, goal_y) = start, goal
     way: list[Tile] = []
     while True:
@@ -106,7 +106,7 @@ def _straight_way(lines: "_Lines", start: Tile, goal: Tile, *, stop_at: int) -> 
 
 
 def _is_shut_in(lines: "_Lines", goal: Tile, start: Tile, *, beside: bool) -> bool:
-    """Whether the goal is known to be in a small place that can't be got into, so that trying on is no use."""
+    """Return whether the goal is known to be in a small enclosed place, so that searching on is useless."""
     x, y = goal
     reached = {(x + dx, y + dy) for dx, dy in _steps_from(lines.around(x, y) | _ALL_WALKABLE)} if beside else {goal}
     unread = list(reached)
@@ -114,9 +114,9 @@ def _is_shut_in(lines: "_Lines", goal: Tile, start: Tile, *, beside: bool) -> bo
         x, y = tile = unread.pop()
         if distance(tile, start) <= 1 or len(reached) > SMALL_PLACE:
             return False
-        found = {(x + dx, y + dy) for dx, dy in _steps_from(lines.around(x, y))} - reached
-        reached |= found
-        unread.extend(found)
+        fresh = {(x + dx, y + dy) for dx, dy in _steps_from(lines.around(x, y))} - reached
+        reached |= fresh
+        unread.extend(fresh)
     return True
 
 
@@ -129,19 +129,19 @@ class _Lines:
         self._ground = ground
         self._avoid = _bits_of(avoid)
         self._doors = _bits_of(doors)
-        self._lines: dict[int, tuple[int, int]] = {}  # y -> where one can walk, where one can step now
-        self._threes: dict[int, tuple[int, ...]] = {}  # y -> three lines where one can step, and where one can walk
+        self._lines: dict[int, tuple[int, int]] = {}  # y -> walkable tiles, tiles that are free to step on now
+        self._threes: dict[int, tuple[int, ...]] = {}  # y -> three lines of free tiles, and of walkable ones
 
     def line(self, y: int) -> tuple[int, int]:
-        found = self._lines.get(y)
-        if found is None:
+        line = self._lines.get(y)
+        if line is None:
             walkable = self._ground.walkable_row(y) << 1
-            found = walkable, (walkable | self._doors.get(y, 0)) & ~self._avoid.get(y, 0)
-            self._lines[y] = found
-        return found
+            line = walkable, (walkable | self._doors.get(y, 0)) & ~self._avoid.get(y, 0)
+            self._lines[y] = line
+        return line
 
     def around(self, x: int, y: int) -> int:
-        """Where one can step from a tile, nine bits row by row, and above them the same for where one can walk."""
+        """Return where a step from a tile may go, nine bits row by row, and above them the walkable tiles."""
         three = self._threes.get(y)
         if three is None:
             lines = [self.line(row) for row in (y - 1, y, y + 1)]
@@ -158,16 +158,16 @@ class _Lines:
 
 
 def _bits_of(tiles: Collection[Tile]) -> dict[int, int]:
-    found: dict[int, int] = {}  # y -> bits
+    rows: dict[int, int] = {}  # y -> bits
     for x, y in tiles:
         if x >= 0:
-            found[y] = found.get(y, 0) | 2 << x
-    return found
+            rows[y] = rows.get(y, 0) | 2 << x
+    return rows
 
 
 @lru_cache(maxsize=1 << 14)
 def _steps_from(around: int) -> tuple[Tile, ...]:
-    """The steps that a surrounding allows, straight ones first."""
+    """Return the steps that a surrounding allows, straight ones first."""
     walk = around >> 9
     return tuple(
         (dx, dy)

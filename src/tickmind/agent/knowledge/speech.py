@@ -1,4 +1,4 @@
-"""Conversation: what was heard and said, who is owed an answer, and what need not be said again."""
+"""`Speech`: what a character heard and said, and which answers it owes."""
 
 import re
 from collections import deque
@@ -10,16 +10,16 @@ from tickmind.agent.knowledge.tiles import Tile
 from tickmind.base import Limit
 from tickmind.protocol import Heard, Observation, Say
 
-MAX_LINES = Limit("number of lines that one keeps in mind", 60)
-MAX_SAID_CHARS = Limit("length of what one says", 300, "characters")
-TALKING_STEPS = 4  # so near somebody must be to be talking to one, if no name is named
-ANSWER_TICKS = 8  # after so many ticks a line needs no answer any more
-REPEAT_TICKS = 60  # so long the same is not said again
+MAX_LINES = Limit("number of lines that a character keeps in mind", 60)
+MAX_SAID_CHARS = Limit("length of a character's speech", 300, "characters")
+TALKING_STEPS = 4  # a speaker within so many steps addresses the character, if the line has no name
+ANSWER_TICKS = 8  # after so many ticks a line needs no answer
+REPEAT_TICKS = 60  # before the same text is said again
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenLine:
-    """Something that was said."""
+    """One line that was said."""
 
     tick: int
     speaker_id: str
@@ -28,25 +28,25 @@ class SpokenLine:
 
 
 class Speech:
-    """The talk of one character. `names` are what it is called by others, besides its id."""
+    """The talk of one character. `names` are what others call it, besides its id."""
 
     def __init__(self, entity_id: str, names: tuple[str, ...] = (), *, max_lines: Limit = MAX_LINES) -> None:
         self._me = entity_id
         called = "|".join(re.escape(name) for name in (entity_id, *names) if name)
         self._called = re.compile(rf"(?<![\w:])(?:{called})(?![\w:])", re.IGNORECASE)
         self.lines: deque[SpokenLine] = deque(maxlen=int(max_lines.maximum))
-        """What was heard and said, newest last."""
+        """The lines heard and said, newest last."""
         self.heard_now: tuple[SpokenLine, ...] = ()
-        """What was heard in this tick."""
-        self._met: dict[str, int] = {}  # entity id -> the tick in which it first spoke to one, or one to it
-        self._said: dict[str, int] = {}  # text as compared -> the tick in which it was said last
-        self._talked: dict[str, int] = {}  # entity id -> the tick in which one last spoke to it or it to one
+        """The lines heard in this tick."""
+        self._met: dict[str, int] = {}  # entity id -> the tick of the first talk with it
+        self._said: dict[str, int] = {}  # normalised text -> the tick in which it was said last
+        self._talked: dict[str, int] = {}  # entity id -> the tick of the last talk with it
         self._owed: dict[str, SpokenLine] = {}  # entity id -> its line that has no answer yet
         self._spoke_tick = -REPEAT_TICKS
-        self._addressed: deque[tuple[int, str]] = deque(maxlen=self.lines.maxlen)  # tick, to whom one spoke
+        self._addressed: deque[tuple[int, str]] = deque(maxlen=self.lines.maxlen)  # tick, addressed entity
 
     def listen(self, observation: Observation) -> None:
-        """Take in what is heard, and tell what is meant for oneself."""
+        """Process what is heard, and mark the lines that are meant for this character."""
         heard = [event for event in observation.events if isinstance(event, Heard)]
         if not heard and not self._owed:
             self.heard_now = ()
@@ -54,8 +54,8 @@ class Speech:
         tick, me = observation.tick_id, observation.me
         self.heard_now = tuple(
             [
-                SpokenLine(tick, one.speaker_id, one.text, self._is_meant(one, observation, (me.x, me.y)))
-                for one in heard
+                SpokenLine(tick, said.speaker_id, said.text, self._is_meant(said, observation, (me.x, me.y)))
+                for said in heard
             ]
         )
         for line in self.heard_now:
@@ -68,7 +68,7 @@ class Speech:
             del self._owed[speaker]
 
     def _is_meant(self, heard: Heard, observation: Observation, at: Tile) -> bool:
-        """Whoever is named is meant; else it is the nearest to the speaker, if near enough."""
+        """Return whether a line is meant for this character: it is named, or nearest to the speaker and near enough."""
         if self._called.search(heard.text):
             return True
         x, y = heard.x, heard.y
@@ -82,20 +82,20 @@ class Speech:
         return True
 
     def owed(self) -> SpokenLine | None:
-        """The oldest line that wants an answer of mine."""
+        """Return the oldest line that needs an answer of this character."""
         return next(iter(self._owed.values()), None)
 
     def settle(self, entity_id: str) -> None:
-        """Owe somebody no answer any more."""
+        """Mark the lines of a speaker as answered."""
         self._owed.pop(entity_id, None)
 
     def may_say(self, tick: int, text: str) -> bool:
-        """Whether a text is worth saying: not empty, and not said lately."""
+        """Return whether a text is worth saying: not empty, and not said recently."""
         key = _compared(text)
         return bool(key) and tick - self._said.get(key, -REPEAT_TICKS) >= REPEAT_TICKS
 
     def say(self, tick: int, text: str, to: str = "") -> Say:
-        """Note that one says something, to somebody or to all who hear it, and make the intent."""
+        """Record that the character says something, to one listener or to all, and return the intent."""
         flat = " ".join(text.split())[: int(MAX_SAID_CHARS.maximum)]
         self._said[_compared(flat)] = tick
         if len(self._said) > 4 * len(self.lines) + 100:
@@ -110,27 +110,27 @@ class Speech:
         return Say(flat)
 
     def silent_ticks(self, tick: int) -> int:
-        """For how long one has said nothing."""
+        """Return for how many ticks the character has said nothing."""
         return tick - self._spoke_tick
 
     def spoke_to(self, entity_id: str, tick: int, within_ticks: int = REPEAT_TICKS) -> int:
-        """How many times one has spoken to somebody not long ago."""
+        """Return how many times the character has spoken to an entity recently."""
         return sum(1 for when, whom in self._addressed if whom == entity_id and tick - when < within_ticks)
 
     def talked_before(self, line: SpokenLine) -> bool:
-        """Whether one had talked with the speaker of a line before that."""
+        """Return whether the character had talked with the speaker of a line before it."""
         return self._met.get(line.speaker_id, line.tick) < line.tick
 
     def met(self) -> tuple[str, ...]:
-        """With whom one has talked, in the order of the first time."""
+        """Return the entities that the character has talked with, in the order of the first time."""
         return tuple(self._met)
 
     def talked_lately(self, entity_id: str, tick: int, within_ticks: int = REPEAT_TICKS) -> bool:
-        """Whether one has talked with somebody not long ago."""
+        """Return whether the character has talked with an entity recently."""
         when = self._talked.get(entity_id)
         return when is not None and tick - when < within_ticks
 
 
 def _compared(text: str) -> str:
-    """A text as it is compared with others: its words alone."""
+    """Return a text as its words alone, for comparison."""
     return " ".join(sorted(words_of(text))) or " ".join(text.lower().split())

@@ -1,4 +1,4 @@
-"""Who and what a character has seen, where, and when."""
+"""`Surroundings`: the others and things that a character has seen, where, and when."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from tickmind.agent.knowledge.tiles import Tile, TileMemory
 from tickmind.base import Limit
 from tickmind.protocol import ActorStatus, Heard, Observation, VisibleObject
 
-MAX_PEOPLE = Limit("number of others that one remembers", 500)
-MAX_THINGS = Limit("number of things that one remembers", 5000)
+MAX_PEOPLE = Limit("number of others that a character remembers", 500)
+MAX_THINGS = Limit("number of things that a character remembers", 5000)
 GROUND = "ground"
 
 
@@ -46,32 +46,32 @@ class Thing:
         return self.seen.x, self.seen.y
 
     def amount(self, kind: str) -> int:
-        """How many items of a kind could be picked up there."""
+        """Return how many items of a kind could be picked up there."""
         return sum(stack.quantity for stack in self.seen.items if stack.kind == kind)
 
 
 class Surroundings:
-    """The private picture of the world that a character has: filled from observations and from nothing else."""
+    """A character's private picture of the world, filled from its observations only."""
 
     def __init__(self, *, max_people: Limit = MAX_PEOPLE, max_things: Limit = MAX_THINGS) -> None:
         self.tiles = TileMemory()
         self.people: dict[str, Person] = {}
-        """Entity id -> who it is; those that were noticed last come last."""
+        """Entity id -> its `Person`; those that were noticed last come last."""
         self.things: dict[str, Thing] = {}
-        """Object id -> what it is."""
+        """Object id -> its `Thing`."""
         self.in_sight: tuple[Person, ...] = ()
         """Others that are in sight now."""
         self.occupied: frozenset[Tile] = frozenset()
-        """Tiles on which somebody stands now."""
-        self._piles: set[str] = set()  # object ids of what lies on the ground, which may be gone when one looks again
-        self._stocked: dict[str, Thing] = {}  # object id -> what there is something to pick up from
-        self._obstacles: dict[Tile, str] = {}  # tile -> object id of what is in the way there and can be worked on
+        """Tiles that are occupied now."""
+        self._piles: set[str] = set()  # object ids of items on the ground, which may be gone at the next look
+        self._stocked: dict[str, Thing] = {}  # object id -> thing with items to pick up
+        self._obstacles: dict[Tile, str] = {}  # tile -> object id of an obstacle that can be worked on
         self._doors: dict[Tile, None] = {}  # those of the tiles where it can be opened
         self._max_people = max_people
         self._max_things = max_things
 
     def take_in(self, observation: Observation) -> None:
-        """See and hear."""
+        """Update the picture from an observation."""
         tick = observation.tick_id
         self.tiles.see(observation.visible_tiles)
         self._see_things(observation, tick)
@@ -94,10 +94,10 @@ class Surroundings:
         if self._piles:
             visible = {seen.object_id for seen in observation.visible_objects}
             sees = observation.visible_tiles.sees
-            for object_id in [one for one in self._piles - visible if sees(*things[one].at)]:
+            for object_id in [pile for pile in self._piles - visible if sees(*things[pile].at)]:
                 self._forget(object_id)
         if not self._max_things.allows(len(things)):
-            for object_id in sorted(things, key=lambda one: things[one].tick)[: len(things) // 10]:
+            for object_id in sorted(things, key=lambda known: things[known].tick)[: len(things) // 10]:
                 self._clear(self._forget(object_id).at)
 
     def _forget(self, object_id: str) -> Thing:
@@ -123,13 +123,13 @@ class Surroundings:
             self._clear(thing.at)
 
     def _clear(self, at: Tile) -> None:
-        """Nothing that can be worked on is in the way there."""
+        """Forget an obstacle on a tile."""
         self._obstacles.pop(at, None)
         self._doors.pop(at, None)
 
     def _see_people(self, observation: Observation, tick: int) -> None:
         people = self.people
-        found: list[Person] = []
+        seen: list[Person] = []
         for other in observation.visible_entities:
             person = people.get(other.entity_id)
             if person is None:
@@ -141,9 +141,9 @@ class Surroundings:
                 if not person.seen_tick:
                     person.type, person.tags = other.type, other.tags
                 person.x, person.y, person.status, person.seen_tick = other.x, other.y, other.status, tick
-            found.append(person)
-        self.in_sight = tuple(found)
-        self.occupied = frozenset([(person.x, person.y) for person in found])
+            seen.append(person)
+        self.in_sight = tuple(seen)
+        self.occupied = frozenset([(person.x, person.y) for person in seen])
 
     def _hear(self, heard: Heard, tick: int) -> None:
         person = self.people.get(heard.speaker_id)
@@ -157,38 +157,38 @@ class Surroundings:
     def _meet(self, person: Person) -> None:
         self.people[person.entity_id] = person
         if not self._max_people.allows(len(self.people)):
-            oldest = min(self.people.values(), key=lambda one: max(one.seen_tick, one.heard_tick, one.first_tick))
+            oldest = min(self.people.values(), key=lambda who: max(who.seen_tick, who.heard_tick, who.first_tick))
             del self.people[oldest.entity_id]
 
     # Questions
 
     def things_of(self, kind: str) -> Iterator[Thing]:
-        """All known things of a kind."""
+        """Yield all known things of a kind."""
         return (thing for thing in self.things.values() if thing.seen.kind == kind)
 
     def things_with(self, item: str) -> Iterator[Thing]:
-        """All known things, and heaps on the ground, from which such an item could be picked up."""
+        """Yield all known things, and heaps on the ground, with such an item to pick up."""
         return (thing for thing in self._stocked.values() if thing.amount(item))
 
     def nearest(self, things: Iterable[Thing], at: Tile) -> Thing | None:
-        """The nearest of some things, as the crow flies."""
+        """Return the nearest of some things, as the crow flies."""
         return min(things, key=lambda thing: (distance(thing.at, at), thing.seen.object_id), default=None)
 
     def thing_at(self, x: int, y: int) -> Thing | None:
-        """What is known to stand or lie on a tile."""
+        """Return the known thing on a tile; None if there is none."""
         return next((thing for thing in self.things.values() if thing.at == (x, y)), None)
 
     @property
     def doors(self) -> tuple[Tile, ...]:
-        """Where something closed is known that can be opened."""
+        """Tiles with something closed that can be opened."""
         return tuple(self._doors)
 
     def obstacle_at(self, x: int, y: int) -> Thing | None:
-        """What stands in the way on a tile and can be worked on, such as a closed door."""
+        """Return the obstacle on a tile that can be worked on, such as a closed door; None if there is none."""
         object_id = self._obstacles.get((x, y))
         return None if object_id is None else self.things.get(object_id)
 
     def near(self, at: Tile, steps: int) -> tuple[Person, ...]:
-        """Others in sight within so many steps, the nearest first."""
-        found = [person for person in self.in_sight if distance(person.at, at) <= steps]
-        return tuple(sorted(found, key=lambda person: (distance(person.at, at), person.entity_id)))
+        """Return others in sight within so many steps, the nearest first."""
+        close = [person for person in self.in_sight if distance(person.at, at) <= steps]
+        return tuple(sorted(close, key=lambda person: (distance(person.at, at), person.entity_id)))

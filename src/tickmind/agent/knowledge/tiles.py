@@ -1,4 +1,4 @@
-"""Tiles that a character has seen, and whether one can walk there: the map in its head."""
+"""`TileMemory`: the tiles that a character has seen, and which are walkable."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -6,14 +6,14 @@ from functools import lru_cache
 from tickmind.protocol import VisibleTiles
 
 Tile = tuple[int, int]
-FIRST_STEPS = 10  # so far one looks for the unknown first
+FIRST_STEPS = 10  # the first search for the unknown reaches so far
 
 
 class TileMemory:
-    """Remembers every tile that was ever in sight, as it was when it was seen last.
+    """Remember every tile that was ever in sight, as it was when it was seen last.
 
     Rows are whole numbers with one bit for each tile, so that a glance at hundreds of tiles costs microseconds. What
-    was seen last is kept as it came until somebody asks for more than that, or there is time: see `settle`.
+    was seen last is kept as it came until it is needed, or there is time: see `settle`.
     """
 
     __slots__ = ("_known", "_last", "_off_east", "_off_south", "_unsettled", "_walkable")
@@ -31,13 +31,13 @@ class TileMemory:
         return sum(bits.bit_count() for bits in self._known.values())
 
     def see(self, tiles: VisibleTiles) -> None:
-        """Take in what is in sight."""
+        """Keep what is in sight."""
         if tiles != self._last:
             self.settle()
             self._last, self._unsettled = tiles, True
 
     def settle(self) -> None:
-        """Put what was seen last into the map. It is done by itself when it must be, and better when nobody waits."""
+        """Put what was seen last into the map. Happens by itself when needed; call it when there is time."""
         tiles = self._last
         if tiles is None or not self._unsettled:
             return
@@ -64,7 +64,7 @@ class TileMemory:
             y += 1
 
     def _find_border(self, tiles: VisibleTiles, visible: int) -> None:
-        """What is beside oneself is always in sight, unless it is off the map."""
+        """Learn where the map ends: tiles beside the character are always in sight, unless they are off the map."""
         here, east, south = _beside(tiles.radius)
         if not visible & here:
             return
@@ -74,12 +74,12 @@ class TileMemory:
             self._off_south = tiles.centre_y + 1
 
     def knows(self, x: int, y: int) -> bool:
-        """Whether the tile was ever in sight."""
+        """Return whether the tile was ever in sight."""
         self.settle()
         return x >= 0 and bool(self._known.get(y, 0) >> x & 1)
 
     def can_walk(self, x: int, y: int) -> bool:
-        """Whether the tile is known and was walkable; somebody may stand there now."""
+        """Return whether the tile is known and was walkable; another actor may stand there now."""
         if self._unsettled and self._last is not None:
             if self._last.sees(x, y):
                 return self._last.can_walk(x, y)
@@ -87,14 +87,14 @@ class TileMemory:
         return x >= 0 and bool(self._walkable.get(y, 0) >> x & 1)
 
     def walkable_row(self, y: int) -> int:
-        """The tiles of a row for which `can_walk` holds, each as one bit: the lowest is the westernmost."""
+        """Return the tiles of a row for which `can_walk` holds, each as one bit: the lowest is the westernmost."""
         self.settle()
         return self._walkable.get(y, 0)
 
     def nearest_frontier(self, start: Tile, doors: Iterable[Tile] = ()) -> Tile | None:
-        """A reachable tile next to one that was never seen, among the nearest; None if all is known.
+        """Return a reachable tile next to one that was never seen, among the nearest; None if all is known.
 
-        Maps begin at (0, 0), and where they end in the east and the south shows when one gets there.
+        Maps begin at (0, 0); their ends in the east and the south are learnt on arrival.
         `doors` are tiles that are closed but can be opened. Waves go out from the start over a part of the map that
         is one whole number, so that a step of them all costs next to nothing; if that part is too small, over more.
         """
@@ -103,20 +103,20 @@ class TileMemory:
         while True:
             sheet = _Sheet(start, steps, self._known)
             known = sheet.bits(self._known) | sheet.off_map(self._off_east, self._off_south)
-            found = sheet.search(known, sheet.bits(self._walkable) | sheet.bits_of(doors))
-            if found is not _FURTHER:
-                return found
+            frontier = sheet.search(known, sheet.bits(self._walkable) | sheet.bits_of(doors))
+            if frontier is not _FURTHER:
+                return frontier
             steps *= 4
 
 
-_FURTHER = (-1, -1)  # no tile: what was looked for may be further away
+_FURTHER = (-1, -1)  # no tile: the target may be further away
 
 
 @lru_cache(maxsize=8)
 def _beside(radius: int) -> tuple[int, int, int]:
-    """Of the bits of a window: the tile in its middle, the three to the east of it, and the three to the south.
+    """Return the bits of a window's middle tile, the three to the east of it, and the three to the south.
 
-    All are empty for whoever sees only its own tile, and so can't tell where the map ends.
+    All are empty for an observer that sees only its own tile and so can't see where the map ends.
     """
     side = 2 * radius + 1
     here = 1 << radius * side + radius
@@ -127,13 +127,13 @@ def _beside(radius: int) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=8)
 def _without_margin(wide: int, high: int) -> int:
-    """All tiles of a sheet but those of its margin."""
+    """Return all tiles of a sheet but those of its margin."""
     line = ((1 << wide - 2) - 1) << 1
     return _joined([0, *[line] * (high - 2), 0], wide)
 
 
 def _joined(lines: Sequence[int], wide: int) -> int:
-    """The bits of all lines in one number. Halves are put together, as to add line by line would copy all each time."""
+    """Join the bits of all lines to one number, by halves: adding line by line would copy all each time."""
     if len(lines) == 1:
         return lines[0]
     half = len(lines) // 2
@@ -154,13 +154,13 @@ class _Sheet:
         self._high = min(y + steps, max([y, *known])) + 1 - self._north + 1
 
     def bits(self, rows: dict[int, int]) -> int:
-        """The part of some rows that is on the sheet."""
+        """Return the part of some rows that is on the sheet."""
         west, full = self._west, (1 << self._wide) - 1
         lines = [rows.get(y, 0) for y in range(self._north, self._north + self._high)]
         return _joined([(row >> west if west >= 0 else row << -west) & full for row in lines], self._wide)
 
     def off_map(self, off_east: int | None, off_south: int | None) -> int:
-        """The part of the sheet that is known to be beyond the map, given its first column and row there."""
+        """Return the part of the sheet that is known to be beyond the map, given its first column and row there."""
         wide, high = self._wide, self._high
         full = (1 << wide) - 1
         line = 1 if self._west < 0 else 0
@@ -173,7 +173,7 @@ class _Sheet:
         return _joined([full if y < 0 or y - self._north >= last else line for y in rows], wide)
 
     def bits_of(self, tiles: Iterable[Tile]) -> int:
-        """Those of some tiles that are on the sheet."""
+        """Return those of some tiles that are on the sheet."""
         sheet = 0
         for x, y in tiles:
             across, down = x - self._west, y - self._north
@@ -182,7 +182,7 @@ class _Sheet:
         return sheet
 
     def search(self, known: int, walkable: int) -> Tile | None:
-        """The nearest walkable tile beside an unknown one; `_FURTHER` if there is none within so many steps."""
+        """Return the nearest walkable tile beside an unknown one; `_FURTHER` if there is none within so many steps."""
         side, steps = self._wide, self._steps
         walkable &= _without_margin(side, self._high)
         lines = known & known << 1 & known >> 1
@@ -197,14 +197,14 @@ class _Sheet:
             reached |= wave
         return _FURTHER
 
-    def _nearest_row(self, found: int) -> Tile:
-        """Of the tiles that were found, the westernmost in the row that is nearest to the start."""
+    def _nearest_row(self, tiles: int) -> Tile:
+        """Return the westernmost of the given tiles in the row that is nearest to the start."""
         wide, middle = self._wide, self._start[1] - self._north
         for off in range(self._high):
             for down in (middle - off, middle + off):
                 if not 0 <= down < self._high:
                     continue
-                row = found >> down * wide & (1 << wide) - 1
+                row = tiles >> down * wide & (1 << wide) - 1
                 if row:
                     return self._west + (row & -row).bit_length() - 1, self._north + down
-        raise AssertionError("something was found")
+        raise AssertionError("tiles is not empty")

@@ -1,4 +1,4 @@
-"""The life of a process: it takes control, answers each tick, comes back after breaks, and leaves in good order."""
+"""`AgentProcess`: takes control, answers each tick, reconnects after breaks, and leaves in good order."""
 
 import asyncio
 import random
@@ -31,23 +31,23 @@ from tickmind.wire import (
 )
 
 MARGIN_S, MARGIN_RATIO = 0.1, 0.2  # how long before the deadline an act must be over, whichever is less
-IDLE_BEAT_S = 2.0  # signs of life while the world does not tick
+IDLE_BEAT_S = 2.0  # between heartbeats while the world does not tick
 LEAVE_S = 2.0  # for the last reports, and again for giving up the lease
 ERROR_TICKS = 100  # for which the last error of an entity is shown after it acts well again
 STATUS_TICKS = 10  # between two reports of an entity's state, which may change with each thought
-LONGEST_WAIT_S = 10.0  # for a lease that somebody else has
+LONGEST_WAIT_S = 10.0  # for a lease that another controller holds
 MAX_FAILED_TICKS = Limit("number of ticks in a row in which every act failed", 20)
 MAX_STUCK_S = Limit("time in which no act at all came back", 120.0, "s")
-STUCK_TICKS = 10  # so many it must be too, since time also passes where a whole machine stands still
+STUCK_TICKS = 10  # both must pass, because a suspended machine loses time without ticks
 _FATAL = (NotAllowedError, RefusedMessageError, WireConfigError)
 _WAIT = Wait()
 _log = get_logger(__name__)
 
 
 class AgentProcess:
-    """Lives in one world until `stop`; what it can't go on with is an `AgentError`. It belongs to one event loop.
+    """Run in one world until `stop`; raises `AgentError` if it can't go on. It belongs to one event loop.
 
-    `on_quiet` is called once a tick when nobody waits for an answer any more.
+    `on_quiet` is called once a tick when all acts are over.
     """
 
     def __init__(
@@ -78,16 +78,16 @@ class AgentProcess:
         self._acted = 0  # of them in the last tick
         self._failed_ticks = 0
         self._max_stuck_s = max_stuck_s
-        self._stuck_ticks = 0  # in a row, without any act that came back
+        self._stuck_ticks = 0  # in a row, in which no act returned
         self._stuck_since_s = 0.0
-        self._returned = 0  # acts, when they were counted last
+        self._returned = 0  # acts at the last count
         self._mistakes = Mistakes()
         self._errors: dict[str, tuple[int, str]] = {}  # entity id -> the last tick that failed, and why
         self._counts: dict[str, Counter[str]] = {each.entity_id: Counter() for each in launch.entities}
 
     @property
     def state(self) -> AgentState:
-        """What the process is doing."""
+        """The state of the process."""
         return self._state
 
     @property
@@ -96,11 +96,11 @@ class AgentProcess:
         return self._tick_id
 
     def stop(self) -> None:
-        """Leave in good order: the tick at hand is left as it is, and the entities are given up."""
+        """Leave in good order: abandon the current tick and release the entities."""
         self._stopping.set()
 
     async def live(self) -> None:
-        """Live until `stop`."""
+        """Run until `stop`."""
         self._beat()
         try:
             async with WorldClient(self._connection, rng=self._rng) as client:
@@ -130,7 +130,7 @@ class AgentProcess:
             staying.result()
 
     async def _stay(self, client: WorldClient, reporter: ReportSender) -> None:
-        """Hold control, again and again if it must be."""
+        """Hold control, and take it again after a break."""
         open_line = line_opener(client, self._launch.entities, self._clock)
         secret = self._lease_file.read()
         failures = 0
@@ -149,7 +149,7 @@ class AgentProcess:
                 failures += 1
             except ControlClosedError as error:
                 if error.reason is Reason.INVALID_LEASE:
-                    raise ControlLostError(f"{error}; another process has taken over, so this one ends") from None
+                    raise ControlLostError(f"{error}; another process has taken control, so this one ends") from None
                 wait_s = self._wait_to_come_back(error, failures)
                 failures += 1
             except _FATAL as error:
@@ -160,7 +160,7 @@ class AgentProcess:
             await asyncio.sleep(wait_s)
 
     async def _hold(self, line: ControlStream, client: WorldClient, reporter: ReportSender) -> None:
-        """Answer all ticks; who is told to stop or can't go on gives up the entities, and reports how it ended."""
+        """Answer all ticks; on a stop or a fatal error release the entities and report how it ended."""
         try:
             self._note_control(line)
             async for moment in line.moments():
@@ -183,7 +183,7 @@ class AgentProcess:
             async with asyncio.timeout(LEAVE_S):
                 await client.release(next(iter(leases.values())))
         except (TimeoutError, WireError) as error:
-            _log.warning("the entities could not be given up; their lease runs out by itself", why=str(error))
+            _log.warning("can't release the entities; their lease expires by itself", why=str(error))
         else:
             self._lease_file.forget()
 
@@ -194,11 +194,11 @@ class AgentProcess:
         until_s = moment.received_s + deadline_s - min(MARGIN_S, MARGIN_RATIO * deadline_s)
         reporter.hold(min(until_s, moment.received_s + LONGEST_QUIET_S))
         played = await self._turns.play(moment.tick_id, moment.observations, until_s - self._clock.monotonic())
-        everybody = [one.me.entity_id for one in moment.observations]
+        everybody = [seen.me.entity_id for seen in moment.observations]
         intents: dict[str, Intent] = {name: masked_intent(played.intents.get(name, _WAIT)) for name in everybody}
         if intents:
             unsent = line.answer(moment.tick_id, intents)
-            await asyncio.sleep(0)  # it goes out before anything else is done
+            await asyncio.sleep(0)  # sends it before anything else is done
             if unsent:
                 played = self._without(played, unsent)
         if moment.tick_id != self._tick_id:
@@ -217,7 +217,7 @@ class AgentProcess:
         self._give_up_if_all_are_stuck(played, everybody)
 
     def _without(self, played: Played, unsent: Mapping[str, str]) -> Played:
-        """An intent that can't be sent is a failed act."""
+        """Count an intent that can't be sent as a failed act."""
         failed = {
             name: self._mistakes.note_text("the intent can't be sent", why, entity_id=name, tick=self._tick_id)
             for name, why in unsent.items()
@@ -226,7 +226,7 @@ class AgentProcess:
         return Played(kept, {**played.failed, **failed}, played.late)
 
     def _note(self, played: Played, everybody: list[str], line: ControlStream, reporter: ReportSender) -> None:
-        """Count, warn, and let the states be known."""
+        """Count, warn, and report the states."""
         deliberating = False
         for name in everybody:
             counts = self._counts[name]
@@ -236,12 +236,12 @@ class AgentProcess:
                 counts["late"] += 1
                 if counts["late"].bit_count() == 1:
                     _log.warning(
-                        "act was not over before the deadline, so the entity waits in this tick",
+                        "act missed the deadline, so the entity waits in this tick",
                         entity_id=name,
                         tick=self._tick_id,
                         times=counts["late"],
                     )
-                self._errors[name] = (self._tick_id, "act was not over before the deadline")
+                self._errors[name] = (self._tick_id, "act missed the deadline")
             elif name in played.failed:
                 self._errors[name] = (self._tick_id, played.failed[name])
             state = AgentState.DEGRADED if name not in played.intents else AgentState.RUNNING
@@ -258,14 +258,14 @@ class AgentProcess:
     def _give_up_if_all_fail(self, played: Played, everybody: list[str]) -> None:
         if played.intents:
             self._failed_ticks = 0
-        elif everybody and len(played.failed) == len(everybody):  # a tick that came too late says neither
+        elif everybody and len(played.failed) == len(everybody):  # a late tick counts as neither
             self._failed_ticks += 1
         if self._failed_ticks >= MAX_FAILED_TICKS.maximum:
             why = next(iter(played.failed.values()), "")
-            raise AgentError(f"every act has failed in {self._failed_ticks} ticks in a row, at last with: {why}")
+            raise AgentError(f"every act failed in {self._failed_ticks} ticks in a row; the last error: {why}")
 
     def _give_up_if_all_are_stuck(self, played: Played, everybody: list[str]) -> None:
-        """A process in which nothing comes back is as good as dead, however well it keeps its lease."""
+        """Raise `AgentError` if no act returns: such a process is dead, however well it keeps its lease."""
         returned, now_s = self._turns.returned, self._clock.monotonic()
         if not everybody or len(played.late) < len(everybody) or returned != self._returned:
             self._returned, self._stuck_ticks = returned, 0
@@ -276,25 +276,25 @@ class AgentProcess:
         stuck_s = now_s - self._stuck_since_s
         if self._stuck_ticks >= STUCK_TICKS and not self._max_stuck_s.allows(stuck_s):
             raise AgentError(
-                f"no act has come back for {stuck_s:.0f} seconds and {self._stuck_ticks} ticks; "
-                "let act return, and do what takes longer in a thread of its own"
+                f"no act has returned for {stuck_s:.0f} seconds and {self._stuck_ticks} ticks; "
+                "make act return, and do slow work in a thread of its own"
             )
 
     # Breaks
 
     def _wait_for_lease(self, error: LeaseRefusedError, failures: int) -> float:
-        """How long to wait for a lease that was refused; an entity that does not exist is not waited for."""
+        """Return how long to wait for a refused lease; raises `AgentError` for an entity that does not exist."""
         if error.reason is Reason.UNKNOWN_ENTITY:
             self._no_such_entity()
         if not failures:
-            _log.warning("control is not to be had yet", why=str(error), retry_after_ms=error.retry_after_ms)
+            _log.warning("lease refused; trying again", why=str(error), retry_after_ms=error.retry_after_ms)
         self._change(AgentState.STARTING)
         told_s = min(error.retry_after_ms / 1000, LONGEST_WAIT_S)
         return told_s + self._backoff.wait_s(0, self._rng) if told_s else self._backoff.wait_s(failures, self._rng)
 
     def _wait_to_come_back(self, error: WireError, failures: int) -> float:
         if failures.bit_count() <= 1:
-            _log.warning("the world is not there; trying again", why=str(error), attempt=failures + 1)
+            _log.warning("can't reach the world; trying again", why=str(error), attempt=failures + 1)
         self._change(AgentState.DEGRADED if self._tick_id else AgentState.STARTING)
         return self._backoff.wait_s(failures, self._rng)
 
@@ -302,7 +302,7 @@ class AgentProcess:
         names = ", ".join(each.entity_id for each in self._launch.entities)
         raise AgentError(f"the world at {self._launch.world_addr} has no entity {names}; set ENTITY_ID to one it has")
 
-    # Signs of life
+    # Heartbeats
 
     def _note_control(self, line: ControlStream) -> None:
         self._controlled = len(line.leases)
@@ -324,7 +324,7 @@ class AgentProcess:
     def _beat(self) -> None:
         self._pulse.beat(Heartbeat(self._tick_id, self._state, self._controlled, self._acted))
         if self._pulse.broken and not self._stopping.is_set():
-            _log.warning("whoever started this process is gone, so it ends too")
+            _log.warning("the process that started this one is gone; ending too")
             self.stop()
 
     def _report_status(self, entity_id: str, state: AgentState, line: ControlStream, reporter: ReportSender) -> None:
@@ -352,7 +352,7 @@ class AgentProcess:
         )
 
     def _last_error(self, entity_id: str) -> str:
-        """What went wrong with an entity last, as long as that is worth showing."""
+        """Return an entity's last error, as long as it is worth showing."""
         if entity_id not in self._errors:
             return ""
         tick_id, text = self._errors[entity_id]

@@ -1,4 +1,4 @@
-"""Signs of life for whoever started the process: one line for each tick and each change of state."""
+"""`Heartbeat`: one line for each tick and each change of state, to the process that started this one."""
 
 import json
 import os
@@ -8,12 +8,12 @@ from tickmind.agent.errors import LaunchError
 from tickmind.base import Limit
 from tickmind.protocol import AgentState
 
-MAX_LINE_BYTES = Limit("size of a heartbeat", 512, "bytes")  # well below what a pipe takes in one piece
+MAX_LINE_BYTES = Limit("size of a heartbeat", 512, "bytes")  # well below what a pipe writes atomically
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """How far a process is: the tick it answered last, what it does, and for how many entities."""
+    """The progress of a process: the last answered tick, its state, and the number of entities."""
 
     tick: int
     state: AgentState
@@ -21,13 +21,13 @@ class Heartbeat:
     acted: int  # answered in that tick
 
     def encode(self) -> bytes:
-        """The line, with its end."""
+        """Return the line, with its end."""
         content = {"tick": self.tick, "state": str(self.state), "entities": self.entities, "acted": self.acted}
         return json.dumps(content, separators=(",", ":")).encode() + b"\n"
 
     @classmethod
     def decode(cls, line: bytes) -> "Heartbeat":
-        """What a line says; one that is no heartbeat is a `LaunchError`, since any process may write into its pipe."""
+        """Read a line; raises `LaunchError` for anything else, since any process may write into its pipe."""
         wrong = LaunchError("a heartbeat must be a line of JSON with tick, state, entities and acted")
         if not MAX_LINE_BYTES.allows(len(line)):
             raise wrong
@@ -44,16 +44,16 @@ class Heartbeat:
 
 
 class HeartbeatWriter:
-    """Writes heartbeats into the inherited pipe and never waits: a full pipe just loses one.
+    """Write heartbeats into the inherited pipe without ever waiting: a full pipe just loses one.
 
     Without a descriptor it does nothing, so that an agent started by hand needs no runner. Children of the process do
-    not inherit the pipe, so its end tells of the death of the process itself.
+    not inherit the pipe, so its end signals the death of the process itself.
     """
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
         self.broken = False
-        """Whether whoever started the process is gone."""
+        """Whether the process that started this one is gone."""
         if descriptor is None:
             return
         try:
@@ -65,21 +65,21 @@ class HeartbeatWriter:
             ) from None
 
     def beat(self, heartbeat: Heartbeat) -> bool:
-        """Send one; whether it went out."""
+        """Send a heartbeat and return whether it went out."""
         if self._descriptor is None:
             return False
         try:
             os.write(self._descriptor, heartbeat.encode())
         except BlockingIOError:
             return False
-        except OSError:  # nobody reads any more
+        except OSError:  # the reader is gone
             self.broken = True
             self.close()
             return False
         return True
 
     def close(self) -> None:
-        """Let go of the pipe."""
+        """Close the pipe."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)

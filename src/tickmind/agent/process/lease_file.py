@@ -1,4 +1,4 @@
-"""The secret of the lease, kept so that a process that comes back after a crash takes its entities back at once."""
+"""`LeaseFile`: keeps the secret of the lease, so that a restarted process takes its entities back at once."""
 
 import json
 from contextlib import suppress
@@ -17,7 +17,7 @@ _log = get_logger(__name__)
 class LeaseFile:
     """One small file in the state folder; without a folder nothing is kept.
 
-    It holds for one world and one controller: what another one left there is not used.
+    It is valid for one world and one controller: what another one left there is ignored.
     """
 
     def __init__(self, state_dir: Path | None, world_addr: str, controller_id: str) -> None:
@@ -28,10 +28,10 @@ class LeaseFile:
                 state_dir.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
                 state_dir.chmod(_PRIVATE_FOLDER)
             except OSError as error:
-                raise LaunchError(f"the state folder {state_dir} can't be used: {error.strerror}") from None
+                raise LaunchError(f"can't use the state folder {state_dir}: {error.strerror}") from None
 
     def read(self) -> Secret | None:
-        """The secret that was kept, if there is one."""
+        """Return the kept secret, if there is one."""
         if self._path is None:
             return None
         try:
@@ -41,22 +41,22 @@ class LeaseFile:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            _log.warning("the file of the lease can't be read, so the lease is asked for anew", path=str(self._path))
+            _log.warning("can't read the lease file; requesting a new lease", path=str(self._path))
             return None
         return Secret(secret) if kept == self._owner and isinstance(secret, str) else None
 
     def keep(self, secret: Secret) -> None:
-        """Keep a secret. If that fails, a crash costs the rest of the lease's time, and nothing else."""
+        """Write a secret. If that fails, a crash costs the rest of the lease's time, and nothing else."""
         if self._path is None:
             return
         try:
             content = json.dumps({**self._owner, "lease_id": secret.reveal()}).encode()
             replace_file(self._path, content, mode=PRIVATE_MODE)
         except OSError as error:
-            _log.warning("the lease could not be kept in a file", path=str(self._path), why=error.strerror)
+            _log.warning("can't write the lease file", path=str(self._path), why=error.strerror)
 
     def forget(self) -> None:
-        """The lease was given up."""
+        """Delete the secret of a released lease."""
         if self._path is not None:
             with suppress(FileNotFoundError):
                 self._path.unlink()

@@ -1,7 +1,7 @@
-"""What minds show of themselves: their trees, Blackboards and memories, told when something about them has changed.
+"""`InsightCollector`: reports the trees, Blackboards and memories of minds when they have changed.
 
-Nobody knows which of them a person will want to look into, now or in the record. So all are shown, but cheaply: a
-process looks into at most so many in a tick, those that it has looked into least lately, tells what is new since the
+Any of them may be inspected later, live or in the record. So all are reported, but cheaply: a
+process inspects at most so many in a tick, the least recently inspected first, reports what is new since the
 last time, and everything once in a while.
 """
 
@@ -30,15 +30,15 @@ from tickmind.wire.messages.limits import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_LOOKS = Limit("number of minds that a process looks into in one tick", 64)
-WHOLE_TICKS = 32  # after so many ticks all is told again, for those who came later
+MAX_LOOKS = Limit("number of minds that a process inspects in one tick", 64)
+WHOLE_TICKS = 32  # between two full reports, for later readers
 CODES = {Status.SUCCESS: NodeStatus.SUCCESS, Status.FAILURE: NodeStatus.FAILURE, Status.RUNNING: NodeStatus.RUNNING}
 NO_STATUSES: Mapping[int, Status] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class MindState:
-    """A mind as it is now, in the forms that it has it in."""
+    """A mind as it is now, in its own types."""
 
     tree: Sequence[tuple[int, str]] = ()  # depth and words of each node
     statuses: Mapping[int, Status] = field(default_factory=dict)  # node -> what it returned in this tick
@@ -47,16 +47,16 @@ class MindState:
 
 
 class InsightCollector:
-    """Finds out what is new about the minds of a process. One thread looks, another takes what was found."""
+    """Collect what is new about the minds of a process. One thread inspects, another takes the results."""
 
     def __init__(self, *, max_looks: Limit = MAX_LOOKS) -> None:
         self._max_looks = max_looks
-        self._portraits: dict[str, _Portrait] = {}  # entity id -> what was told; the one looked at least lately first
+        self._portraits: dict[str, _Portrait] = {}  # entity id -> what was reported; the least recently inspected first
         self._found: list[Insight] = []
         self._outline: tuple[Sequence[tuple[int, str]], tuple[TreeLine, ...]] = ((), ())  # the last tree, as shown
 
     def choose(self, entity_ids: Iterable[str]) -> list[str]:
-        """Into whom to look in this tick; into nobody as long as too much of what was found is not taken."""
+        """Return whose minds to inspect in this tick; none while too many results are not taken."""
         if not self._max_looks.allows(len(self._found)):
             return []
         present = dict.fromkeys(entity_ids)
@@ -67,7 +67,7 @@ class InsightCollector:
         return waiting[: int(self._max_looks.maximum)]
 
     def look(self, tick_id: int, entity_id: str, mind: MindState) -> None:
-        """Look into one mind."""
+        """Inspect one mind."""
         portrait = self._portraits.pop(entity_id, None) or _Portrait(entity_id)
         self._portraits[entity_id] = portrait
         insight = portrait.compare(tick_id, mind, self._lines)
@@ -75,20 +75,20 @@ class InsightCollector:
             self._found.append(insight)
 
     def _lines(self, tree: Sequence[tuple[int, str]]) -> tuple[TreeLine, ...]:
-        """A tree as it is shown; characters of one kind share theirs."""
+        """Return a tree as it is shown; characters of one kind share theirs."""
         if self._outline[0] is not tree:
             shown = tree[: int(MAX_TREE_LINES.maximum)]
             self._outline = tree, tuple(TreeLine(depth, _cut(text, MAX_LINE_CHARS)) for depth, text in shown)
         return self._outline[1]
 
     def take(self) -> list[Insight]:
-        """What was found since this was asked last."""
-        found, self._found = self._found, []
-        return found
+        """Return the insights since the last call."""
+        insights, self._found = self._found, []
+        return insights
 
 
 class _Portrait:
-    """What was told of one mind."""
+    """What was reported of one mind."""
 
     def __init__(self, entity_id: str) -> None:
         self._entity_id = entity_id
@@ -101,7 +101,7 @@ class _Portrait:
     def compare(
         self, tick_id: int, mind: MindState, lines: Callable[[Sequence[tuple[int, str]]], tuple[TreeLine, ...]]
     ) -> Insight | None:
-        """What is new, if anything is."""
+        """Return what is new; None if nothing is."""
         statuses = _codes(mind)
         board = {str(key): _json(value) for key, value in _first(mind.board.items(), MAX_BOARD_ENTRIES)}
         memories = tuple(mind.memories[-int(MAX_MEMORIES.maximum) :])
@@ -156,7 +156,7 @@ def _json(value: Any) -> bytes:
 
 
 def _entries(board: Mapping[str, bytes]) -> tuple[BoardEntry, ...]:
-    """Entries as they may be seen; of keys that are the same when they are cut, the first counts."""
+    """Return entries as they may be shown; of keys that are equal when cut, the first counts."""
     entries: dict[str, BoardEntry] = {}
     for key, value in board.items():
         name, text = _cut(key, MAX_KEY_CHARS), redact(value.decode())
@@ -181,7 +181,7 @@ def _shown_note(note: Note) -> MemoryNote:
 
 
 def _cut(text: str, limit: Limit) -> str:
-    """A text without secrets, in Unicode and not too long."""
+    """Return a text without secrets, in Unicode and within the limit."""
     clean = redact(str(text)).encode("utf-8", "replace").decode()
     return clean if limit.allows(len(clean)) else f"{clean[: int(limit.maximum) - 1]}…"
 
@@ -191,7 +191,7 @@ _sheet: ContextVar[list[MindState] | None] = ContextVar("tickmind_mind", default
 
 @contextmanager
 def showing() -> "Iterator[list[MindState]]":
-    """Collect what `show_mind` is called with."""
+    """Collect the calls of `show_mind`."""
     sheet: list[MindState] = []
     token = _sheet.set(sheet)
     try:
@@ -206,7 +206,7 @@ def show_mind(
     memories: Sequence[str | Note] = (),
     tree: Sequence[tuple[int, str, Status | None]] = (),
 ) -> None:
-    """Let people look into the mind of a plain agent: call it in `act` with what it knows, remembers and has tried.
+    """Show the mind of a plain agent to people: call it in `act` with what it knows, remembers and has tried.
 
     `board` is shown as the Blackboard, `tree` as nodes with their depth, words and outcome. Characters show theirs by
     themselves. Outside of a running agent it does nothing.

@@ -1,4 +1,4 @@
-"""Masks the secrets of a process in what it tells a world, because all of that is recorded and shown."""
+"""Mask the secrets of a process in what it sends to a world, because all of that is recorded and shown."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,7 @@ _MAX_DEPTH = 16  # directives that are nested deeper are not sent anyhow
 
 
 def masked_intent(intent: Intent) -> Intent:
-    """Return an intent without known secrets in what it says; the same object if there are none."""
+    """Return an intent without known secrets in its text; the same object if there are none."""
     if type(intent) is Say and (text := mask_known(intent.text)) != intent.text:
         return replace(intent, text=text)
     return intent

@@ -1,4 +1,4 @@
-"""What goes to the record and the viewer: thoughts, statuses and insights, in the background and never in the way."""
+"""`ReportSender`: sends thoughts, statuses and insights to the record and the viewer, in the background."""
 
 import asyncio
 from collections import deque
@@ -19,34 +19,34 @@ _log = get_logger(__name__)
 
 
 class ReportSender:
-    """Sends reports one after another; of too many that wait the oldest is dropped and counted.
+    """Send reports one after another; over the limit the oldest waiting report is dropped and counted.
 
-    They wait until the deadline of the tick is over: before that the machine is for those who have not acted yet.
+    Reports wait until the deadline of the tick is over: before that the machine is for acts.
     """
 
     def __init__(self, client: WorldClient, *, clock: Clock | None = None, max_waiting: Limit = MAX_WAITING) -> None:
         self._client = client
         self._clock = clock or SystemClock()
         self.quiet_until_s = 0.0
-        """Until when nothing is sent, by the monotonic clock."""
+        """The time until which nothing is sent, by the monotonic clock."""
         self._waiting: deque[tuple[Lease, _Report]] = deque()
         self._max_waiting = max_waiting
         self._some = asyncio.Event()
-        self._hurry = asyncio.Event()  # nothing is held back any more
+        self._hurry = asyncio.Event()  # set: send at once, whatever the hold
         self._idle = asyncio.Event()
         self._idle.set()
-        self._states: dict[str, tuple[AgentState, str]] = {}  # entity id -> state and detail that were told last
+        self._states: dict[str, tuple[AgentState, str]] = {}  # entity id -> last reported state and detail
         self._task: asyncio.Task[None] | None = None
         self.dropped = 0
 
     def start(self) -> None:
-        """Begin to send."""
+        """Start sending."""
         self._task = asyncio.create_task(self._send_all(), name="tickmind-reports")
 
     def hold(self, until_s: float) -> None:
         """Send nothing until then, by the monotonic clock.
 
-        What waits already waits for that only if it has had as much time since it was held last, so that it gets
+        A waiting report waits for that only if it had as much time since the last hold, so that it gets
         through however soon one tick follows upon another.
         """
         now_s = self._clock.monotonic()
@@ -54,7 +54,7 @@ class ReportSender:
             self.quiet_until_s = until_s
 
     async def flush(self, patience_s: float) -> None:
-        """Send what waits at once, but not for ever."""
+        """Send waiting reports at once, for at most `patience_s`."""
         self.quiet_until_s = 0.0
         self._hurry.set()
         with suppress(TimeoutError):
@@ -62,7 +62,7 @@ class ReportSender:
                 await self._idle.wait()
 
     async def close(self) -> None:
-        """End, whatever waits."""
+        """Stop, and drop waiting reports."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -72,23 +72,23 @@ class ReportSender:
         self._put(lease, (tick_id, masked_thought(thought)))
 
     def knows(self, entity_id: str, state: AgentState, detail: str = "") -> bool:
-        """Whether this state, with this detail, was the last one told."""
+        """Return whether this state, with this detail, was the last reported one."""
         return self._states.get(entity_id) == (state, detail)
 
     def status(self, lease: Lease, status: AgentStatus) -> None:
-        """Report how an agent is doing."""
+        """Report an agent's state."""
         self._states[status.entity_id] = (status.state, status.detail)
         self._put(lease, status)
 
     @property
     def free(self) -> bool:
-        """Whether everything was sent, so that there is time for insights."""
+        """Return whether everything was sent, so that there is time for insights."""
         return not self._waiting
 
-    def insights(self, leases: Mapping[str, Lease], found: Iterable[Insight]) -> None:
+    def insights(self, leases: Mapping[str, Lease], insights: Iterable[Insight]) -> None:
         """Report what minds show, those under one lease together."""
         by_lease: dict[Secret, tuple[Lease, list[Insight]]] = {}
-        for insight in found:
+        for insight in insights:
             lease = leases.get(insight.entity_id)
             if lease is not None:
                 by_lease.setdefault(lease.lease_id, (lease, []))[1].append(insight)
@@ -97,7 +97,7 @@ class ReportSender:
                 self._put(lease, part)
 
     def forget(self) -> None:
-        """A new world is to be told all states anew, and what waits was for the old one."""
+        """Report all states again to a new world, and drop what waits for the old one."""
         self._states.clear()
         self._waiting.clear()
 
@@ -144,7 +144,7 @@ class ReportSender:
 
 
 def _parts(insights: list[Insight]) -> Iterator[list[Insight]]:
-    """Insights in reports that are not too large."""
+    """Split insights into reports that are not too large."""
     part: list[Insight] = []
     chars = 0
     for insight in insights:

@@ -1,4 +1,4 @@
-"""Observations from drawings, so that a character can be tested without a server."""
+"""`observe`: observations from drawings, so that a character can be tested without a server."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ DEADLINE_MS = 500
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """What a letter of a drawing stands for: an object."""
+    """An object that a letter of a drawing stands for."""
 
     kind: str
     walkable: bool = True
@@ -35,7 +35,7 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """What a letter of a drawing stands for: another actor."""
+    """Another actor that a letter of a drawing stands for."""
 
     entity_id: str
     type: str = "villager"
@@ -77,22 +77,22 @@ class Drawing:
         known = {**LEGEND, **(legend or {})}
         lines = dedent(text).strip("\n").splitlines()
         me: tuple[int, int] | None = None
-        found = cls(max(map(len, lines), default=0), len(lines), (0, 0), set(), set(), {}, {})
+        drawing = cls(max(map(len, lines), default=0), len(lines), (0, 0), set(), set(), {}, {})
         for y, line in enumerate(lines):
-            for x, letter in enumerate(line.ljust(found.width)):
+            for x, letter in enumerate(line.ljust(drawing.width)):
                 if letter == ME:
                     me = (x, y)
-                    found.walkable.add((x, y))
+                    drawing.walkable.add((x, y))
                 elif letter == " ":
-                    found.hidden.add((x, y))
+                    drawing.hidden.add((x, y))
                 elif letter in known:
-                    found._put(known[letter], (x, y))
+                    drawing._put(known[letter], (x, y))
                 else:
                     raise AgentError(f"the drawing has {letter!r}, which no legend explains; pass legend={{...}}")
         if me is None:
-            raise AgentError("the drawing has no @, which is where the character stands")
-        found.me = me
-        return found
+            raise AgentError("the drawing has no @; put one where the character stands")
+        drawing.me = me
+        return drawing
 
     def _put(self, what: Letter, at: tuple[int, int]) -> None:
         match what:
@@ -109,7 +109,7 @@ class Drawing:
                 self.walkable.add(at)
 
     def tiles(self) -> VisibleTiles:
-        """What is in sight: all of the drawing but its blanks."""
+        """Return what is in sight: all of the drawing but its blanks."""
         radius = max(self.width, self.height, 1)
         side = 2 * radius + 1
         west, north = self.me[0] - radius, self.me[1] - radius
@@ -137,7 +137,7 @@ def observe(
     result: ActionResult | None = None,
     legend: Mapping[str, Letter] | None = None,
 ) -> Observation:
-    """What a character perceives in a drawing: `observe("#@.b")` has a wall to the west and a bush to the east."""
+    """Return what a character perceives in a drawing: `observe("#@.b")` has a wall in the west, a bush in the east."""
     drawing = text if isinstance(text, Drawing) else Drawing.read(text, legend)
     return Observation(
         tick_id=tick,

@@ -1,4 +1,4 @@
-"""A world for one character, small enough to run inside a test."""
+"""`SmallWorld`: a world for one character, small enough to run inside a test."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ from tickmind.protocol import (
     Wake,
 )
 
-FOOD = 150  # hunger that one item takes away
+FOOD = 150  # hunger that an item removes
 DOORS = {
     "open": Object("door", state="open", verbs=("close",)),
     "close": Object("door", False, "closed", {}, ("open",)),
@@ -54,7 +54,7 @@ class SmallWorld:
         self.energy = energy
         self.carrying = Counter(carrying or {})
         self.said: list[str] = []
-        """All that the character has said."""
+        """All texts that the character has said."""
         self._entity_id = entity_id
         self._hunger_per_tick = hunger_per_tick
         self._asleep = False
@@ -63,16 +63,16 @@ class SmallWorld:
 
     @property
     def at(self) -> tuple[int, int]:
-        """Where the character is."""
+        """The tile of the character."""
         return self.drawing.me
 
     def hear(self, speaker_id: str, text: str) -> None:
-        """Let somebody say something; it is in the next observation."""
+        """Let another actor say something; it is in the next observation."""
         x, y = self.drawing.others[speaker_id][1] if speaker_id in self.drawing.others else self.at
         self._events.append(Heard(speaker_id, "local", text, x, y))
 
     def observe(self) -> Observation:
-        """What the character perceives now."""
+        """Return what the character perceives now."""
         return observe(
             self.drawing,
             entity_id=self._entity_id,
@@ -86,7 +86,7 @@ class SmallWorld:
         )
 
     def step(self, intent: Intent) -> Reason:
-        """Let the character do something, and a tick pass; the reason says why it failed, if so."""
+        """Let the character act and a tick pass; return the reason why it failed, if so."""
         self._events = []
         reason = self._do(intent)
         self._result = ActionResult(self._entity_id, ACTION_OF[type(intent)], ok=not reason, reason=reason)
@@ -95,7 +95,7 @@ class SmallWorld:
         return reason
 
     def play(self, act: Callable[[Observation], Intent], ticks: int) -> list[Intent]:
-        """Let a character act for some ticks; gives what it did."""
+        """Let a character act for some ticks and return its intents."""
         done: list[Intent] = []
         for _ in range(ticks):
             intent = act(self.observe())
@@ -104,7 +104,7 @@ class SmallWorld:
         return done
 
     def live(self, cast: MindHost, ticks: int) -> list[Intent]:
-        """Let a cast, such as a `Company`, live here for some ticks; gives what it did."""
+        """Let a cast, such as a `CharacterHost`, live here for some ticks and return its intents."""
 
         def act(observation: Observation) -> Intent:
             cast.begin(observation.tick_id, [observation])
@@ -137,7 +137,7 @@ class SmallWorld:
             case Wake():
                 self._asleep = False
             case _:
-                pass  # waiting, and what needs others, changes nothing here
+                pass  # waiting, and actions that need others, change nothing here
         return Reason.NONE
 
     def _move(self, dx: int, dy: int) -> Reason:
