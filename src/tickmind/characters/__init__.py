@@ -5,7 +5,7 @@
     forager_bt      a behaviour tree in a file of its own, forager.xml
     villager        needs, memory, conversation, and plans from a model if there is one
     arena_player    quick: raids, runs, tags, by rules that players keep among themselves
-    escapee         gets out of a locked room by telling what it sees and doing what it hears
+    escapee         gets out of a locked room by reading out what it sees and doing what it hears
     tool_user       a model that acts through tools: look, go to, pick up, say, work, give, read and write on boards
 
 Each reads the launch contract of `tickmind.agent`: `ENTITY_ID=entity:1 python -m tickmind.characters.villager`.

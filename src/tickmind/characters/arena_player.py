@@ -1,6 +1,6 @@
-"""Plays for its team in the arena: brings gems home, raids the others' hoard, and tags whoever comes into its half.
+"""Play for a team in the arena: bring gems home, raid the others' hoard, and tag opponents in one's own half.
 
-Whoever is tagged drops its gems and lies down for a while. The world knows nothing of this game: a tag is something
+A tagged player drops its gems and lies down for a while. The world knows nothing of this game: a tag is something
 that is said, and players keep the rules by themselves.
 """
 
@@ -14,11 +14,11 @@ from tickmind.protocol import ActorStatus as BodyStatus
 from tickmind.protocol import Drop, Pickup
 
 GEM = "gem"
-DOWN_TICKS = 60  # so long one lies down who was tagged
-SAFE_TICKS = 60  # so long after getting up one can't be tagged
+DOWN_TICKS = 60  # that a tagged player lies down
+SAFE_TICKS = 60  # after getting up in which a player can't be tagged
 ENOUGH = 2  # gems to go home with
-DANGER_STEPS = 4  # so near an opponent makes one go home with less
-GUARD_STEPS = 8  # so near to its home a guard stays
+DANGER_STEPS = 4  # with an opponent so near it goes home with less
+GUARD_STEPS = 8  # that a guard stays from its home
 
 
 class ArenaPlayer(Character):
@@ -45,10 +45,10 @@ class ArenaPlayer(Character):
         self._middle = start.settings.whole("middle")
         self._is_guard = start.entity_id in start.settings.texts("guards")
         self._down_until = self._safe_until = 0  # ticks
-        self._tagged: dict[str, int] = {}  # opponent -> when one tagged it last
+        self._tagged: dict[str, int] = {}  # opponent -> the tick in which it was tagged last
 
     def remember(self) -> None:
-        """Notice a tag: one's own id, said by an opponent right beside, in that one's half."""
+        """Notice a tag: its own id, said by an opponent right beside it, in the opponent's half."""
         if self._safe_until > self.tick or self._is_ours(self.at):
             return
         for line in self.speech.heard_now:
@@ -57,13 +57,13 @@ class ArenaPlayer(Character):
                 self._down_until = self.tick + DOWN_TICKS
                 self._safe_until = self._down_until + SAFE_TICKS
 
-    # What it knows
+    # Conditions
 
     def _is_ours(self, at: Tile) -> bool:
         return (at[0] < self._middle) is self._west
 
     def _opponents(self) -> Iterator[Person]:
-        """Those in sight who are on their feet, the nearest first."""
+        """Yield the opponents in sight who are on their feet, the nearest first."""
         for person in self.surroundings.near(self.at, 99):
             if person.type != self.team and not person.status & BodyStatus.ASLEEP:
                 yield person
@@ -73,22 +73,22 @@ class ArenaPlayer(Character):
 
     @condition
     def guards(self) -> bool:
-        """It stays in its own half."""
+        """Return whether it stays in its own half."""
         return self._is_guard
 
     @condition
     def down(self) -> bool:
-        """It was tagged and has to lie down."""
+        """Return whether it was tagged and has to lie down."""
         return self.tick < self._down_until
 
     @condition
     def laden(self) -> bool:
-        """It has enough to go home with, or something and an opponent near."""
+        """Return whether it has enough to go home with, or something and an opponent near."""
         gems = self.carries(GEM)
         near = next(self._opponents(), None)
         return gems >= ENOUGH or (gems > 0 and near is not None and distance(near.at, self.at) <= DANGER_STEPS)
 
-    # What it does
+    # Actions
 
     @action
     def lie_down(self) -> Status:
@@ -98,7 +98,7 @@ class ArenaPlayer(Character):
 
     @action
     def tag(self) -> Status:
-        """Tag an opponent right beside it, if that one is in the wrong half."""
+        """Tag an opponent right beside it that is in the wrong half."""
         for person in self._opponents():
             if distance(person.at, self.at) > 1:
                 break
@@ -120,7 +120,7 @@ class ArenaPlayer(Character):
 
     @action
     def chase(self) -> Status:
-        """Run after an opponent in one's own half."""
+        """Run after an opponent in its own half."""
         for person in self._opponents():
             if self._is_ours(person.at) and self._may_tag(person):
                 return self.walk(person.at, beside=True)
@@ -143,7 +143,7 @@ class ArenaPlayer(Character):
 
     @action
     def stand_guard(self) -> Status:
-        """Stay about one's home."""
+        """Stay near its home."""
         home = self.surroundings.nearest(self.surroundings.things_of(f"{self.team}_home"), self.at)
         if home is not None and distance(home.at, self.at) > GUARD_STEPS:
             return self.walk(home.at, beside=True)

@@ -17,7 +17,7 @@ def berry_eater(observation: Observation) -> Intent:
     berries = sum(stack.quantity for stack in me.inventory if stack.kind == "berries")
     others = {(other.x, other.y) for other in observation.visible_entities}
 
-    if me.status & ActorStatus.ASLEEP:  # as all are who were exhausted; the world says when it is enough
+    if me.status & ActorStatus.ASLEEP:  # exhausted actors fall asleep; the world refuses to wake them too early
         return Wake()
     if any(isinstance(event, Entered) for event in observation.events):
         return Say("Hello there!")

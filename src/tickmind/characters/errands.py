@@ -1,4 +1,4 @@
-"""Errands: what another thread asks a character to do, done tick by tick."""
+"""`Errands`: actions that another thread requests of a character, done tick by tick."""
 
 import threading
 from collections import deque
@@ -14,7 +14,7 @@ LONGEST_TICKS = 120
 
 
 class Errand:
-    """One thing to do: `step(character)` each tick until it succeeds or fails."""
+    """One action: `step(character)` each tick until it succeeds or fails."""
 
     def __init__(self, what: str, step: Callable[[Character], Status]) -> None:
         self.what = what
@@ -24,7 +24,7 @@ class Errand:
 
 
 class Errands:
-    """The errands of one character, one after another. Any thread may ask; the character's own does them."""
+    """The errands of one character, one after another. Any thread may request one; the character's own does them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -33,7 +33,7 @@ class Errands:
         self._intent_sent = False
 
     def ask(self, what: str, step: Callable[[Character], Status]) -> "Future[str]":
-        """Have something done; the answer says what came of it, in words."""
+        """Request an action; the future holds its outcome in words."""
         errand = Errand(what, step)
         with self._lock:
             if MAX_ERRANDS.allows(len(self._waiting) + 1):
@@ -43,7 +43,7 @@ class Errands:
         return errand.done
 
     def do_one(self, character: Character) -> bool:
-        """Do a step of the errand at hand; whether there was one."""
+        """Do a step of the current errand and return whether there was one."""
         errand = self._next(character.tick)
         if errand is None:
             return False

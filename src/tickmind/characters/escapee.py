@@ -1,6 +1,6 @@
-"""Gets out of a locked room by talking: it tells what it sees, and does what the other one has seen.
+"""Get out of a locked room by talking: read out what it sees, and do what the other one has seen.
 
-The signs in its room are the code of the other's door. Each has half of a medallion, and the gate wants both.
+The signs in its room are the code of the other's door. Each has half of a medallion, and the gate needs both.
 """
 
 import re
@@ -40,25 +40,25 @@ class Escapee(Character):
         self._door_id = ""
 
     def remember(self) -> None:
-        """Take note of the signs and the door of this room, and of the code when somebody says it."""
+        """Note the signs and the door of this room, and the code when the other one says it."""
         super().remember()
         things = self.surroundings.things.values()
         if not self._signs:
-            signs = sorted((thing for thing in things if thing.seen.kind.startswith(SIGN)), key=lambda one: one.at)
+            signs = sorted((thing for thing in things if thing.seen.kind.startswith(SIGN)), key=lambda sign: sign.at)
             self._signs = tuple(thing.seen.kind.removeprefix(SIGN) for thing in signs)
-        self._door_id = self._door_id or next((one.seen.object_id for one in things if one.seen.state in PRESSED), "")
+        self._door_id = self._door_id or next((at.seen.object_id for at in things if at.seen.state in PRESSED), "")
         for line in self.speech.heard_now:
-            if found := CODE.search(line.text):
-                self._code = found.groups()
+            if code := CODE.search(line.text):
+                self._code = code.groups()
 
     @condition
     def free(self) -> bool:
-        """It sits on a bench outside."""
+        """Return whether it sits on a bench outside."""
         return any(bench.at == self.at for bench in self.surroundings.things_of("bench"))
 
     @action
     def tell_signs(self) -> Status:
-        """Read the signs out, now and then, for as long as the other one is not to be seen."""
+        """Read the signs out at intervals, as long as the other one is not in sight."""
         if len(self._signs) < 3 or self.surroundings.in_sight:
             return Status.FAILURE
         return self.say(f"The signs here say {', '.join(self._signs)}.")
@@ -73,7 +73,7 @@ class Escapee(Character):
 
     @action
     def open_door(self) -> Status:
-        """Press the next symbol of the code, once somebody has said it."""
+        """Press the next symbol of the code, once the other one has said it."""
         door = self.surroundings.things.get(self._door_id)
         if door is None or not self._code or door.seen.state not in PRESSED:
             return Status.FAILURE
@@ -81,8 +81,8 @@ class Escapee(Character):
 
     @action
     def hand_over(self) -> Status:
-        """Give one's half away; of two, the first by name does."""
-        near = [one for one in self.surroundings.in_sight if one.entity_id > self.entity_id]
+        """Give its half away; of two, the first by name does."""
+        near = [other for other in self.surroundings.in_sight if other.entity_id > self.entity_id]
         item = next(filter(self.carries, HALVES), "")
         if not near or not item:
             return Status.FAILURE

@@ -7,7 +7,7 @@ from tickmind.agent import Character
 
 
 class Forager(Character):
-    """All actions and conditions of the tree are those that every character has."""
+    """A forager; all actions and conditions of its tree are those that every character has."""
 
     tree: ClassVar[Path] = Path(__file__).with_name("forager.xml")
 

@@ -5,13 +5,13 @@ from tickmind.protocol import ActorStatus, Direction, Intent, Move, Observation,
 
 
 class RandomWalker:
-    """Takes a step to any free tile beside it, and gets up when it has fallen asleep."""
+    """Take a step to any free tile beside it, and get up when it has fallen asleep."""
 
     def __init__(self, start: Start) -> None:
         self._random = start.random
 
     def act(self, observation: Observation) -> Intent:
-        """Choose a way."""
+        """Choose a random step."""
         me, tiles = observation.me, observation.visible_tiles
         if me.status & ActorStatus.ASLEEP:
             return Wake()

@@ -1,4 +1,4 @@
-"""A model that acts through tools: look, go to, pick up, say, work on, give, and boards that one process shares.
+"""A model that acts through tools: look, go to, pick up, say, work on, give, and boards that a process shares.
 
 Between two runs of the model, and without one, it looks after itself by a small tree.
 """
@@ -61,22 +61,22 @@ class ToolUser(Character):
         self.view = "You have seen nothing yet."
 
     def decide(self, tactics: "Callable[[], Status]") -> None:
-        """Look around, and let the tree decide: great needs first, then what the model wants done."""
+        """Look around, and let the tree decide: great needs first, then the model's errands."""
         self.view = self._look()
         tactics()
 
     @action
     def feed(self) -> Status:
-        """Eat berries, or else get some; fails if none are known, so that something else is done."""
+        """Eat berries, or else get some; fails if none are known."""
         return self.eat("berries") if self.carries("berries") else self.gather("berries")
 
     @action
     def do_errand(self) -> Status:
-        """Do a step of what the model wants done; fails if it wants nothing."""
+        """Do a step of the model's errand; fails if there is none."""
         return Status.SUCCESS if self.errands.do_one(self) else Status.FAILURE
 
     def describe(self) -> str:
-        """The task, what it said it did last, and what there is to see."""
+        """Return the task, what it said it did last, and what there is to see."""
         last = shortened(str(self.plan.get("text", "")), LAST_WORDS_CHARS)
         parts = [f"Your task: {self.task}", f"You said last: {last}" if last else "", self.view]
         return "\n\n".join(part for part in parts if part)
@@ -86,7 +86,7 @@ class ToolUser(Character):
         bag = ", ".join(f"{stack.quantity} {stack.kind}" for stack in me.inventory) or "nothing"
         lines = [f"Tick {self.tick}. You are at {self.at}, hunger {me.hunger}, energy {me.energy}, carrying {bag}."]
         near = sorted(self.surroundings.things.values(), key=lambda thing: distance(thing.at, self.at))
-        for thing in [one for one in near if one.seen.kind != "wall"][:12]:
+        for thing in [seen for seen in near if seen.seen.kind != "wall"][:12]:
             items = ", ".join(f"{stack.quantity} {stack.kind}" for stack in thing.seen.items)
             work = f" (work on {thing.seen.object_id}: {', '.join(thing.seen.verbs)})" if thing.seen.verbs else ""
             what = f"{thing.seen.kind} at {thing.at} {thing.seen.state}"
@@ -97,7 +97,7 @@ class ToolUser(Character):
 
     @classmethod
     def client(cls, stage: "ProcessContext") -> "AnyClient | None":
-        """A tool agent for each character, all asking through one client."""
+        """Return a tool agent for each character, all with one client."""
         model = find_client(stage)
         if model is None:
             return None
@@ -113,7 +113,7 @@ class ToolUser(Character):
         return ToolAgentAdapter(make_agent)
 
     def tools(self) -> list[Tool]:
-        """What the model may do. Each is something that the character could decide on by itself."""
+        """Return the model's tools. Each is something that the character could decide on by itself."""
 
         def look() -> str:
             """See where you are, what is around you and what was said."""
@@ -150,7 +150,7 @@ class ToolUser(Character):
 
 
 def _go(me: Character, x: int, y: int) -> Status:
-    """A step; whoever is there, or beside a tile that nobody can stand on, has arrived."""
+    """Go a step; a character on the tile, or beside an occupied or blocked one, has arrived."""
     return me.walk((x, y), beside=(x, y) in me.surroundings.occupied or not me.surroundings.tiles.can_walk(x, y))
 
 

@@ -1,8 +1,8 @@
-"""What stands in for a model in a village: plans and small talk that fit the prompt of a `villager`, without thought.
+"""A scripted stand-in for a model in a village: plans and small talk that fit the prompt of a `villager`.
 
     FakeProvider(villager_says)
 
-It is for demonstrations and tests on machines without a model. The same prompt always gets the same answer.
+It is for demonstrations and tests on machines without a model. Equal prompts get equal answers.
 """
 
 import json
@@ -31,7 +31,7 @@ _MUSINGS = (
 
 
 def villager_says(request: ModelRequest) -> ModelReply:
-    """A plan that fits the situation that the prompt describes."""
+    """Return a plan that fits the situation in the prompt."""
     prompt = last_user_text(request)
     rng = random.Random(request_key(request))
     text = json.dumps(_plan(prompt, rng))
@@ -58,8 +58,8 @@ def _plan(prompt: str, rng: random.Random) -> dict[str, str]:
 
 
 def _number(pattern: re.Pattern[str], prompt: str) -> int:
-    found = pattern.search(prompt)
-    return int(found[1]) if found else 0
+    match = pattern.search(prompt)
+    return int(match[1]) if match else 0
 
 
 def _made(goal: str, who: str, say: str, remember: str) -> dict[str, str]:

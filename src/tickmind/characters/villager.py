@@ -1,7 +1,7 @@
-"""Lives in a village: has needs, remembers, talks, and makes plans with a model if there is one.
+"""Live in a village: have needs, remember, talk, and make plans with a model if there is one.
 
-The tree decides each tick. A model, asked now and then and when somebody speaks, only says what to aim for and what to
-say; whatever it answers, the tree turns it into what this character could do anyway.
+The tree decides each tick. A model, asked at intervals and when the villager is spoken to, only chooses an aim and a
+line to say; whatever it answers, the tree turns it into what this character could do anyway.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,18 +32,18 @@ ROLE = (
     "You live in a small village. You get hungry and eat, get tired and sleep in a bed, and know people by their ids. "
     "Say what you aim for in the next minute."
 )
-PLAN_TICKS = 90  # so long a plan is followed
-PATIENCE_TICKS = 6  # so long somebody who spoke waits for what a model makes of it
+PLAN_TICKS = 90  # that a plan is followed
+PATIENCE_TICKS = 6  # that a speaker waits for the model's answer
 GREET_AGAIN_TICKS = 300
-DIGEST_TICKS = 300  # so long the same memories go along, so that a model need not read them again
+DIGEST_TICKS = 300  # that the same memories go along, so that a model can cache them
 DIGEST_NOTES = 4
 NEWS_LINES, NEWS_CHARS = 3, 120  # of what was said since the last plan
-QUIET_TICKS = 20  # so long it greets nobody after it has spoken
+QUIET_TICKS = 20  # without greetings after it has spoken
 MOST_EXCHANGES = 6  # lines to one person within a minute
 ENOUGH_BERRIES = 4
-STOCK_BERRIES = 12  # that one gathers who plans to
-STARVING = 700  # hunger from which on it is in danger
-RESTED = 800  # energy from which on it has no use for a bed
+STOCK_BERRIES = 12  # that it gathers if it plans to
+STARVING = 700  # hunger at which it is in danger
+RESTED = 800  # energy at which it needs no bed
 GREETINGS = ("hello", "good day", "good morning", "hi ")
 
 
@@ -76,19 +76,19 @@ class Villager(Character):
     def __init__(self, start: Start) -> None:
         super().__init__(start)
         self.food = start.settings.texts("food", ("berries",))
-        self._asked_tick = -1  # of the plan that was taken up
-        self._plan_tick = -PLAN_TICKS  # in which it was taken up
+        self._asked_tick = -1  # of the plan that it follows
+        self._plan_tick = -PLAN_TICKS  # in which it began to follow the plan
         self._in_danger = False
         self._danger_tick = -1  # in which danger began
         self._goal = self._who = self._to_say = ""
         self._strangers: tuple[str, ...] = ()
-        self._digest: tuple[str, ...] = ()  # what it remembers, as models were told
+        self._digest: tuple[str, ...] = ()  # its memories, as in the last prompts
         self._digest_tick = -DIGEST_TICKS
 
-    # What the model is told, and what becomes of its answer
+    # Prompts and plans
 
     def describe(self) -> Iterable[Section]:
-        """What changes rarely first, then the news in a few lines; speech of others is quoted."""
+        """Yield what changes rarely first, then the news in a few lines; speech of others is quoted."""
         met = self.speech.met()
         if met:
             yield Section(f"You know {', '.join(met[:12])}.", priority=3)
@@ -98,7 +98,7 @@ class Villager(Character):
         yield Section("\n".join(self._news()), priority=9)
 
     def _remembered(self) -> tuple[str, ...]:
-        """The memories that go along with every question; chosen anew now and then, or while there are hardly any."""
+        """Return the memories for every prompt; chosen again at intervals, or while there are hardly any."""
         if self.tick - self._digest_tick >= DIGEST_TICKS or len(self._digest) < min(2, len(self.memory)):
             notes = sorted(self.memory.recall(self.tick, most=DIGEST_NOTES), key=lambda note: note.tick)
             self._digest, self._digest_tick = tuple(note.text for note in notes), self.tick
@@ -111,7 +111,7 @@ class Villager(Character):
         enough = ", which is enough to eat" if self.provided() else ""
         needs = f"Hunger {me.hunger // 10} %, energy {me.energy // 10} %."
         yield f"{needs} You carry {bag}{enough}. Food is at {places} places."
-        near = [f"{one.entity_id} {distance(one.at, self.at)}" for one in around.near(self.at, 10)[:6]]
+        near = [f"{who.entity_id} {distance(who.at, self.at)}" for who in around.near(self.at, 10)[:6]]
         yield f"Near you, in steps: {', '.join(near) or 'nobody'}."
         if self._goal:
             yield f"You aimed for: {self._goal} {self._who}".rstrip()
@@ -125,16 +125,16 @@ class Villager(Character):
             yield quoted(line.speaker_id, line.text, longest=NEWS_CHARS)
 
     def pressing(self) -> bool:
-        """Somebody waits for an answer, or it is in danger, and no plan was asked for since."""
+        """Return whether a speaker waits for an answer, or it is in danger, and no plan was requested since."""
         line = self.speech.owed()
         return self._asked_tick < max(self._danger_tick, -1 if line is None else line.tick)
 
     def fits(self, plan: Mapping[str, Any], asked_tick: int) -> bool:  # noqa: ARG002  however late it is
-        """What it aims for is possible, whom it speaks to can hear it, or there is something to remember."""
+        """Return whether its aim is possible, its listener can hear it, or there is something to remember."""
         return self.possible(plan) or bool(self._words(plan)) or bool(plan.get("remember"))
 
     def possible(self, plan: Mapping[str, Any]) -> bool:
-        """There is something to gather, it is tired enough to rest, or it knows whom to visit."""
+        """Return whether there is something to gather, it is tired enough to rest, or it knows whom to visit."""
         match plan.get("goal"):
             case "gather":
                 known = any(True for item in self.food for _ in self.surroundings.things_with(item))
@@ -147,7 +147,7 @@ class Villager(Character):
                 return goal in GOALS
 
     def decide(self, tactics: "Callable[[], Status]") -> None:
-        """Take up a new plan, and act."""
+        """Adopt a new plan, and act."""
         in_danger = self.me.hunger >= STARVING
         if in_danger and not self._in_danger:
             self._danger_tick = self.tick
@@ -156,7 +156,7 @@ class Villager(Character):
         tactics()
 
     def _take_plan(self) -> None:
-        """Take up a plan that has come, as far as it fits."""
+        """Adopt a plan that has come, as far as it fits."""
         if self.plan_tick is None or self.plan_tick == self._asked_tick:
             return
         plan = self.plan
@@ -169,9 +169,9 @@ class Villager(Character):
             self.memory.note(self.tick, note, importance=0.6, about=self._who)
 
     def _words(self, plan: Mapping[str, Any]) -> str:
-        """What a plan has to say, unless it is meant for somebody who is out of sight by now."""
+        """Return what a plan has to say, unless it is meant for a person who is out of sight by now."""
         who = plan.get("who")
-        if who in self.surroundings.people and not any(one.entity_id == who for one in self.surroundings.in_sight):
+        if who in self.surroundings.people and not any(seen.entity_id == who for seen in self.surroundings.in_sight):
             return ""
         say = str(plan.get("say", ""))
         return " ".join("".join(letter if letter.isprintable() else " " for letter in say).split())
@@ -180,11 +180,11 @@ class Villager(Character):
 
     @condition
     def provided(self) -> bool:
-        """It has enough to eat for a while."""
+        """Return whether it has enough to eat for a while."""
         return self._meals() >= ENOUGH_BERRIES
 
     def _stocked(self) -> bool:
-        """It has as much as one gathers who plans to."""
+        """Return whether it has as much as it gathers if it plans to."""
         return self._meals() >= STOCK_BERRIES
 
     def _meals(self) -> int:
@@ -211,12 +211,12 @@ class Villager(Character):
 
     @condition
     def stranger_near(self) -> bool:
-        """Somebody is near whom it has not spoken with for a long time, and it has not just spoken."""
+        """Return whether a person is near whom it has not spoken with for long, and it has not just spoken."""
         if self.speech.silent_ticks(self.tick) < QUIET_TICKS:
             return False
         near = self.surroundings.near(self.at, 3)
         self._strangers = tuple(
-            one.entity_id for one in near if not self.speech.talked_lately(one.entity_id, self.tick, GREET_AGAIN_TICKS)
+            who.entity_id for who in near if not self.speech.talked_lately(who.entity_id, self.tick, GREET_AGAIN_TICKS)
         )
         return bool(self._strangers)
 
@@ -228,14 +228,14 @@ class Villager(Character):
 
     @action
     def answer(self) -> Status:
-        """Answer whoever spoke: what the model says if it says something in time, else something simple."""
+        """Answer a speaker: with the model's words if they come in time, else with something simple."""
         line = self.speech.owed()
         if line is None:
             return Status.FAILURE
         if self._asked_tick >= line.tick and self._to_say:
             return self.speak_as_planned(to=line.speaker_id)
         if self.thinks and self._asked_tick < line.tick and self.tick - line.tick < PATIENCE_TICKS:
-            return Status.FAILURE  # it goes on with something else meanwhile
+            return Status.FAILURE  # does something else meanwhile
         self.speech.settle(line.speaker_id)
         text = self._simple_answer(line)
         return self._speak(text, to=line.speaker_id) if text else Status.FAILURE
@@ -253,7 +253,7 @@ class Villager(Character):
         return self.do(self.speech.say(self.tick, text, to))
 
     def _simple_answer(self, line: SpokenLine) -> str:
-        """What one says without much thought; to what is neither greeting nor question, nothing."""
+        """Return a simple answer; to what is neither greeting nor question, nothing."""
         text = line.text.lower()
         if any(item in text for item in (*self.food, "food", "eat")) and "?" in text:
             place = self.surroundings.nearest(
@@ -268,7 +268,7 @@ class Villager(Character):
 
     @action
     def follow_plan(self) -> Status:
-        """Do what the plan aims for; fails if there is none that still holds."""
+        """Do what the plan aims for; fails if there is no valid plan."""
         if self.tick - self._plan_tick > PLAN_TICKS:
             return Status.FAILURE
         match self._goal:
