@@ -1,4 +1,4 @@
-"""The Blackboard: what one entity knows, read and written by the layers of its mind."""
+"""`Blackboard`: what one entity knows, read and written by the layers of its mind."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,11 @@ class Access:
 class Blackboard:
     """A private store of facts, one per entity. Strategy writes here, tactics read.
 
-    `data` may be used as it is. The methods and views do the same and are noted in the activity record, if one is
+        >>> board = Blackboard({"goal": "rest"})
+        >>> board.get("goal", who="tree")
+        'rest'
+
+    `data` may be used directly. The methods and views do the same and are noted in the activity record, if it is
     switched on.
     """
 
@@ -39,7 +43,7 @@ class Blackboard:
         self.activity = None
 
     def get(self, key: str, default: Any = None, *, who: str = "") -> Any:
-        """The value of a key, or the default."""
+        """Return the value of a key, or the default."""
         if self.activity is not None:
             self.activity.append(Access(who, "read", key))
         return self.data.get(key, default)
@@ -69,13 +73,13 @@ class Blackboard:
         return True
 
     def view(self, who: str, *, reads: Iterable[str] = (), writes: Iterable[str] = ()) -> "BlackboardView":
-        """A door to some keys only, for one user that declares what it needs."""
+        """Return a view of some keys only, for one user that declares what it needs."""
         return BlackboardView(self, who, frozenset(reads), frozenset(writes))
 
 
 @dataclass(frozen=True, slots=True)
 class BlackboardView:
-    """A Blackboard as one user may use it: only the keys that it declared. What may be written may be read too."""
+    """A Blackboard restricted to the keys that one user declared. Keys that may be written may be read too."""
 
     board: Blackboard
     who: str
@@ -83,7 +87,7 @@ class BlackboardView:
     writes: frozenset[str]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a declared key, or the default."""
+        """Return the value of a declared key, or the default."""
         self._check_read(key)
         return self.board.get(key, default, who=self.who)
 

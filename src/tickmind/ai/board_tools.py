@@ -1,4 +1,4 @@
-"""Boards in the hands of a model: three tools that act as the agent that calls them."""
+"""Boards as tools: three tools for models that act as the agent that calls them."""
 
 from typing import Annotated, Any
 
@@ -13,9 +13,9 @@ Words = Annotated[str, "What to say"]
 
 
 def board_tools(manager: BoardManager, *, max_result_chars: Limit = MAX_RESULT_CHARS) -> list[Tool]:
-    """`read_board`, `post_message_to_board` and `get_my_boards`; the same list serves any number of agents.
+    """Return `read_board`, `post_message_to_board` and `get_my_boards`; one list serves any number of agents.
 
-    Of a board that is longer than `max_result_chars` the newest messages are read, and it is said how many are not.
+    Of a board that is longer than `max_result_chars` the newest messages are returned, with the number of the others.
     """
 
     def read_board(board_id: BoardId, ctx: ToolContext, since: Since = 0) -> dict[str, Any]:
@@ -40,14 +40,14 @@ def board_tools(manager: BoardManager, *, max_result_chars: Limit = MAX_RESULT_C
 
 
 def _reading(view: BoardView, since: int, limit: Limit) -> dict[str, Any]:
-    """The newest posts that fit, oldest first. They stand last, so that one that is too long costs only its own end."""
+    """Return the newest posts that fit, oldest first. They stand last, so that a long one loses only its own end."""
     board_id, next_index = view.info.board_id, view.info.next_index
     chars = len(json_text(_as_read(board_id, next_index, next_index, [])))
     messages: list[dict[str, Any]] = []
     for post in reversed(view.posts):
         said = {"text": post.text} if post.data is None else dict(post.data)
         header = {"index": post.index, "author": post.author}
-        message = {**header, **said, **header}  # data can't speak in another's name
+        message = {**header, **said, **header}  # data can't forge another author
         chars += len(json_text(message)) + 1  # and a comma
         if messages and not limit.allows(chars):
             break

@@ -1,8 +1,8 @@
 """Boards: posts that several agents share. Only the participants of a board can read it or write to it.
 
 BoardError
-└── BoardAccessError       the one who asks is not a participant
-    └── UnknownBoardError  there is no such board; told apart only by its type
+└── BoardAccessError       the caller is not a participant
+    └── UnknownBoardError  there is no such board; only its type says so
 """
 
 import threading
@@ -28,7 +28,7 @@ class BoardError(AIError):
 
 
 class BoardAccessError(BoardError):
-    """The one who asks takes no part in that board."""
+    """The caller is not a participant of that board."""
 
 
 class UnknownBoardError(BoardAccessError):
@@ -37,7 +37,7 @@ class UnknownBoardError(BoardAccessError):
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """Something that was said on a board. Indices start at 0 and only grow, also when old posts are dropped.
+    """A message on a board. Indices start at 0 and only grow, also when old posts are dropped.
 
     `data` is the whole message where a mapping was posted; `text` is its `text`, or all of it as JSON.
     """
@@ -50,12 +50,12 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class BoardInfo:
-    """A board as its participants see it: who takes part and which posts are kept."""
+    """A board as its participants see it: the participants and which posts are kept."""
 
     board_id: str
     participants: tuple[str, ...]
     first_index: int  # of the oldest post that is kept
-    next_index: int  # of the post that comes next; read(since=...) it to get only what is new
+    next_index: int  # of the next post; read(since=...) it to get only new ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,12 @@ class _Board:
 
 
 class BoardManager:
-    """All boards of a world. Threads may share it, and nothing in it ever waits."""
+    """All boards of a world. Threads may share it, and no method waits.
+
+    boards = BoardManager()
+    board_id = boards.ensure_board(["anna", "bram"])
+    boards.post(board_id, "anna", "The bridge is out.")
+    """
 
     def __init__(
         self,
@@ -101,9 +106,9 @@ class BoardManager:
         self._by_agent: dict[str, list[str]] = {}  # participant -> board ids, oldest first
 
     def ensure_board(self, participants: Iterable[str]) -> str:
-        """The board of exactly these participants, in whatever order, made if there is none yet."""
+        """Return the board of exactly these participants, in any order; made if there is none yet."""
         if isinstance(participants, str):
-            raise ConfigError(f"participants are several names, such as [{participants!r}, ...], not one string")
+            raise ConfigError(f"participants must be a list of names, such as [{participants!r}, ...], not one string")
         names = tuple(sorted(set(participants)))
         if not names or not all(names):
             raise ConfigError("a board needs at least one participant, each with a name")
@@ -125,12 +130,12 @@ class BoardManager:
     def post(self, board_id: str, author: str, message: str | Mapping[str, Any]) -> Post:
         """Write a text, or a mapping of JSON data, to a board; the oldest post makes room if it is full.
 
-        Raises `BoardError` for a message that is empty or no JSON data, and `BoardAccessError` if the author takes no
-        part in the board.
+        Raises `BoardError` for a message that is empty or no JSON data, and `BoardAccessError` if the author is no
+        participant of the board.
         """
         text, data, size = _read_message(message)
         if not text.strip():
-            raise BoardError("a post needs some text")
+            raise BoardError("a post must not be empty")
         self._max_post_chars.check(size)
         with self._lock:
             board = self._board_for(board_id, author)
@@ -142,28 +147,28 @@ class BoardManager:
             return made
 
     def read(self, board_id: str, reader: str, since: int = 0) -> tuple[Post, ...]:
-        """The kept posts from an index on, oldest first."""
+        """Return the kept posts from an index on, oldest first."""
         with self._lock:
             return self._board_for(board_id, reader).since(since)
 
     def info(self, board_id: str, reader: str) -> BoardInfo:
-        """Who takes part in a board, and which posts are kept."""
+        """Return the participants of a board, and which posts are kept."""
         with self._lock:
             return self._board_for(board_id, reader).info()
 
     def view(self, board_id: str, reader: str, since: int = 0) -> BoardView:
-        """What `info` and `read` say, at one moment: nobody can post in between."""
+        """Return the results of `info` and `read` at one moment: no post can come in between."""
         with self._lock:
             board = self._board_for(board_id, reader)
             return BoardView(board.info(), board.since(since))
 
     def get_my_boards(self, agent_id: str) -> tuple[str, ...]:
-        """The boards that an agent takes part in, oldest first."""
+        """Return the boards of an agent, oldest first."""
         with self._lock:
             return tuple(self._by_agent.get(agent_id, ()))
 
     def snapshot(self) -> dict[str, Any]:
-        """All boards as plain JSON data."""
+        """Return all boards as plain JSON data."""
         with self._lock:
             return {
                 "version": _VERSION,
@@ -179,7 +184,7 @@ class BoardManager:
             }
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Become what a snapshot shows; nothing is changed if it can't be read."""
+        """Replace all boards by those of a snapshot; nothing is changed if it can't be read."""
         boards = _boards_from(snapshot)
         self._max_boards.check(len(boards))
         with self._lock:
@@ -207,7 +212,7 @@ class BoardManager:
 
 
 def _read_message(message: str | Mapping[str, Any]) -> tuple[str, dict[str, Any] | None, int]:
-    """Return the text of a message, a copy of its data that nobody else holds, and its size."""
+    """Return the text of a message, a private copy of its data, and its size."""
     if isinstance(message, str):
         return message, None, len(message)
     import orjson
@@ -215,7 +220,7 @@ def _read_message(message: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]
     try:
         encoded = orjson.dumps(dict(message))
     except (orjson.JSONEncodeError, TypeError) as error:
-        raise BoardError(f"a post is a text or a mapping of JSON data ({error})") from error
+        raise BoardError(f"a post must be a text or a mapping of JSON data ({error})") from error
     data: dict[str, Any] = orjson.loads(encoded)
     text = data.get("text")
     return (text if isinstance(text, str) else encoded.decode() if data else ""), data, len(encoded)
@@ -245,4 +250,4 @@ def _boards_from(snapshot: Mapping[str, Any]) -> list[_Board]:
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, ConfigError):
             raise
-        raise ConfigError(f"this is no snapshot of boards ({type(error).__name__}: {error})") from error
+        raise ConfigError(f"this is not a snapshot of boards ({type(error).__name__}: {error})") from error

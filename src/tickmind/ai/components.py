@@ -1,4 +1,4 @@
-"""The state of the tactical layer, one component of each kind per entity. Definitions live in the `AIManager`."""
+"""The components of the tactical layer, at most one of each kind per entity. Definitions live in the `AIManager`."""
 
 from dataclasses import dataclass, field
 
@@ -7,9 +7,9 @@ from tickmind.ai.trees.nodes import Status
 
 @dataclass
 class BehaviorTree:
-    """Runs the tree of this name. Everything else is kept by the system.
+    """Run the tree of this name. The system keeps everything else.
 
-    `traced` switches on the record of what each node returned last tick, for drawing; it costs a little.
+    `traced` switches on the record of each node's last status, for drawing; it costs a little.
     """
 
     tree_name: str
@@ -22,7 +22,7 @@ class BehaviorTree:
 
 @dataclass
 class UtilityAgent:
-    """Picks an action by the utility selector of this name."""
+    """Pick an action by the utility selector of this name."""
 
     selector_name: str
     selected_action: str = ""
@@ -31,7 +31,7 @@ class UtilityAgent:
 
 @dataclass
 class StateMachine:
-    """Is in one state of the machine of this name; the empty state means that it has yet to start."""
+    """Run the machine of this name; the empty state means that it has yet to start."""
 
     machine_name: str
     state: str = ""

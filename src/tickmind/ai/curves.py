@@ -1,4 +1,4 @@
-"""Response curves: how much of an input (0 to 1) should count (0 to 1). Each call makes a curve."""
+"""Response curves: map an input (0 to 1) to a score (0 to 1). Each call makes a curve."""
 
 import math
 from collections.abc import Callable
@@ -12,36 +12,36 @@ _LARGEST_EXPONENT = 700.0  # exp() overflows a little above
 
 
 def clamp(x: float) -> float:
-    """The nearest number from 0 to 1."""
+    """Return the nearest number from 0 to 1."""
     return 0.0 if x <= 0.0 else min(1.0, x)
 
 
 def linear(slope: float = 1.0, offset: float = 0.0) -> Curve:
-    """A straight line: `linear(-1, 1)` counts the more the less there is."""
+    """Make a straight line: `linear(-1, 1)` scores the more the less there is."""
     _check_finite(slope=slope, offset=offset)
     return lambda x: clamp(slope * clamp(x) + offset)
 
 
 def power(exponent: float = 2.0) -> Curve:
-    """Slow at first, then steep (or the other way round below 1)."""
+    """Make a curve that is slow at first, then steep (or the other way round below 1)."""
     _check_exponent(exponent)
     return lambda x: clamp(x) ** exponent
 
 
 def inverse(exponent: float = 1.0) -> Curve:
-    """The less the better."""
+    """Make a curve that falls: the less the better."""
     _check_exponent(exponent)
     return lambda x: 1.0 - clamp(x) ** exponent
 
 
 def logistic(steepness: float = 10.0, midpoint: float = 0.5) -> Curve:
-    """Little, then quickly much, around a midpoint."""
+    """Make an S curve around a midpoint."""
     _check_finite(steepness=steepness, midpoint=midpoint)
     return lambda x: 1.0 / (1.0 + math.exp(min(_LARGEST_EXPONENT, -steepness * (clamp(x) - midpoint))))
 
 
 def step(threshold: float = 0.5) -> Curve:
-    """Nothing below the threshold, everything from there on."""
+    """Make a step: 0 below the threshold, 1 from there on."""
     _check_finite(threshold=threshold)
     return lambda x: 1.0 if clamp(x) >= threshold else 0.0
 

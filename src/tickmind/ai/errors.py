@@ -1,11 +1,11 @@
-"""What can go wrong in the tactical layer.
+"""The errors of the tactical layer.
 
 AIError
-├── UnknownNameError    a tree, action, condition, consideration or selector that nobody registered (also a KeyError)
-├── TreeError           a tree that can't be: no children where they are needed, subtrees that contain each other
+├── UnknownNameError    an unregistered tree, action, condition, consideration or selector (also a KeyError)
+├── TreeError           an impossible tree: no children where they are needed, subtrees that contain each other
 │   └── TreeFileError   a tree file that can't be read; says where, with its line
 ├── BlackboardAccessError   a view of a Blackboard used for a key that it did not declare
-└── CallError           a registered function raised, or returned what it must not
+└── CallError           a registered function raised, or returned an invalid value
     ├── ActionError
     ├── ConditionError
     ├── ConsiderationError   also for its response curve
@@ -30,11 +30,11 @@ class AIErrorType(StrEnum):
 
     ACTION = "action_error"  # an action raised, or returned no Status
     CONDITION = "condition_error"  # a condition raised
-    CONSIDERATION = "consideration_error"  # a consideration or its curve raised, or gave no number
+    CONSIDERATION = "consideration_error"  # a consideration or its curve raised, or returned no number
     HALT = "halt_error"  # an on_halt raised
     CALLBACK = "callback_error"  # an on_status, on_select or on_transition raised
-    MISSING_DEFINITION = "missing_definition"  # a name that nobody registered
-    TREE = "tree_error"  # anything else: a tree that can't be, a component with impossible values
+    MISSING_DEFINITION = "missing_definition"  # a name that is not registered
+    TREE = "tree_error"  # anything else: an impossible tree, a component with impossible values
 
 
 class AIError(TickmindError):
@@ -44,7 +44,7 @@ class AIError(TickmindError):
 
 
 class UnknownNameError(AIError, KeyError):
-    """A name that nobody registered; the message lists the nearest ones."""
+    """A name that is not registered; the message lists the nearest ones."""
 
     error_type = AIErrorType.MISSING_DEFINITION
 
@@ -61,7 +61,7 @@ class UnknownNameError(AIError, KeyError):
 
 
 class TreeError(AIError, ValueError):
-    """A behaviour tree that can't be."""
+    """An impossible behaviour tree."""
 
 
 class TreeFileError(TreeError):
@@ -78,7 +78,7 @@ class BlackboardAccessError(AIError):
 
 
 class CallError(AIError):
-    """A registered function raised, or returned what it must not; `__cause__` is what it raised."""
+    """A registered function raised, or returned an invalid value; `__cause__` is what it raised."""
 
     called: ClassVar[str] = "function"
 

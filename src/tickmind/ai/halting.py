@@ -1,4 +1,4 @@
-"""Halting: what runs in a tree that is exchanged, abandoned or taken from its entity gets its `on_halt`."""
+"""`Halting`: runs the `on_halt` of running actions when their tree is replaced, abandoned or removed."""
 
 import weakref
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ HaltingActions = dict[int, str]  # node number -> action that has an on_halt
 
 
 class Halting:
-    """Knows which actions of which tree have an `on_halt`, also in trees that were replaced, and runs them.
+    """Know which actions of which tree have an `on_halt`, also in replaced trees, and run them.
 
     An `on_halt` that raises is reported, and the others follow.
     """
@@ -41,14 +41,14 @@ class Halting:
         return len(self._known)
 
     def remember(self, shape: str, actions: HaltingActions) -> None:
-        """Know a tree, and forget the oldest ones above the limit."""
+        """Add a tree, and forget the oldest ones above the limit."""
         self._known.pop(shape, None)
         self._known[shape] = actions
         while not self._max_past_trees.allows(len(self._known)):
             del self._known[next(iter(self._known))]
 
     def watch(self, world: "World", ctx: "TickContext") -> None:
-        """Halt what runs in the trees of a world when they are detached, replaced or despawned, from now on."""
+        """From now on halt what runs in the trees of a world when they are detached, replaced or despawned."""
         known = self._watches.get(world)
         watch = None if known is None else known()
         if watch is None:
@@ -83,7 +83,7 @@ class Halting:
 
 
 class _Watch:
-    """Sees the trees of one world go."""
+    """Watch the removal of one world's trees."""
 
     __slots__ = ("__weakref__", "_halting", "ctx")
 
@@ -93,7 +93,7 @@ class _Watch:
         self._halting = halting
 
     def removed(self, world: "World", entity_id: int, tree: BehaviorTree) -> None:
-        """Halt what runs; a run of this tree that is under way ends with the function that it is in."""
+        """Halt what runs; a run of this tree that is under way ends with its current function."""
         memory = tree.memory
         self._halting.halt(world, self.ctx, entity_id, tree.shape, memory)
         tree.memory = dict(memory)  # cooldowns stay with a component that is attached again

@@ -1,4 +1,4 @@
-"""A small state machine: in each state something to do, and conditions that lead out of it."""
+"""`Machine`: a small state machine; each state has actions, and conditions that lead out of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

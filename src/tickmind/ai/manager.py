@@ -1,4 +1,4 @@
-"""The registry of the tactical layer: definitions by name, shared by all entities that use them."""
+"""`AIManager`: the registry of the tactical layer, with definitions by name, shared by all entities that use them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -23,7 +23,7 @@ from tickmind.tick.hooks import checked
 if TYPE_CHECKING:
     from tickmind.tick import TickContext, World
 
-MAX_PAST_TREES = Limit("trees whose running actions can be halted, those that were replaced included", 1_024)
+MAX_PAST_TREES = Limit("number of trees whose running actions can be halted, replaced ones included", 1_024)
 
 A = TypeVar("A", bound=ActionFn)
 C = TypeVar("C", bound=ConditionFn)
@@ -33,10 +33,15 @@ Found = TypeVar("Found")
 
 
 class AIManager:
-    """Trees, actions, conditions, considerations, utility selectors and state machines, each under its name.
+    """Hold trees, actions, conditions, considerations, utility selectors and state machines, each under its name.
+
+        manager = AIManager()
+        manager.register_action("graze", lambda world, ctx, eid: Status.SUCCESS)
+        manager.define_tree("sheep", Action("graze"))
+        engine.add_system(make_bt_system(manager))
 
     Definitions may be added and replaced at any time and in any order; names are looked up when a tree first runs. What
-    ran in a tree that is exchanged is halted; `max_past_trees` says for how many of them this is still known.
+    ran in a replaced tree is halted; `max_past_trees` bounds how many of them are remembered for this.
 
     Registered functions that fail end no tick: the systems report them to `on_error` and go on with the next entity.
     """
@@ -52,7 +57,7 @@ class AIManager:
         self._machines: dict[str, Machine] = {}
         self._compiled: dict[str, CompiledTree] = {}  # tree name -> ready to run
         self._traced: dict[str, CompiledTree] = {}  # tree name -> ready to run and to be traced
-        self._scores: dict[str, ScoreFn] = {}  # utility action -> ready to ask
+        self._scores: dict[str, ScoreFn] = {}  # utility action -> its compiled score
         self._reports = ErrorReports()
         self._halting = Halting(self._halts, self._reports, self._halting_in, max_past_trees)
         self._library = Library(
@@ -75,7 +80,7 @@ class AIManager:
         return self._reports.add(checked(callback, "the on_error callback"))
 
     def off_error(self, callback: OnAIError) -> None:
-        """Undo `on_error`; a callback that is not there is left alone."""
+        """Undo `on_error`; ignores an unknown callback."""
         self._reports.remove(callback)
 
     def report(self, entity_id: int, error: BaseException, tick: int) -> None:
@@ -90,15 +95,15 @@ class AIManager:
         self._changed()
 
     def tree(self, name: str) -> Node | None:
-        """The tree of this name."""
+        """Return the tree of this name; None if it is not defined."""
         return self._trees.get(name)
 
     def trees(self) -> dict[str, Node]:
-        """All trees by name."""
+        """Return all trees by name."""
         return dict(self._trees)
 
     def check(self) -> None:
-        """Raise if any tree, utility action, selector or machine uses a name that nobody registered."""
+        """Raise `UnknownNameError` if any tree, utility action, selector or machine uses an unregistered name."""
         for name in self._trees:
             self.compiled(name)
         for name in self._utility_actions:
@@ -115,7 +120,7 @@ class AIManager:
                     self.known_condition(name)
 
     def compiled(self, name: str, *, traced: bool = False) -> CompiledTree:
-        """The tree, ready to run; made when first needed."""
+        """Return the compiled tree; made when first needed."""
         known = self._traced if traced else self._compiled
         ready = known.get(name)
         if ready is None:
@@ -124,10 +129,10 @@ class AIManager:
         return ready
 
     def evaluate(self, world: "World", ctx: "TickContext", entity_id: int, tree: BehaviorTree) -> Status:
-        """Run an entity's tree for one tick and keep what came of it in the component.
+        """Run an entity's tree for one tick and keep the outcome in the component.
 
-        Raise `AIError` if a function in it fails; what runs is halted then, and the status is failure. A tree that is
-        taken from its entity while it runs ends there, with failure.
+        Raises `AIError` if a function in it fails; what runs is halted then, and the status is failure. A tree that is
+        removed from its entity while it runs ends there, with failure.
         """
         self.watch(world, ctx)
         try:
@@ -141,7 +146,7 @@ class AIManager:
         self._halting.watch(world, ctx)
 
     def run_tree(self, world: "World", ctx: "TickContext", entity_id: int, tree: BehaviorTree) -> Status | None:
-        """Run a tree of a watched world; None if it was taken from its entity meanwhile. Raise what functions raise."""
+        """Run a tree of a watched world; None if it was removed from its entity meanwhile. Raises functions' errors."""
         ready = (self._traced if tree.traced else self._compiled).get(tree.tree_name)
         if ready is None:
             ready = self.compiled(tree.tree_name, traced=tree.traced)
@@ -164,36 +169,36 @@ class AIManager:
         tree.status = Status.FAILURE
         try:
             self._halting.halt(world, ctx, entity_id, tree.shape, tree.memory)
-        except (TypeError, AttributeError):  # a component that was given an impossible memory or shape
+        except (TypeError, AttributeError):  # a component with an impossible memory or shape
             tree.memory = {}
         tree.memory = tree.memory or {}
 
     def _halting_in(self, shape: str) -> HaltingActions:
-        """The actions to halt in a tree that came with a snapshot, and may be one of our own that has yet to run."""
+        """Return the actions to halt in a tree that came with a snapshot, or in one of ours that has yet to run."""
         for name in self._trees:
             with suppress(AIError, LimitExceededError):  # reported for the entities that run that tree
                 self.compiled(name)
         return next((ready.halting for ready in self._compiled.values() if ready.shape == shape), {})
 
     def draw(self, tree: str | BehaviorTree) -> str:
-        """A tree as text; of a traced component with the last status of each node."""
+        """Draw a tree as text; of a traced component with the last status of each node."""
         if isinstance(tree, BehaviorTree):
             statuses = tree.trace if tree.traced else None
             return draw_tree(_known("tree", tree.tree_name, self._trees), self._trees, statuses)
         return draw_tree(_known("tree", tree, self._trees), self._trees)
 
     def outline(self, name: str) -> list[tuple[int, str]]:
-        """Depth and words of each node of a tree, by the numbers that a trace has."""
+        """Return depth and description of each node of a tree, by the numbers of a trace."""
         return outline_tree(_known("tree", name, self._trees), self._trees)
 
     def load_xml(self, source: str | Path, *, tps: float | None = None) -> list[str]:
         """Define the trees of a BehaviorTree.CPP 4 file (a path) or text; returns their names, the main one first.
 
-        Tags that the file's own model does not explain are taken for registered actions or conditions. `tps` turns
+        Tags that the file's own model does not explain count as registered actions or conditions. `tps` turns
         milliseconds into ticks where the file uses them.
         """
         if isinstance(source, str) and not source.lstrip().startswith("<"):
-            raise TreeFileError("XML", 1, f"{source[:80]!r} is not XML; a file is given as Path(...)")
+            raise TreeFileError("XML", 1, f"{source[:80]!r} is not XML; pass a file as Path(...)")
         text, where = (_text_of(source), str(source)) if isinstance(source, Path) else (source, "XML")
         trees = read_trees(text, source=where, actions=self._actions, conditions=self._conditions, tps=tps)
         self._trees.update(trees)
@@ -201,7 +206,7 @@ class AIManager:
         return list(trees)
 
     def save_xml(self, *names: str) -> str:
-        """Some trees (all, if none are named) as a BehaviorTree.CPP 4 file for Groot 2; the first is the main one."""
+        """Write some trees (default: all) as a BehaviorTree.CPP 4 file for Groot 2; the first is the main one."""
         return write_trees({name: _known("tree", name, self._trees) for name in names or self._trees})
 
     # Actions and conditions
@@ -231,11 +236,11 @@ class AIManager:
         return register if fn is None else register(fn)
 
     def action(self, name: str) -> ActionFn | None:
-        """The action of this name."""
+        """Return the action of this name; None if it is not registered."""
         return self._actions.get(name)
 
     def known_action(self, name: str) -> ActionFn:
-        """The action of this name; an error that lists the nearest ones if there is none."""
+        """Return the action of this name; raises `UnknownNameError`, which lists the nearest ones."""
         return _known("action", name, self._actions)
 
     @overload
@@ -254,11 +259,11 @@ class AIManager:
         return register if fn is None else register(fn)
 
     def condition(self, name: str) -> ConditionFn | None:
-        """The condition of this name."""
+        """Return the condition of this name; None if it is not registered."""
         return self._conditions.get(name)
 
     def known_condition(self, name: str) -> ConditionFn:
-        """The condition of this name; an error that lists the nearest ones if there is none."""
+        """Return the condition of this name; raises `UnknownNameError`, which lists the nearest ones."""
         return _known("condition", name, self._conditions)
 
     # Utility
@@ -279,27 +284,27 @@ class AIManager:
         return register if fn is None else register(fn)
 
     def consideration(self, name: str) -> ConsiderationFn | None:
-        """The consideration of this name."""
+        """Return the consideration of this name; None if it is not registered."""
         return self._considerations.get(name)
 
     def define_utility_action(
         self, name: str, considerations: Iterable[str | Consideration], *, weight: float = 1.0
     ) -> None:
-        """Say what speaks for an action: considerations by name, or with a response curve as `Consideration`."""
-        asked = tuple(Consideration(item) if isinstance(item, str) else item for item in considerations)
-        self._utility_actions[name] = UtilityAction(name, asked, weight)
+        """Define the score of an action: considerations by name, or with a response curve as `Consideration`."""
+        scored = tuple(Consideration(item) if isinstance(item, str) else item for item in considerations)
+        self._utility_actions[name] = UtilityAction(name, scored, weight)
         self._changed()
 
     def define_utility_selector(self, name: str, actions: Iterable[str]) -> None:
-        """Say among which utility actions a selector chooses; ties go to the first."""
+        """Define the utility actions that a selector chooses among; ties go to the first."""
         self._utility_selectors[name] = tuple(actions)
 
     def utility_selector(self, name: str) -> tuple[str, ...] | None:
-        """The actions of a selector."""
+        """Return the actions of a selector; None if it is not defined."""
         return self._utility_selectors.get(name)
 
     def scorer(self, name: str) -> ScoreFn:
-        """The score of a utility action, ready to ask."""
+        """Return the compiled score of a utility action."""
         ready = self._scores.get(name)
         if ready is None:
             action = _known("utility action", name, self._utility_actions)
@@ -308,11 +313,11 @@ class AIManager:
         return ready
 
     def score_action(self, name: str, world: "World", entity_id: int) -> float:
-        """How much speaks for an action just now."""
+        """Return the score of an action now."""
         return self.scorer(name)(world, entity_id)
 
     def select_action(self, selector: str, world: "World", entity_id: int) -> tuple[str, float]:
-        """The best action of a selector and its score; `("", 0.0)` if nothing speaks for any."""
+        """Return the best action of a selector and its score; `("", 0.0)` if all score 0."""
         best, choice = 0.0, ""
         for name in _known("utility selector", selector, self._utility_selectors):
             value = self.scorer(name)(world, entity_id)
@@ -327,7 +332,7 @@ class AIManager:
         self._machines[name] = Machine(initial, dict(states))
 
     def machine(self, name: str) -> Machine:
-        """The state machine of this name."""
+        """Return the state machine of this name."""
         return _known("state machine", name, self._machines)
 
 
@@ -339,7 +344,7 @@ def _text_of(file: Path) -> str:
         return raw.decode()
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise TreeFileError(str(file), line, "this is not UTF-8; save it as UTF-8") from error
+        raise TreeFileError(str(file), line, "the file is not UTF-8; save it as UTF-8") from error
 
 
 def _known(kind: str, name: str, known: Mapping[str, Found]) -> Found:

@@ -1,4 +1,4 @@
-"""Errors of supplied code, reported instead of raised, so that one entity's mistake ends no tick."""
+"""`ErrorReports`: errors of user code, reported instead of raised, so that one entity's mistake ends no tick."""
 
 import logging
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from tickmind.base import Limit, error_text
 OnAIError: TypeAlias = Callable[[int, str, str, int], None]  # entity id, error type, message, tick
 E = TypeVar("E", bound=OnAIError)
 
-MAX_LOGGED_ERRORS = Limit("different errors of trees that are logged", 1_000)
+MAX_LOGGED_ERRORS = Limit("number of different errors of trees that are logged", 1_000)
 _log = logging.getLogger("tickmind.ai")
 
 
@@ -27,11 +27,11 @@ class ErrorReports:
         return callback
 
     def remove(self, callback: OnAIError) -> None:
-        """Undo `add`; a callback that is not there is left alone."""
+        """Undo `add`; ignores an unknown callback."""
         self._callbacks = [known for known in self._callbacks if known != callback]
 
     def forget(self) -> None:
-        """Log errors again that were logged before, because something was defined anew."""
+        """Log earlier errors again, because a definition has changed."""
         self._logged.clear()
 
     def report(self, entity_id: int, error: BaseException, tick: int) -> None:

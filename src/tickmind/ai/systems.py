@@ -1,7 +1,7 @@
-"""The systems that run the tactical layer; add them after whatever writes to the Blackboards.
+"""The systems that run the tactical layer; add them after the systems that write to the Blackboards.
 
-Nothing that a user supplies raises out of them: an entity whose function fails is reported to `AIManager.on_error`, and
-the next one follows. After a function has despawned its own entity, or taken its component, nothing more runs for it.
+No error of user code leaves them: an entity whose function fails is reported to `AIManager.on_error`, and
+the next one follows. After a function has despawned its own entity, or removed its component, nothing more runs for it.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ OnTransition: TypeAlias = Callable[["World", "TickContext", int, str, str], None
 
 
 def make_bt_system(manager: AIManager, on_status: OnStatus | None = None) -> "System":
-    """A system that runs every `BehaviorTree` once a tick.
+    """Make a system that runs every `BehaviorTree` once a tick.
 
     `on_status(world, ctx, entity_id, status)` is called when a tree ends, with success or failure. A tree in which a
     function fails ends with failure; what ran in it is halted, and it starts over in the next tick.
@@ -49,7 +49,7 @@ def make_bt_system(manager: AIManager, on_status: OnStatus | None = None) -> "Sy
 def _abandoned(
     manager: AIManager, world: "World", ctx: "TickContext", entity_id: int, tree: BehaviorTree, error: BaseException
 ) -> Status | None:
-    """Report a run that failed, and end it; None if the tree is not the entity's any more."""
+    """Report a run that failed, and end it; None if the tree is no longer the entity's."""
     if not is_survivable(error):
         raise error
     manager.report(entity_id, error, ctx.tick_number)
@@ -58,10 +58,10 @@ def _abandoned(
 
 
 def make_utility_system(manager: AIManager, on_select: OnSelect | None = None) -> "System":
-    """A system that lets every `UtilityAgent` choose once a tick.
+    """Make a system that lets every `UtilityAgent` choose once a tick.
 
-    `on_select(world, ctx, entity_id, action, score)` is called with each choice; do the action there. An agent of which
-    a consideration fails chooses nothing in that tick.
+    `on_select(world, ctx, entity_id, action, score)` is called with each choice; do the action there. An agent with
+    a failing consideration chooses nothing in that tick.
     """
     if on_select is not None:
         checked(on_select, "on_select")
@@ -82,7 +82,7 @@ def make_utility_system(manager: AIManager, on_select: OnSelect | None = None) -
 
 
 def make_state_system(manager: AIManager, on_transition: OnTransition | None = None) -> "System":
-    """A system that runs every `StateMachine` once a tick.
+    """Make a system that runs every `StateMachine` once a tick.
 
     `on_transition(world, ctx, entity_id, old, new)` is called at each change of state; the first has no old one. If an
     action or condition fails, nothing more runs for that entity in that tick.
@@ -91,7 +91,7 @@ def make_state_system(manager: AIManager, on_transition: OnTransition | None = N
         checked(on_transition, "on_transition")
 
     def do(name: str, world: "World", ctx: "TickContext", entity_id: int, machine: StateMachine) -> bool:
-        """Run an action, if there is one; tell whether the machine is still the entity's."""
+        """Run an action, if there is one; return whether the machine is still the entity's."""
         if name:
             fn = manager.known_action(name)
             try:

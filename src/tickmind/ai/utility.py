@@ -1,4 +1,4 @@
-"""Utility AI: each action is scored by what speaks for it, and the best one is taken."""
+"""Utility AI: score each action by its considerations, and take the best."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ ConsiderationFn: TypeAlias = Callable[["World", int], float]
 
 @dataclass(frozen=True, slots=True)
 class Consideration:
-    """A registered consideration as one action looks at it, through a response curve."""
+    """A registered consideration for one action, through a response curve."""
 
     name: str
     curve: Curve | None = None
@@ -25,7 +25,7 @@ class Consideration:
 
 @dataclass(frozen=True, slots=True)
 class UtilityAction:
-    """What speaks for an action. Raise `ConfigError` for a weight that is no finite number of 0 or more."""
+    """An action and its considerations. Raises `ConfigError` for a weight that is no finite number of 0 or more."""
 
     name: str
     considerations: tuple[Consideration, ...]
@@ -52,9 +52,9 @@ def combined_score(values: list[float], weight: float = 1.0) -> float:
 
 
 def score(action: UtilityAction, fns: tuple[ConsiderationFn, ...], world: "World", entity_id: int) -> float:
-    """Ask the considerations of an action in order; the first that says 0 rules it out.
+    """Evaluate the considerations of an action in order; the first that returns 0 rules it out.
 
-    Raise `ConsiderationError` for one that raises, or gives NaN, text, None or anything else that is no number.
+    Raises `ConsiderationError` for one that raises, or returns NaN, text, None or anything else that is no number.
     """
     values = []
     for consideration, fn in zip(action.considerations, fns, strict=True):
@@ -72,7 +72,7 @@ def score(action: UtilityAction, fns: tuple[ConsiderationFn, ...], world: "World
         except BaseException as error:
             raise ConsiderationError.from_raised(consideration.name, entity_id, error) from error
         if value != value:  # noqa: PLR0124
-            raise ConsiderationError(consideration.name, f"gave NaN for entity {entity_id}")
+            raise ConsiderationError(consideration.name, f"returned NaN for entity {entity_id}")
         value = clamp(value)
         if value == 0.0:
             return 0.0
@@ -81,12 +81,12 @@ def score(action: UtilityAction, fns: tuple[ConsiderationFn, ...], world: "World
 
 
 def _number(value: object, consideration: Consideration, entity_id: int) -> float:
-    """Return other kinds of numbers as a float, such as those of NumPy; refuse text, which float() would take."""
+    """Return other kinds of numbers as a float, such as those of NumPy; refuse text, which float() would accept."""
     if not isinstance(value, str | bytes | bytearray):
         try:
             return float(value)  # type: ignore[arg-type]  # whatever has __float__ or __index__
         except TypeError:
             pass  # refused below, as text is
     raise ConsiderationError(
-        consideration.name, f"gave {shown(value)} for entity {entity_id}; a consideration gives a number from 0 to 1"
+        consideration.name, f"returned {shown(value)} for entity {entity_id}; it must return a number from 0 to 1"
     )

@@ -89,7 +89,7 @@ def test_everything_is_bounded() -> None:
         with pytest.raises(LimitExceededError):
             act()
     assert boards.get_my_boards("bob") == ()
-    with pytest.raises(BoardError, match="some text"):
+    with pytest.raises(BoardError, match="must not be empty"):
         boards.post(board, "amy", "  ")
 
 

@@ -141,7 +141,7 @@ def test_a_consideration_that_gives_no_number_is_named_and_the_others_go_on(valu
     land.engine.step()
     [(eid, kind, text, tick)] = land.errors
     assert (eid, kind, tick) == (1, "consideration_error", 1)
-    assert text.startswith("consideration 'hunger' gave ")
+    assert text.startswith("consideration 'hunger' returned ")
     if place == "system":
         assert [world.get(eid, UtilityAgent).selected_action for eid in land.eids] == ["", "eat"]
     else:

@@ -240,7 +240,7 @@ def test_an_action_that_returns_no_status_is_named():
     assert stage.tick() == "F"
     [(_, kind, text, _)] = stage.errors
     assert kind == "action_error"
-    assert "action 'a' returned None; an action returns Status.SUCCESS" in text
+    assert "action 'a' returned None; an action must return Status.SUCCESS" in text
 
 
 def test_arguments_are_handed_over_and_braces_read_the_blackboard():

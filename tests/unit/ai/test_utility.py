@@ -169,7 +169,7 @@ def test_a_curve_of_ones_own_is_kept_within_the_range():
 )
 def test_not_a_number_is_an_error_that_names_the_consideration(consideration):
     name = consideration if isinstance(consideration, str) else consideration.name
-    with pytest.raises(AIError, match=f"consideration '{name}' gave NaN for entity 1"):
+    with pytest.raises(AIError, match=f"consideration '{name}' returned NaN for entity 1"):
         score_of([consideration], a=math.nan, b=0.5)
 
 

@@ -393,14 +393,14 @@ BOMB = '<?xml version="1.0"?>\n<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;
         ("\n<tree/>", 2, 'expected <root BTCPP_format="4">'),
         ('<root main_tree_to_execute="x"><BehaviorTree ID="x"/></root>', 1, 'expected <root BTCPP_format="4">'),
         ('<root BTCPP_format="3"/>', 1, "older files can be converted with Groot 2"),
-        ('<root BTCPP_format="4"/>', 1, "there is no <BehaviorTree> in it"),
+        ('<root BTCPP_format="4"/>', 1, "the file has no <BehaviorTree>"),
         ('<root BTCPP_format="4">\n<include path="x.xml"/></root>', 2, "<include> is not supported here"),
         (
             '<root BTCPP_format="4">\n<BehaviorTree><AlwaysSuccess/></BehaviorTree></root>',
             2,
             "needs the attribute 'ID'",
         ),
-        (tree("<AlwaysSuccess/>", '<BehaviorTree ID="main"/>'), 5, "two trees called 'main'"),
+        (tree("<AlwaysSuccess/>", '<BehaviorTree ID="main"/>'), 5, "two trees are called 'main'"),
         (tree("<AlwaysSuccess/>").replace("4", '4" main_tree_to_execute="mian', 1), 1, "'mian' is not in the .* main"),
         (tree("<AlwaysSuccess/>", "<TreeNodesModel>\n<Thing/></TreeNodesModel>"), 6, "<Thing> is not a kind of node"),
         (tree("<AlwaysSuccess/>", "<TreeNodesModel>\n<Action/></TreeNodesModel>"), 6, "<Action> needs the attribute"),
@@ -472,7 +472,7 @@ def test_an_error_in_a_file_names_the_file(tmp_path):
     with pytest.raises(TreeFileError, match=r"guard\.xml, line 3: there is no node 'Nobody'"):
         AIManager().load_xml(file)
     file.write_bytes(tree('<Action ID="é"/>').encode("latin-1"))
-    with pytest.raises(TreeFileError, match=r"guard\.xml, line 3: this is not UTF-8"):
+    with pytest.raises(TreeFileError, match=r"guard\.xml, line 3: the file is not UTF-8"):
         AIManager().load_xml(file)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the keys of a subtree mean: its ports, and with `shared` all keys of the tree around it."""
+    """The meaning of the keys of a subtree: its ports, and with `shared` all keys of the tree around it."""
 
     tree: str
     ports: Mapping[str, Argument]
@@ -29,8 +29,8 @@ class Scope:
         if value is None:
             if not self.shared:
                 raise TreeError(
-                    f"the subtree {self.tree!r} reads {{{key}}}, which nothing gives it; "
-                    f'hand it over as a port, {key}="{{...}}", or share all keys with autoremap'
+                    f"the subtree {self.tree!r} reads {{{key}}}, which is not among its ports; "
+                    f'add the port, {key}="{{...}}", or share all keys with autoremap'
                 )
             return _outside(self.outer, key)
         outer_key = key_of(value)
@@ -53,7 +53,7 @@ def key_of(value: Argument) -> str | None:
 def resolver(
     arguments: tuple[tuple[str, Argument], ...], scope: Scope | None
 ) -> Callable[["World", int], dict[str, Any]]:
-    """Return the function that gives the arguments as keywords. Raise `TreeError` for a key that the scope lacks."""
+    """Return the function that gives the arguments as keywords. Raises `TreeError` for a key that the scope lacks."""
     fixed: dict[str, Any] = {}
     keys: dict[str, str] = {}  # argument -> key of the Blackboard
     paths: dict[str, tuple[str, tuple[str, ...]]] = {}  # argument -> key with dots, and its parts
@@ -75,10 +75,10 @@ def resolver(
         return {**fixed, **{name: data.get(key) for name, key in keys.items()}}
 
     def resolve_paths(world: "World", entity_id: int) -> dict[str, Any]:
-        found, data = resolve(world, entity_id), world.get(entity_id, Blackboard).data
+        arguments, data = resolve(world, entity_id), world.get(entity_id, Blackboard).data
         for name, (key, parts) in paths.items():
-            found[name] = data[key] if key in data else _inside(data, parts)
-        return found
+            arguments[name] = data[key] if key in data else _inside(data, parts)
+        return arguments
 
     return resolve_paths if paths else resolve
 

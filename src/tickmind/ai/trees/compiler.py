@@ -1,4 +1,4 @@
-"""Trees to functions: each node becomes one of `node_functions`, so that running a tree looks nothing up.
+"""Compile trees: each node becomes one of `node_functions`, so that running a tree needs no lookups.
 
 Nodes are numbered in the order of the drawing, subtrees included. A node's number is its key in the entity's memory;
 the numbers below a node are one range, so that halting it means forgetting that range. Cooldowns use negative keys,
@@ -64,7 +64,7 @@ class Library:
 
     trees: dict[str, Node]
     actions: dict[str, ActionFn]
-    halts: dict[str, HaltFn]  # action name -> what to do when it is halted
+    halts: dict[str, HaltFn]  # action name -> its on_halt
     conditions: dict[str, ConditionFn]
     score: Callable[[str], ScoreFn]  # utility action name -> its score
     call_halt: Callable[[str, "World", "TickContext", int], None]  # runs the halt of an action; never raises
@@ -72,7 +72,7 @@ class Library:
 
 @dataclass(slots=True)
 class Trace:
-    """Where a traced run notes what each node returned."""
+    """The record of what each node returned in a traced run."""
 
     statuses: dict[int, Status] = field(default_factory=dict)
 
@@ -84,11 +84,11 @@ class CompiledTree:
     run: Run
     shape: str
     trace: Trace | None
-    halting: dict[int, str]  # node number -> action, for those that want to know when they are halted
+    halting: dict[int, str]  # node number -> action with an on_halt
 
 
 def compile_tree(name: str, library: Library, *, traced: bool = False) -> CompiledTree:
-    """Make a tree runnable; every name in it must be known."""
+    """Compile a tree; raises `UnknownNameError` for an unregistered name."""
     root = library.trees.get(name)
     if root is None:
         raise UnknownNameError("tree", name, library.trees)
@@ -141,7 +141,7 @@ class _Compiler:
     def _make(
         self, node: Node, number: int, runs: tuple[Run, ...], starts: tuple[int, ...], scope: Scope | None
     ) -> Run:
-        """The function of one node. `starts` are the children's numbers, and the first number after them."""
+        """Return the function of one node. `starts` are the children's numbers, and the first number after them."""
         match node:
             case Action():
                 return self._action(node, number, scope)

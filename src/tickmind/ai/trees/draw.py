@@ -1,4 +1,4 @@
-"""A tree as text, with what each node returned last."""
+"""Draw a tree as text, with the last status of each node."""
 
 from collections.abc import Iterator, Mapping
 
@@ -29,7 +29,7 @@ MARKS = {Status.SUCCESS: "✓", Status.FAILURE: "✗", Status.RUNNING: "…"}
 
 
 def draw_tree(root: Node, trees: Mapping[str, Node], statuses: Mapping[int, Status] | None = None) -> str:
-    """One line per node, below and to the right of its parent; `statuses` is the trace of a `BehaviorTree`.
+    """Draw one line per node, below and to the right of its parent; `statuses` is the trace of a `BehaviorTree`.
 
     Subtrees are drawn in place. A node that was not visited has no mark.
     """
@@ -41,7 +41,7 @@ def draw_tree(root: Node, trees: Mapping[str, Node], statuses: Mapping[int, Stat
 
 
 def outline_tree(root: Node, trees: Mapping[str, Node]) -> list[tuple[int, str]]:
-    """Depth and words of each node; the n-th is number n in the trace of a `BehaviorTree`."""
+    """Return depth and description of each node; the n-th is number n in the trace of a `BehaviorTree`."""
     return [(len(branch) // len(_INDENT), text) for branch, text in _lines(root, trees, "", "", "", ())]
 
 
@@ -61,7 +61,7 @@ def _lines(
 
 
 def describe(node: Node) -> str:
-    """A node in a few words, its own label first if it has one."""
+    """Describe a node in a few words, its own label first if it has one."""
     return f"{node.label}: {_words(node)}" if node.label else _words(node)
 
 

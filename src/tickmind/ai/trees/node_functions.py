@@ -1,7 +1,7 @@
-"""What the nodes of a behaviour tree do, as functions that run in place of the nodes and look nothing up.
+"""The functions that compiled trees run in place of their nodes, without lookups.
 
-Each takes the world, the tick, the entity and the memory of its tree, and returns a `Status`. What a node remembers
-stands in the memory under its number while it runs; `compiler` gives the numbers.
+Each takes the world, the tick, the entity and the memory of its tree, and returns a `Status`. A running node's state
+is in the memory under its number; `compiler` assigns the numbers.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ ScoreFn: TypeAlias = Callable[["World", int], float]
 
 SUCCESS, FAILURE, RUNNING = Status.SUCCESS, Status.FAILURE, Status.RUNNING
 SAME = {SUCCESS: SUCCESS, FAILURE: FAILURE, RUNNING: RUNNING}
-REMOVED = -(1 << 40)  # key in the memory of a tree that was taken from its entity; no node has this number
+REMOVED = -(1 << 40)  # key in the memory of a tree that was removed from its entity; no node has this number
 
 
 class TreeRemovedError(Exception):
-    """Ends a run whose tree was taken from its entity by one of its own functions. Never leaves the manager."""
+    """Ends a run whose tree was removed from its entity by one of its own functions. Never leaves the manager."""
 
 
 def action(name: str, fn: Callable[["World", "TickContext", int], Status]) -> Run:
@@ -81,7 +81,7 @@ def condition(name: str, fn: Callable[["World", int], bool]) -> Run:
 
 
 def _wrong_status(name: str, status: object) -> ActionError:
-    return ActionError(name, f"returned {shown(status)}; an action returns Status.SUCCESS, FAILURE or RUNNING")
+    return ActionError(name, f"returned {shown(status)}; an action must return Status.SUCCESS, FAILURE or RUNNING")
 
 
 def wait(ticks: int, number: int) -> Run:
@@ -128,7 +128,7 @@ def ended(child: Run, ends: dict[Status, Status]) -> Run:
 
 
 def with_memory(number: int, runs: tuple[Run, ...], go_on: Status) -> Run:
-    """A sequence (going on after success) or selector (after failure) that resumes at the child that was running."""
+    """Run a sequence (going on after success) or selector (after failure) that resumes at the running child."""
 
     def run(world: "World", ctx: "TickContext", entity_id: int, memory: Memory) -> Status:
         pending = runs[memory.pop(number) :] if memory and number in memory else runs
@@ -144,7 +144,7 @@ def with_memory(number: int, runs: tuple[Run, ...], go_on: Status) -> Run:
 
 
 def without_memory(runs: tuple[Run, ...], starts: tuple[int, ...], go_on: Status, halt: Halt) -> Run:
-    """A sequence or selector that asks from the start; what was running behind the child that decides is halted."""
+    """Run a sequence or selector from the start; what was running behind the child that decides is halted."""
     end = starts[-1]
 
     def run(world: "World", ctx: "TickContext", entity_id: int, memory: Memory) -> Status:
@@ -193,7 +193,7 @@ def parallel(node: Parallel, number: int, runs: tuple[Run, ...], starts: tuple[i
 def utility(
     number: int, scores: tuple[ScoreFn, ...], runs: tuple[Run, ...], starts: tuple[int, ...], halt: Halt
 ) -> Run:
-    """Run the child with the highest score, and halt the one that it takes over from."""
+    """Run the child with the highest score, and halt the one that it replaces."""
 
     def run(world: "World", ctx: "TickContext", entity_id: int, memory: Memory) -> Status:
         best, choice = 0.0, -1
@@ -217,7 +217,7 @@ def utility(
 
 
 def repeater(node: Repeater, number: int, child: Run) -> Run:
-    """Run the child once a tick, some times in all."""
+    """Run the child once a tick, a number of times in all."""
     ends_on_failure = node.fail_policy == "fail"
     times = node.times
 

@@ -1,4 +1,4 @@
-"""What a behaviour tree is made of. A tree is a value: shared by all that use it, and without any state.
+"""The nodes of behaviour trees. A tree is a value: shared by all that use it, and without any state.
 
 Selector(
     Sequence(Condition("threatened"), Action("flee")),
@@ -13,12 +13,12 @@ from typing import Literal, TypeAlias
 
 from tickmind.ai.errors import TreeError
 
-Argument: TypeAlias = str | int | float | bool  # "{key}" is read from the Blackboard each time, "{a.b}" inside of a
+Argument: TypeAlias = str | int | float | bool  # "{key}" is read from the Blackboard each time, "{a.b}" inside its a
 FailPolicy = Literal["fail", "restart"]
 
 
 class Status(StrEnum):
-    """How a node ended, or that it goes on."""
+    """The outcome of a node, or that it is still running."""
 
     SUCCESS = "success"
     FAILURE = "failure"
@@ -28,7 +28,7 @@ class Status(StrEnum):
 def _checked(name: str, arguments: Mapping[str, Argument] | None) -> tuple[tuple[str, Argument], ...]:
     for argument in arguments or {}:
         if not argument.isidentifier() or argument.startswith("_") or argument in ("ID", "name"):
-            raise TreeError(f"{name} can't have an argument called {argument!r}")
+            raise TreeError(f"{name} can't have an argument called {argument!r}; rename it")
     return tuple((arguments or {}).items())
 
 
@@ -47,11 +47,11 @@ class _Leaf:
 
 
 class Action(_Leaf):
-    """Do something: calls the registered action, which returns a `Status`."""
+    """Call the registered action, which returns a `Status`."""
 
 
 class Condition(_Leaf):
-    """Ask something: succeeds if the registered condition holds."""
+    """Succeed if the registered condition holds."""
 
 
 @dataclass(frozen=True, init=False)
@@ -69,15 +69,15 @@ class _Composite:
 
 
 class Sequence(_Composite):
-    """All children in order; fails with the first that fails.
+    """Run all children in order; fail with the first that fails.
 
-    With memory it goes on next tick at the child that was running. Without, it asks from the first child again each
+    With memory it goes on next tick at the child that was running. Without, it starts from the first child again each
     tick, so that an earlier condition can stop a later action.
     """
 
 
 class Selector(_Composite):
-    """The first child that does not fail; fails if all do.
+    """Run children in order until one does not fail; fail if all do.
 
     With memory it goes on next tick at the child that was running. Without, it tries from the first child again each
     tick, so that a more urgent child can take over.
@@ -86,7 +86,7 @@ class Selector(_Composite):
 
 @dataclass(frozen=True, init=False)
 class Parallel:
-    """All children each tick, until enough have succeeded or failed; a child that has ended waits for the others.
+    """Run all children each tick, until enough have succeeded or failed; a child that has ended waits for the others.
 
     `success_threshold` None means all of them. It also fails once so many have failed that success is out of reach.
     When it ends, children that are still running are halted.
@@ -117,7 +117,7 @@ class Parallel:
 
 @dataclass(frozen=True, init=False)
 class UtilitySelector:
-    """The child whose utility action scores highest just now; fails if all score 0. Ties go to the first.
+    """Run the child whose utility action scores highest now; fail if all score 0. Ties go to the first.
 
     Each option is the name of a utility action and the node to run: `UtilitySelector(("eat", Action("eat")), ...)`.
     """
@@ -141,7 +141,7 @@ class UtilitySelector:
 
 @dataclass(frozen=True)
 class Inverter:
-    """Success becomes failure and the other way round."""
+    """Turn success into failure and the other way round."""
 
     child: "Node"
     label: str = field(default="", kw_only=True)
@@ -149,7 +149,7 @@ class Inverter:
 
 @dataclass(frozen=True)
 class Repeater:
-    """Runs its child once a tick, `times` times in all (None: for ever), and then succeeds.
+    """Run the child once a tick, `times` times in all (None: for ever), then succeed.
 
     A child that fails ends it with failure, unless `fail_policy` is "restart": then failures count as rounds too.
     """
@@ -161,14 +161,14 @@ class Repeater:
 
     def __post_init__(self) -> None:
         if self.times is not None and self.times < 1:
-            raise TreeError(f"Repeater needs at least 1 round, not {self.times}; None is for ever")
+            raise TreeError(f"Repeater needs at least 1 round, not {self.times}; pass None for ever")
         if self.fail_policy not in ("fail", "restart"):
             raise TreeError(f"Repeater's fail_policy is 'fail' or 'restart', not {self.fail_policy!r}")
 
 
 @dataclass(frozen=True)
 class Succeeder:
-    """Succeeds whatever its child ends with, or at once if it has none."""
+    """Succeed whatever the child ends with, or at once without one."""
 
     child: "Node | None" = None
     label: str = field(default="", kw_only=True)
@@ -176,7 +176,7 @@ class Succeeder:
 
 @dataclass(frozen=True)
 class AlwaysFail:
-    """Fails whatever its child ends with, or at once if it has none."""
+    """Fail whatever the child ends with, or at once without one."""
 
     child: "Node | None" = None
     label: str = field(default="", kw_only=True)
@@ -184,7 +184,7 @@ class AlwaysFail:
 
 @dataclass(frozen=True)
 class Timeout:
-    """Gives its child `ticks` ticks; a child that is still running then is halted, and this fails."""
+    """Give the child `ticks` ticks; then halt it if it is still running, and fail."""
 
     child: "Node"
     ticks: int
@@ -197,7 +197,7 @@ class Timeout:
 
 @dataclass(frozen=True)
 class Cooldown:
-    """After its child has succeeded, fails for `ticks` ticks without asking it."""
+    """After the child has succeeded, fail for `ticks` ticks without running it."""
 
     child: "Node"
     ticks: int
@@ -210,7 +210,7 @@ class Cooldown:
 
 @dataclass(frozen=True)
 class Retry:
-    """Runs its child once a tick until it succeeds, `attempts` times at most (None: for ever); then fails."""
+    """Run the child once a tick until it succeeds, `attempts` times at most (None: for ever); then fail."""
 
     child: "Node"
     attempts: int | None
@@ -218,12 +218,12 @@ class Retry:
 
     def __post_init__(self) -> None:
         if self.attempts is not None and self.attempts < 1:
-            raise TreeError(f"Retry needs at least 1 attempt, not {self.attempts}; None is for ever")
+            raise TreeError(f"Retry needs at least 1 attempt, not {self.attempts}; pass None for ever")
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Runs for `ticks` ticks, then succeeds. A halt starts it over."""
+    """Run for `ticks` ticks, then succeed. A halt starts it over."""
 
     ticks: int
     label: str = field(default="", kw_only=True)
@@ -235,10 +235,10 @@ class Wait:
 
 @dataclass(frozen=True, init=False)
 class SubTree:
-    """Another tree, by name, as if it stood here.
+    """Run another tree, by name, as if it stood here.
 
     With `autoremap` its `"{key}"`s are those of the tree around it. Without, as by default in files of Groot 2, it
-    shares nothing: it reads what `ports` hand over, and any other key is an error when the tree is made ready.
+    shares nothing: it reads what `ports` pass to it, and any other key is an error when the tree is compiled.
     `SubTree("patrol", {"goal": "{next_post}", "speed": 2}, autoremap=False)`.
     """
 
@@ -278,7 +278,7 @@ Node: TypeAlias = (
 
 
 def children_of(node: Node) -> tuple[Node, ...]:
-    """The nodes right below a node."""
+    """Return the nodes right below a node."""
     match node:
         case Sequence() | Selector() | Parallel() | UtilitySelector():
             return node.children
@@ -291,7 +291,7 @@ def children_of(node: Node) -> tuple[Node, ...]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """A node and all below it, each before its children, without the insides of subtrees."""
+    """Yield a node and all below it, each before its children, without the insides of subtrees."""
     todo = [node]
     while todo:
         node = todo.pop()

@@ -1,10 +1,10 @@
-"""Trees from BehaviorTree.CPP version 4 files, as Groot 2 writes them.
+"""Read trees from BehaviorTree.CPP version 4 files, as Groot 2 writes them.
 
 Known tags, besides actions and conditions: Sequence, ReactiveSequence, Fallback, ReactiveFallback, Parallel, Inverter,
 ForceSuccess, ForceFailure, AlwaysSuccess, AlwaysFailure, Repeat, RetryUntilSuccessful, KeepRunningUntilFailure,
 SubTree, Timeout, Delay and Sleep (in milliseconds), and ours: TimeoutTicks, WaitTicks, Cooldown, RepeatAnyway,
 UtilitySelector.
-Anything else is an error with its line: a tree that would behave otherwise than in its editor is worse than none.
+Anything else is an error with its line: a tree that behaves differently than in its editor is worse than none.
 """
 
 import math
@@ -37,7 +37,7 @@ from tickmind.base import Limit
 
 MAX_XML_BYTES = Limit("size of a tree file", 4_000_000, "bytes")
 MAX_XML_DEPTH = Limit("nesting of a tree file", 102, "levels")  # a tree as deep as can run, and the two tags around it
-SAME_NAME = "{=}"  # an argument: the Blackboard's key that is called as the port is
+SAME_NAME = "{=}"  # an argument: the Blackboard's key with the name of the port
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COUNT = re.compile(r"[+-]?[0-9]{1,15}")
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}
@@ -60,7 +60,7 @@ def read_trees(
     conditions: Collection[str] = (),
     tps: float | None = None,
 ) -> dict[str, Node]:
-    """All trees of a file by name, the main one first."""
+    """Return all trees of a file by name, the main one first."""
     return _Reader(source, actions, conditions, tps).read(_parse(text, source))
 
 
@@ -136,7 +136,7 @@ class _Reader:
             "Action": lambda e: Action(self.required(e, "ID"), self.arguments(e), label=self.label(e)),
             "Condition": lambda e: Condition(self.required(e, "ID"), self.arguments(e), label=self.label(e)),
         }
-        self.attributes: dict[str, frozenset[str]] = {  # tag -> what it may have besides a name; leaves take anything
+        self.attributes: dict[str, frozenset[str]] = {  # tag -> its attributes besides a name; leaves have any
             "Parallel": frozenset({"success_count", "failure_count"}),
             "UtilitySelector": frozenset({"options"}),
             "Repeat": frozenset({"num_cycles"}),
@@ -158,23 +158,23 @@ class _Reader:
     def read(self, root: _Element) -> dict[str, Node]:
         if root.tag != "root" or root.attributes.get("BTCPP_format") != "4":
             raise self.fail(root, 'expected <root BTCPP_format="4">; older files can be converted with Groot 2')
-        found = [element for element in root.children if element.tag == "BehaviorTree"]
+        trees_found = [element for element in root.children if element.tag == "BehaviorTree"]
         for element in root.children:
             if element.tag == "TreeNodesModel":
                 self.model(element)
             elif element.tag != "BehaviorTree":
                 raise self.fail(element, f"<{element.tag}> is not supported here")
-        for element in found:
+        for element in trees_found:
             name = self.required(element, "ID")
             if name in self.names:
-                raise self.fail(element, f"there are two trees called {name!r}")
+                raise self.fail(element, f"two trees are called {name!r}; rename one")
             self.names.add(name)
-        if not found:
-            raise self.fail(root, "there is no <BehaviorTree> in it")
-        main = root.attributes.get("main_tree_to_execute", found[0].attributes["ID"])
+        if not trees_found:
+            raise self.fail(root, "the file has no <BehaviorTree>; add one")
+        main = root.attributes.get("main_tree_to_execute", trees_found[0].attributes["ID"])
         if main not in self.names:
             raise self.fail(root, f"the main tree {main!r} is not in the file; known: {', '.join(sorted(self.names))}")
-        trees = {element.attributes["ID"]: self.only(element) for element in found}
+        trees = {element.attributes["ID"]: self.only(element) for element in trees_found}
         return {main: trees[main], **trees}
 
     def model(self, element: _Element) -> None:
@@ -261,17 +261,17 @@ class _Reader:
         return element.attributes.get("name", "")
 
     def arguments(self, element: _Element) -> Mapping[str, Argument]:
-        found: dict[str, Argument] = {}
+        arguments: dict[str, Argument] = {}
         for name, value in element.attributes.items():
             if name in ("ID", "name", "_autoremap", "_description", "_uid", "_fullpath"):
                 continue
             if name.startswith("_"):
                 raise self.fail(element, f"the scripted attribute {name!r} is not supported; use a condition")
             try:
-                found[name] = f"{{{name}}}" if value == SAME_NAME else _argument(value)
+                arguments[name] = f"{{{name}}}" if value == SAME_NAME else _argument(value)
             except ValueError:
                 raise self.fail(element, f"{name} is too large a number: {value[:40]}") from None
-        return found
+        return arguments
 
     def required(self, element: _Element, name: str) -> str:
         value = element.attributes.get(name, "")
@@ -294,7 +294,7 @@ class _Reader:
 
     def ticks(self, element: _Element, name: str) -> int:
         if self.tps is None:
-            raise self.fail(element, f"{element.tag} is in milliseconds; say how many ticks a second has with tps=")
+            raise self.fail(element, f"{element.tag} is in milliseconds; pass the ticks per second as tps=")
         msec = self.integer(element, name)
         if msec < 1:
             raise self.fail(element, f"{element.tag} needs at least 1 millisecond, not {msec}")

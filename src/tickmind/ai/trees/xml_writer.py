@@ -1,4 +1,4 @@
-"""Trees to BehaviorTree.CPP version 4 files, with the model that Groot 2 needs to show our own nodes."""
+"""Write trees as BehaviorTree.CPP version 4 files, with the model that Groot 2 needs to show our own nodes."""
 
 import math
 import re
@@ -42,12 +42,12 @@ _OWN_NODES = (
 
 
 def write_trees(trees: Mapping[str, Node]) -> str:
-    """A file with these trees; the first is the main one.
+    """Return a file with these trees; the first is the main one.
 
-    XML knows text only: an argument that is a string but looks like a number, true or false comes back as one.
+    XML has text only: an argument that is a string but looks like a number, true or false is read back as such.
     """
     if not trees:
-        raise TreeError("there is no tree to write")
+        raise TreeError("no tree to write; define one first")
     if "" in trees:
         raise TreeError("a tree needs a name to be written")
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
@@ -129,8 +129,8 @@ def _arguments(node: str, arguments: tuple[tuple[str, Argument], ...]) -> dict[s
 
 
 def _quoted(text: str) -> str:
-    if found := _NOT_IN_XML.search(text):
-        raise TreeError(f"XML can't hold the character {found.group()!r} of {text[:40]!r}")
+    if odd := _NOT_IN_XML.search(text):
+        raise TreeError(f"XML can't hold the character {odd.group()!r} of {text[:40]!r}")
     return quoteattr(text)
 
 
@@ -148,8 +148,8 @@ def _model(trees: Mapping[str, Node]) -> list[str]:
                 leaves.setdefault((type(node).__name__, node.name), set()).update(name for name, _ in node.arguments)
             elif isinstance(node, SubTree) and node.ports:
                 leaves.setdefault(("SubTree", node.name), set()).update(name for name, _ in node.ports)
-    found = []
+    model = []
     for (kind, name), ports in sorted(leaves.items()):
         inner = "".join(f"<input_port name={_quoted(port)}/>" for port in sorted(ports))
-        found.append(f"<{kind} ID={_quoted(name)}>{inner}</{kind}>" if inner else f"<{kind} ID={_quoted(name)}/>")
-    return [*found, *_OWN_NODES]
+        model.append(f"<{kind} ID={_quoted(name)}>{inner}</{kind}>" if inner else f"<{kind} ID={_quoted(name)}/>")
+    return [*model, *_OWN_NODES]
