@@ -1,4 +1,4 @@
-"""What every part stands on and that knows no domain: time, names, errors, limits, secrets and logs."""
+"""The base of every package, without a domain: time, names, errors, limits, secrets and logs."""
 
 from tickmind.base.clock import Clock, ManualClock, SystemClock
 from tickmind.base.errors import ConfigError, LimitExceededError, TickmindError, error_text, is_survivable

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for the blocking faces of async things."""
+"""`BackgroundLoop`: an event loop in a thread of its own, for the blocking interfaces of async code."""
 
 import asyncio
 import threading
@@ -13,15 +13,15 @@ _given_up: "WeakSet[asyncio.AbstractEventLoop]" = WeakSet()
 
 
 def is_over(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether a loop is closed, or was given up because something blocks it: what belonged to it may move on."""
+    """Return whether a loop is closed, or abandoned because something blocks it: its clients may move to another."""
     return loop.is_closed() or loop in _given_up
 
 
 class BackgroundLoop:
-    """Does async work for threads that have no loop. It begins at once and ends with `close`.
+    """Run async work for threads without a loop. It starts at once and ends with `close`.
 
-    `refuse` and `cancelled` make the errors, from a message, of who asks when it can't be and of who was cut short;
-    `instead` names what to use within an event loop.
+    `refuse` and `cancelled` make the errors, from a message, for a call that is not possible and one that is cut
+    short; `instead` names what to use within an event loop.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class BackgroundLoop:
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do work on the loop and wait for it; an interrupt of the waiting thread cancels it."""
+        """Run work on the loop and wait for it; an interrupt of the waiting thread cancels it."""
         future = self.submit(work)
         try:
             return future.result()
@@ -65,7 +65,7 @@ class BackgroundLoop:
             raise
 
     def iterate(self, stream: AsyncIterator[T]) -> Iterator[T]:
-        """The items of a stream; leaving the iteration ends the stream."""
+        """Yield the items of a stream; leaving the iteration ends the stream."""
 
         async def following() -> tuple[bool, T | None]:
             try:
@@ -84,11 +84,11 @@ class BackgroundLoop:
                 self.run(stream.aclose())
 
     def give_up(self) -> None:
-        """Say that something blocks the loop, so that clients which belong to it go on in another one."""
+        """Mark the loop as blocked, so that its clients go on in another one."""
         _given_up.add(self._loop)
 
     def close(self) -> None:
-        """Cancel what is under way and end the thread."""
+        """Cancel running work and end the thread."""
         with self._lock:
             if self._closed:
                 return

@@ -1,4 +1,4 @@
-"""Time as an argument: real in production, set by hand in tests and simulations."""
+"""`Clock`: time as an argument, real in production, set by hand in tests and simulations."""
 
 import threading
 import time
@@ -6,14 +6,14 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where a part gets its time from; nothing reads the system's clock on its own."""
+    """A source of time; no part reads the system's clock by itself."""
 
     def monotonic(self) -> float:
-        """Seconds that only ever grow; for deadlines, leases and pacing."""
+        """Return seconds that only ever grow; for deadlines, leases and pacing."""
         ...
 
     def wall(self) -> float:
-        """Seconds since 1970 in UTC, which an operator may set back; for display and records only."""
+        """Return seconds since 1970 in UTC, which an operator may set back; for display and records only."""
         ...
 
     def sleep(self, seconds: float) -> None:
@@ -22,7 +22,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own time. Its two readings are the system's functions themselves: busy parts ask very often."""
+    """The machine's own time. Its two readings are the system's functions themselves, because they are called often."""
 
     monotonic = staticmethod(time.monotonic)
     wall = staticmethod(time.time)
@@ -34,7 +34,12 @@ class SystemClock:
 
 
 class ManualClock:
-    """Time that moves only when told to, so that a test of ten minutes takes none.
+    """Time that moves only when a test advances it, so that a test of ten minutes takes none.
+
+        >>> clock = ManualClock()
+        >>> clock.advance(600)
+        >>> clock.monotonic()
+        600.0
 
     `sleep` moves it forward at once. Threads may share it.
     """
@@ -48,11 +53,11 @@ class ManualClock:
         return f"ManualClock(monotonic={self._monotonic!r}, wall={self._wall!r})"
 
     def monotonic(self) -> float:
-        """Seconds advanced so far."""
+        """Return the seconds advanced so far."""
         return self._monotonic
 
     def wall(self) -> float:
-        """The wall time, with every jump in it."""
+        """Return the wall time, with every jump in it."""
         return self._wall
 
     def sleep(self, seconds: float) -> None:

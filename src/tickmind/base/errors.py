@@ -12,8 +12,8 @@
     ├── server.ServerError     the authority: addresses, exposure, checkpoints, replay
     ├── agent.AgentError       a character's process: what it was started with
     ├── record.RecordError     the record of a run: ids, locks, disk faults, damage
-    ├── runner.RunnerError     keeping processes: the warden, a folder that is taken
-    └── viewer.ViewerError     the page and who serves it: addresses, tokens, frames
+    ├── runner.RunnerError     keeping processes: the warden, a folder that is in use
+    └── viewer.ViewerError     the page and its server: addresses, tokens, frames
 
 Each package adds its own branch in its `errors` module.
 """
@@ -22,7 +22,7 @@ MAX_ERROR_TEXT_CHARS = 2_000
 
 
 class TickmindError(Exception):
-    """Anything that tickmind raises on purpose; catch it to catch all of them."""
+    """The base of every error that tickmind raises on purpose; catch it to catch all of them."""
 
 
 class ConfigError(TickmindError, ValueError):
@@ -46,7 +46,7 @@ def error_text(error: BaseException) -> str:
     name = type(error).__name__
     try:
         text = str(error)[:MAX_ERROR_TEXT_CHARS]
-    except Exception:  # noqa: BLE001  the text of an error is supplied code too
+    except Exception:  # noqa: BLE001  the text of an error is user code too
         return f"{name}, whose text can't be shown"
     return f"{name}: {text}"
 

@@ -1,4 +1,4 @@
-"""Figures in the text form that Prometheus reads; written here because it is a page of formatting, and no more."""
+"""`Exposition`: figures in the text form that Prometheus reads; a page of formatting, so no dependency."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,17 +11,17 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
 class Exposition:
-    """Collects families of figures and gives them as text. Names and labels are the writer's own; values may be any."""
+    """Collect families of figures and write them as text. Names and labels are the caller's; values may be any."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
 
     def counter(self, name: str, meaning: str, samples: Iterable[tuple[Labels, float]]) -> None:
-        """Something that only grows; its name ends in `_total`."""
+        """Add something that only grows; its name ends in `_total`."""
         self._family(name, meaning, "counter", samples)
 
     def gauge(self, name: str, meaning: str, samples: Iterable[tuple[Labels, float]]) -> None:
-        """Something that goes up and down."""
+        """Add something that goes up and down."""
         self._family(name, meaning, "gauge", samples)
 
     def histogram(
@@ -31,7 +31,7 @@ class Exposition:
         bounds: Sequence[float],
         samples: Iterable[tuple[Labels, Sequence[int], float]],
     ) -> None:
-        """Durations or sizes in buckets: for each sample the counts (one more than bounds) and the sum."""
+        """Add durations or sizes in buckets: for each sample the counts (one more than bounds) and the sum."""
         self._head(name, meaning, "histogram")
         for labels, counts, total in samples:
             seen = 0
@@ -42,7 +42,7 @@ class Exposition:
             self._line(f"{name}_count", labels, seen)
 
     def text(self) -> str:
-        """All of it."""
+        """Return all figures as text."""
         return "\n".join([*self._lines, ""])
 
     def _family(

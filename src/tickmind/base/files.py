@@ -1,4 +1,4 @@
-"""Files by names that others may have taken: a link is never written through, and a pipe or a device is never read.
+"""Open files safely: a link is never written through, and a pipe or a device is never read.
 
 Every file that a command writes or locks is opened here. A run, a cache or a state folder may come from another
 machine or lie where others write, so the name of a file may be a link to something of the user's.
@@ -32,7 +32,7 @@ def runs_option(folder: Path) -> str:
 
 
 def create_file(path: Path, *, mode: int = _MODE) -> int:
-    """Make an empty file in the place of whatever has the name, and return its descriptor, open for writing.
+    """Make an empty file in place of anything with that name, and return its descriptor, open for writing.
 
     What the name referred to before, as the target of a link or another name of the same file, is left alone.
     Raises `OSError`; `FileExistsError` if the name is taken again in between.
@@ -48,12 +48,12 @@ def open_file(path: Path, flags: int, *, mode: int = _MODE) -> int:
     `path` itself must be a regular file; the folders above it may be links.
     """
     try:
-        # A pipe must not hang the caller before it is seen to be one.
+        # A pipe must not hang the caller before it is recognised.
         descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise UnsafeFileError(path, _LINK) from None
-        if error.errno == errno.ENXIO:  # a pipe that nobody reads, or a socket
+        if error.errno == errno.ENXIO:  # a pipe without a reader, or a socket
             raise UnsafeFileError(path, _NO_FILE) from None
         raise
     return _regular(descriptor, path)
@@ -82,14 +82,14 @@ def read_at_most(path: Path, size: int) -> bytes:
 def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Put a file with this content in place, whole or not at all; an existing file keeps its permissions.
 
-    Raises `UnsafeFileError` if the name belongs to anything but a regular file. `mode` is for a file that others may
+    Raises `UnsafeFileError` if the name belongs to anything but a regular file. `mode` is for a file that others must
     not read; it holds for an existing one too.
     """
     with suppress(FileNotFoundError):
-        found = path.lstat().st_mode
-        if not stat.S_ISREG(found):
-            raise UnsafeFileError(path, _LINK if stat.S_ISLNK(found) else _NO_FILE)
-        mode = stat.S_IMODE(found) if mode is None else mode
+        bits = path.lstat().st_mode
+        if not stat.S_ISREG(bits):
+            raise UnsafeFileError(path, _LINK if stat.S_ISLNK(bits) else _NO_FILE)
+        mode = stat.S_IMODE(bits) if mode is None else mode
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = create_file(draft, mode=_MODE if mode is None else PRIVATE_MODE)
     try:

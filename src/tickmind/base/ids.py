@@ -1,4 +1,4 @@
-"""Names for runs, calls and sessions that sort by the time they were made."""
+"""`IdMaker`: ids of runs, calls and sessions that sort by the time they were made."""
 
 import random
 import secrets
@@ -18,7 +18,7 @@ def _digits(value: int, width: int) -> str:
 
 
 class IdMaker:
-    """Makes ids such as `run_1hm5vxkq27c3e9a0p`, each greater than the one before, even within one millisecond.
+    """Make ids such as `run_1hm5vxkq27c3e9a0p`, each greater than the one before, even within one millisecond.
 
     Give it a `ManualClock` and a seeded `random.Random` and the ids repeat. Threads may share it.
     """
@@ -43,5 +43,5 @@ class IdMaker:
 
 
 def secret_token(size_bytes: int = 24) -> str:
-    """Make a token that nobody can guess, for leases and callers' keys."""
+    """Make a token that can't be guessed, for leases and callers' keys."""
     return secrets.token_urlsafe(size_bytes)

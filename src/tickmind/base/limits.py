@@ -1,4 +1,4 @@
-"""A limit on everything, with a name and a default."""
+"""`Limit`: a named maximum with a default."""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +7,10 @@ from tickmind.base.errors import LimitExceededError
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much of something is allowed, under the name that its error shows.
+    """A maximum, under the name that its error shows.
+
+        >>> Limit("size of the XML file", 1_000_000, "bytes").allows(5)
+        True
 
     Declare it beside the code that it protects and let users pass their own:
     `MAX_XML_BYTES = Limit("size of the XML file", 1_000_000, "bytes")`.
@@ -23,9 +26,9 @@ class Limit:
             raise LimitExceededError(self.name, value, self.maximum, self.unit)
 
     def allows(self, value: int | float) -> bool:
-        """Tell whether the value is within the limit."""
+        """Return whether the value is within the limit."""
         return value <= self.maximum
 
     def at(self, maximum: int | float) -> "Limit":
-        """The same limit, set higher or lower."""
+        """Return the limit with another maximum."""
         return replace(self, maximum=maximum)

@@ -19,7 +19,7 @@ Event = MutableMapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FieldMessage:
-    """What happened, with its fields; shown as one line where nobody takes the fields apart."""
+    """An event with its fields; formatted as one line where no handler reads the fields."""
 
     event: str
     fields: dict[str, Any]
@@ -38,23 +38,23 @@ class FieldLogger:
         self._logger = logger
 
     def debug(self, event: str, **fields: Any) -> None:
-        """For whoever looks for a fault."""
+        """Log a detail for debugging."""
         self._log(logging.DEBUG, event, fields)
 
     def info(self, event: str, **fields: Any) -> None:
-        """Worth knowing."""
+        """Log a normal event."""
         self._log(logging.INFO, event, fields)
 
     def warning(self, event: str, **fields: Any) -> None:
-        """Worth a look, though it went on."""
+        """Log a problem that the program survived."""
         self._log(logging.WARNING, event, fields)
 
     def error(self, event: str, **fields: Any) -> None:
-        """Something failed."""
+        """Log a failure."""
         self._log(logging.ERROR, event, fields)
 
     def exception(self, event: str, **fields: Any) -> None:
-        """Something failed with the error at hand, whose traceback goes along."""
+        """Log a failure with the traceback of the current error."""
         self._log(logging.ERROR, event, fields, exc_info=True)
 
     def _log(self, level: int, event: str, fields: dict[str, Any], *, exc_info: bool = False) -> None:
@@ -63,7 +63,7 @@ class FieldLogger:
 
 
 def get_logger(name: str) -> FieldLogger:
-    """The logger of a module."""
+    """Return the logger of a module."""
     return FieldLogger(logging.getLogger(name))
 
 
@@ -89,10 +89,10 @@ def _redact_traceback(_logger: Any, _method: str, event: Event) -> Event:
 
 
 def _load_structlog() -> Any:
-    """Load structlog without rich, which it would load for tracebacks that show variables; ours never do."""
+    """Load structlog without rich, which it would load for tracebacks with variables; ours have none."""
     hidden = "rich" not in sys.modules and "structlog" not in sys.modules
     if hidden:
-        sys.modules["rich"] = None  # type: ignore[assignment]  # Python's own way to say that there is no such module
+        sys.modules["rich"] = None  # type: ignore[assignment]  # makes the import fail as if it were missing
     try:
         return importlib.import_module("structlog")
     finally:

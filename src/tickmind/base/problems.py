@@ -1,4 +1,4 @@
-"""What is wrong in a configuration file, told so that it can be mended: where, what is expected, what to write.
+"""`Problem` and `ConfigFileError`: mistakes in a configuration file, with place, expectation and remedy.
 
     ConfigError
     └── ConfigFileError    everything that is wrong in one file, one line each
@@ -31,21 +31,21 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake. `path` leads to the setting, `place` is where it stands, if it stands anywhere."""
+    """One mistake. `path` leads to the setting, `place` is its line and column, if it has one."""
 
     path: Path
     message: str
     place: SourcePosition | None = None
 
     def text(self, file: str) -> str:
-        """The line that a person sees: `gateway.yaml:12:7: queue.capacity: ...`, which editors can jump to."""
+        """Return the line for the user: `gateway.yaml:12:7: queue.capacity: ...`, which editors can jump to."""
         where = f"{file}:{self.place.line}:{self.place.column}" if self.place else file
         name = dotted(self.path)
         return redact(f"{where}: {name}: {self.message}" if name else f"{where}: {self.message}")
 
 
 class ConfigFileError(ConfigError):
-    """A configuration file can't be used; `problems` are all that were found, in the order of the file."""
+    """A configuration file can't be used; `problems` lists all mistakes, in the order of the file."""
 
     def __init__(self, file: str, problems: Sequence[Problem]) -> None:
         self.file = file
@@ -57,7 +57,7 @@ class ConfigFileError(ConfigError):
 
 
 def dotted(path: Path) -> str:
-    """A path as people write it: `providers.groq.keys[0].key`."""
+    """Return a path as people write it: `providers.groq.keys[0].key`."""
     out = ""
     for step in path:
         out += f"[{step}]" if isinstance(step, int) else f".{step}" if out else step
@@ -65,9 +65,9 @@ def dotted(path: Path) -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """` (did you mean ...?)` if one of the words is like it, else nothing."""
-    found = difflib.get_close_matches(word[:100], list(words), n=1)
-    return f" (did you mean {found[0]!r}?)" if found else ""
+    """Return ` (did you mean ...?)` if one of the words is similar, else nothing."""
+    matches = difflib.get_close_matches(word[:100], list(words), n=1)
+    return f" (did you mean {matches[0]!r}?)" if matches else ""
 
 
 def read_config(path: FilePath, *, hint: str) -> Document:
@@ -80,7 +80,7 @@ def read_config(path: FilePath, *, hint: str) -> Document:
     except OSError as error:
         raise ConfigError(f"{path}: the configuration file can't be read: {error.strerror}; {hint}") from None
     except UnicodeDecodeError:
-        raise ConfigFileError(str(path), [Problem((), "the file is not UTF-8 text")]) from None
+        raise ConfigFileError(str(path), [Problem((), "the file is not UTF-8 text; save it as UTF-8")]) from None
     except LimitExceededError as error:
         raise ConfigFileError(str(path), [Problem((), str(error))]) from None
     except YamlError as error:
@@ -89,7 +89,7 @@ def read_config(path: FilePath, *, hint: str) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class FileForm:
-    """What a kind of file must look like, and how its secrets are given instead of being written into it."""
+    """The schema of a kind of file, and how to pass its secrets instead of writing them into it."""
 
     schema: Mapping[str, Any]  # JSON schema; `x-expected` and `examples` become words
     how_to_give_keys: str
@@ -97,24 +97,24 @@ class FileForm:
     key_parts: tuple[str, ...] = ()  # settings that hold a reference to a key, never the key
 
     def problems(self, document: Document) -> list[Problem]:
-        """Everything in a file that does not fit the schema, in the order of the file."""
+        """Return everything in a file that does not fit the schema, in the order of the file."""
         from jsonschema import Draft202012Validator  # heavy
 
-        found = [
+        problems = [
             problem
             for error in Draft202012Validator(self.schema).iter_errors(document.value)
             for problem in _explain(error, document, self)
         ]
-        return in_order(found)
+        return in_order(problems)
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """As they stand in the file."""
+    """Sort problems by their place in the file."""
     return sorted(problems, key=lambda it: (it.place.line, it.place.column) if it.place else (0, 0))
 
 
 def _explain(error: Any, document: Document, form: FileForm) -> Iterator[Problem]:
-    """What a `ValidationError` means; its fields are Any because the stubs count those of one not yet raised."""
+    """Yield the problems of a `ValidationError`; it is Any because the stubs type only unraised ones."""
     path: Path = tuple(error.absolute_path)
     if error.validator == "additionalProperties":
         known = list(error.schema["properties"])
@@ -175,7 +175,7 @@ def _kind(kind: str, schema: Mapping[str, Any]) -> str:
 
 
 def _given(error: Any, path: Path, form: FileForm) -> str:
-    """What stands there instead, unless it may be secret."""
+    """Return what stands there instead, unless it may be secret."""
     value = error.instance
     if value is None:
         return ", not nothing"

@@ -1,4 +1,4 @@
-"""Keeps secrets out of the ways in which a process dies: core dumps, and tracebacks of errors that nobody caught."""
+"""Keep secrets out of core dumps and the tracebacks of uncaught errors."""
 
 import sys
 import threading
@@ -25,7 +25,7 @@ def guard_process() -> None:
 def _turn_core_dumps_off() -> None:
     try:
         import resource
-    except ModuleNotFoundError:  # Windows has no core dumps to turn off
+    except ModuleNotFoundError:  # Windows has no core dumps
         return
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     most = _NO_DUMP_BYTES if hard == resource.RLIM_INFINITY else min(_NO_DUMP_BYTES, hard)
@@ -37,16 +37,16 @@ def _print_masked(kind: type[BaseException], error: BaseException, trace: Traceb
 
 
 def _print_masked_of_thread(args: threading.ExceptHookArgs) -> None:
-    if args.exc_type is SystemExit:  # a thread may end that way, as threading's own hook has it
+    if args.exc_type is SystemExit:  # a thread may end that way; threading's own hook ignores it too
         return
     name = args.thread.name if args.thread is not None else "a thread"
-    found = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
-    _write(f"Exception in thread {name}:\n{found}")
+    text = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
+    _write(f"Exception in thread {name}:\n{text}")
 
 
 def _print_masked_of_finalizer(args: "sys.UnraisableHookArgs") -> None:
-    found = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
-    _write(f"{args.err_msg or 'Exception ignored in'}: {args.object!r}\n{found}")
+    text = "".join(traceback.format_exception(args.exc_type, args.exc_value, args.exc_traceback))
+    _write(f"{args.err_msg or 'Exception ignored in'}: {args.object!r}\n{text}")
 
 
 def _write(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Secrets that can't be shown by accident, and the redaction that logs, errors and recordings go through."""
+"""`Secret`: a value that can't be shown by accident, and the redaction of logs, errors and recordings."""
 
 import re
 import threading
@@ -14,7 +14,7 @@ _DEEPEST_FIELD = 8
 
 _lock = threading.Lock()
 _known: dict[str, None] = {}  # secret value -> None, oldest first
-_lasting: dict[str, None] = {}  # the same, for those that are never forgotten
+_lasting: dict[str, None] = {}  # secret value -> None, never forgotten
 
 _SECRET_NAME = re.compile(
     r"(?:^|[_\-.])(?:api[_\-]?key|authorization|cookie|credential|passw(?:or)?d|private[_\-]?key|secret|token)s?$",
@@ -29,7 +29,7 @@ _NAMED_VALUE = re.compile(
 _PREFIXED_KEY = re.compile(r"(?P<keep>\b(?:sk|pk|gsk|csk|rk|xai|ghp|hf|AIza)[\-_])[A-Za-z0-9_\-]{6,}")
 _URL_USER = re.compile(r"(?P<keep>://)[^/\s:@]+:[^/\s@]+(?=@)")
 
-# What must be in a text before a shape can be; looking for words is much cheaper than looking for shapes.
+# Words that a text must hold before a shape can match; words are much cheaper to find than shapes.
 _CREDENTIAL_WORDS = ("bearer", "basic")
 _NAMES = ("key", "authorization", "passw", "secret", "token")
 _NAME_AND_MARK = re.compile(r"(?:key|authorization|passwo?r?d|secret|token)[\"']?\s*[:=]")  # of the text in lower case
@@ -38,10 +38,13 @@ _ODD_LETTERS = ("\u0130", "\u0131", "\u017f", "\u212a")  # match i, s or k where
 
 
 class Secret:
-    """A password or key: it prints as `***`, and `redact` knows its value from then on.
+    """A password or key: it prints as `***`, and `redact` masks its value from then on.
 
-    Only `reveal()` gives the value; call it where it is put on the wire, nowhere else. A `lasting` one is remembered
-    for good, however many others come after it: for a server's own keys beside those that strangers bring.
+        >>> str(Secret("correct horse"))
+        '***'
+
+    Only `reveal()` returns the value; call it where it is put on the wire, nowhere else. A `lasting` secret is
+    remembered for good, however many come after it: for a server's own keys beside those that callers bring.
     """
 
     __slots__ = ("_value",)
@@ -51,7 +54,7 @@ class Secret:
         _remember(value, lasting=lasting)
 
     def reveal(self) -> str:
-        """The value itself."""
+        """Return the value itself."""
         return self._value
 
     def __bool__(self) -> bool:
@@ -73,7 +76,7 @@ class Secret:
         return format(str(self), spec)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("a Secret is not pickled or copied into other processes; hand it over by file descriptor")
+        raise TypeError("a Secret can't be pickled or copied into other processes; pass it by file descriptor")
 
 
 def _remember(value: str, *, lasting: bool) -> None:
@@ -91,7 +94,7 @@ def _remember(value: str, *, lasting: bool) -> None:
 
 
 def mask_known(text: str) -> str:
-    """Mask every known secret and nothing else: for what models and people say, where a password may be a story's."""
+    """Mask every known secret and nothing else: for texts of models and people, where a password may be fiction."""
     for value in (*_lasting, *_known):
         if value in text:
             text = text.replace(value, MASK)
@@ -119,7 +122,7 @@ def _keep_and_mask(match: re.Match[str]) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a setting, variable or field of this name holds something that is not to be shown."""
+    """Return whether a setting, variable or field of this name holds a secret."""
     return _SECRET_NAME.search(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""Where a configuration's secrets come from: variables and files, never the configuration itself."""
+"""`SecretSources`: a configuration's secrets from variables and files, never from the configuration itself."""
 
 import os
 import re
@@ -15,23 +15,23 @@ _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class SourceError(ValueError):
-    """A secret can't be had; the message says what to do and never shows a value."""
+    """A secret can't be read; the message says what to do and never shows a value."""
 
 
 class SecretSources:
-    """Looks secrets up. `look_up` finds variables; files are relative to `folder`."""
+    """Look secrets up. `look_up` finds variables; files are relative to `folder`."""
 
     def __init__(self, look_up: Callable[[str], str | None], folder: Path) -> None:
         self._look_up = look_up
         self._folder = folder
 
     def variable(self, name: str) -> str | None:
-        """The value of a variable, None if it is not set; raises `SourceError` if it is no key."""
+        """Return the value of a variable, None if it is not set; raises `SourceError` if it is no key."""
         value = self._look_up(name)
         return None if value is None else _checked(value, f"the value of {name}")
 
     def expand(self, text: str) -> str:
-        """A text with each `${NAME}` replaced; raises `SourceError` for one that is not set."""
+        """Return a text with each `${NAME}` replaced; raises `SourceError` for one that is not set."""
 
         def value_of(match: re.Match[str]) -> str:
             value = self._look_up(match[1])
@@ -44,11 +44,11 @@ class SecretSources:
         return _REFERENCE.sub(value_of, text)
 
     def key(self, reference: str) -> str:
-        """The key that `${NAME}` stands for."""
+        """Return the key that `${NAME}` stands for."""
         return _checked(self.expand(reference), f"the value of {reference}")
 
     def file(self, name: str) -> str:
-        """The key that a file holds, if nobody but its owner may read it."""
+        """Return the key in a file; raises `SourceError` if others than its owner may read it."""
         path = self._folder / Path(name).expanduser()
         data = read_private(path, MAX_KEY_FILE_BYTES, "the key file")
         return _checked(data.decode("utf-8", errors="replace"), f"the content of {path}")
@@ -78,14 +78,14 @@ def read_private(path: Path, limit: Limit, what: str) -> bytes:
 
 
 def has_reference(text: str) -> bool:
-    """Whether a text names a variable as `${NAME}`."""
+    """Return whether a text names a variable as `${NAME}`."""
     return _REFERENCE.search(text) is not None
 
 
 def _checked(value: str, what: str) -> str:
     key = value.strip()
     if not key:
-        raise SourceError(f"{what} is empty")
+        raise SourceError(f"{what} is empty; set it")
     if not key.isascii() or not key.isprintable() or " " in key:
         raise SourceError(f"{what} is no key: it has blanks, control or non-ASCII characters in it; copy it again")
     return key

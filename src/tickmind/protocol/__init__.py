@@ -1,6 +1,6 @@
 """Frozen types that cross packages, and the ports through which they travel.
 
-An actor's process gets an `Observation`, answers with an `Intent`, is told by an `Ack` whether that was received, and
+An actor's process gets an `Observation`, answers with an `Intent`, learns by an `Ack` whether that was received, and
 finds the `ActionResult` and what others did (`Event`) in its next observation. A `TickRecord` is the whole tick, for
 the log and the viewer. Forms with `Columns` in their name hold the same for many actors at once, as NumPy arrays.
 """

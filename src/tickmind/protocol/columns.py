@@ -1,4 +1,4 @@
-"""Names for the types of columns; only type checkers read them, so that importing `protocol` never loads NumPy."""
+"""Type names of columns; only type checkers read them, so that importing `protocol` never loads NumPy."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias

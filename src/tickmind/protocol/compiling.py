@@ -1,4 +1,4 @@
-"""From intents with names to columns with numbers. It needs NumPy, so `protocol` itself does not import it."""
+"""Compile intents with names to columns with numbers. It needs NumPy, so `protocol` itself does not import it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class NameCodes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WorldCodes:
-    """The numbers behind the names of a world that one knows by its `WorldInfo`."""
+    """The numbers behind the names of a world, from its `WorldInfo`."""
 
     item_code: Mapping[str, int]
     verb_code: Mapping[str, int]
@@ -61,7 +61,7 @@ class WorldCodes:
 
     @classmethod
     def of(cls, world: WorldInfo) -> "WorldCodes":
-        """Look them up once."""
+        """Make the lookup tables of a world."""
         return cls(
             {kind: code for code, kind in enumerate(world.item_kinds)},
             {verb: code for code, verb in enumerate(world.verbs)},

@@ -1,4 +1,4 @@
-"""The eight ways to go from a tile."""
+"""`Direction`: the eight ways to go from a tile."""
 
 from enum import IntEnum
 

@@ -1,4 +1,4 @@
-"""Who and what there is in a world, apart from what happens to it."""
+"""The actors, objects and kinds of a world, and `WorldInfo`, which never changes in a run."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -25,7 +25,7 @@ class LifecycleKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LifecycleEvent:
-    """An actor came, went, or was taken or given up by a controller; runners follow these."""
+    """An actor was spawned or removed, or its control was taken or released; runners follow these."""
 
     tick_id: int
     kind: LifecycleKind
@@ -46,15 +46,15 @@ class ObjectInfo:
 
 @dataclass(frozen=True, slots=True)
 class KindInfo:
-    """A kind of object: its states in the order of their codes, and what stands in the way in each."""
+    """A kind of object: its states in the order of their codes, and whether it blocks the way in each."""
 
     name: str
     states: tuple[str, ...]
-    walkable: tuple[bool, ...]  # state code -> whether one can step there
+    walkable: tuple[bool, ...]  # state code -> whether actors can step there
     opaque: tuple[bool, ...]  # state code -> whether it blocks sight
     verbs: tuple[tuple[str, ...], ...]  # state code -> what `Interact` can do
     tags: tuple[str, ...] = ()
-    stock_item: str = ""  # what can be picked up there, as long as there is stock
+    stock_item: str = ""  # item that can be picked up there, as long as there is stock
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class GroundInfo:
 
 @dataclass(frozen=True, slots=True)
 class WorldInfo:
-    """All that never changes in a run: the map, and the names behind the numbers in columns."""
+    """The parts of a world that never change in a run: the map, and the names behind the numbers in columns."""
 
     name: str
     world_version: str
@@ -92,7 +92,7 @@ class WorldInfo:
     floors: tuple[FloorInfo, ...]  # floor code -> kind of floor
     floor_codes: bytes  # width x height codes, row by row from the north-west corner
     item_kinds: tuple[str, ...]
-    verbs: tuple[str, ...]  # verb code -> verb; 0 is "", whatever comes first
+    verbs: tuple[str, ...]  # verb code -> verb; 0 is "", the first that the object offers
     kinds: tuple[KindInfo, ...]
     objects: tuple[ObjectInfo, ...]
     actors: tuple[EntityInfo, ...]

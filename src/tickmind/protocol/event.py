@@ -1,4 +1,4 @@
-"""What an observer notices between two of its observations. An entity that it does not see is in none but `Heard`."""
+"""Events that an observer notices between two observations. An entity out of sight is in none but `Heard`."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -37,14 +37,14 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """An entity in sight did, or tried, something other than moving, speaking and waiting."""
+    """An entity in sight did, or tried, an action other than moving, speaking and waiting."""
 
     result: ActionResult
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """Somebody within hearing spoke, in sight or not; an actor does not hear itself."""
+    """An actor within hearing spoke, in sight or not; an actor does not hear itself."""
 
     speaker_id: str
     channel: str

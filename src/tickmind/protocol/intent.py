@@ -1,10 +1,10 @@
-"""What an actor asks for in one tick.
+"""Intents: the actions that an actor requests in one tick.
 
     TickmindError
     └── IntentError    a field of an intent is of the wrong type (also a TypeError)
 
-The types of fields are checked when an intent is made, so that a mistake is raised at the line that has it. What a
-world allows, such as an amount or the length of a text, is for the world to say.
+The types of fields are checked when an intent is made, so that a mistake is raised at the line that has it. The
+world checks what it allows, such as an amount or the length of a text.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class ActionType(StrEnum):
 
 
 class IntentError(TickmindError, TypeError):
-    """A field of an intent is of the wrong type; the message names the field and what it takes."""
+    """A field of an intent is of the wrong type; the message names the field and the expected type."""
 
 
 ACTION_TYPES = tuple(ActionType)  # code -> type
@@ -47,7 +47,7 @@ CHANNELS = (LOCAL,)
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Do nothing; also what an actor does that says nothing before the deadline."""
+    """Do nothing; also what an actor does without an intent before the deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Speak to everybody within hearing. There must be a text, and the channel must be one of `CHANNELS`."""
+    """Speak to all actors within hearing. There must be a text, and the channel must be one of `CHANNELS`."""
 
     text: str
     channel: str = LOCAL
@@ -153,7 +153,7 @@ _DIRECTIONS = dict(
 
 def _check_items(intent: "Pickup | Use | Drop | Give") -> None:
     _check_text(intent, "kind", intent.kind)
-    if type(intent.amount) is not int:  # a bool is none
+    if type(intent.amount) is not int:  # excludes bool
         raise _wrong(intent, "amount", "a whole number", intent.amount)
     _check_text(intent, "item_id", intent.item_id)
 
@@ -206,13 +206,13 @@ class IntentColumns:
     """The intents of one tick as columns, at most one for each actor, in ascending rows.
 
     Names are codes of the world's `WorldInfo`: item kinds, verbs, and rows of actors or objects. A name that the
-    world does not have is `UNKNOWN`, and what an action does not need is `UNUSED`.
+    world does not have is `UNKNOWN`, and an unused field is `UNUSED`.
     """
 
     actor: "Int32"  # rows, ascending, none twice
     action: "UInt8"  # codes of `ACTION_TYPES`
     direction: "Int8"  # of Move, else UNUSED
-    kind: "Int32"  # item kind of Pickup, Use, Drop, Give; verb of Interact (0: whatever comes first)
+    kind: "Int32"  # item kind of Pickup, Use, Drop, Give; verb of Interact (0: the first that the object offers)
     amount: "Int32"
     target: "Int32"  # object row of Interact, actor row of Give
     texts: "Texts"  # place in the columns -> (channel, text) of Say

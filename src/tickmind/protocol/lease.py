@@ -1,4 +1,4 @@
-"""Exclusive control of an entity for a short time."""
+"""`Lease`: exclusive control of an entity for a short time."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from tickmind.base import Secret
 class Lease:
     """The right to control one entity until `ttl_ms` after it was acquired or renewed.
 
-    Whoever knows `lease_id` has that right, so it is a secret. Of two leases of an entity the one with the greater
+    `lease_id` alone gives that right, so it is a secret. Of two leases of an entity the one with the greater
     `epoch` is the newer, also across restarts.
     """
 

@@ -1,4 +1,4 @@
-"""What one actor perceives at the start of a tick."""
+"""`Observation`: what one actor perceives at the start of a tick."""
 
 from dataclasses import dataclass
 from enum import IntFlag
@@ -14,7 +14,7 @@ class ActorStatus(IntFlag):
     AWAKE = 0
     ASLEEP = 1
     INCAPACITATED = 2  # too hungry to do anything but wake, eat, speak and wait
-    UNCONTROLLED = 4  # nobody holds a lease
+    UNCONTROLLED = 4  # no controller holds a lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +53,18 @@ class VisibleTiles:
     centre_y: int
     visible: bytes
     walkable: bytes
-    floors: bytes = b""  # one code of `WorldInfo.floors` for each tile of the window; empty where it was not asked for
+    floors: bytes = b""  # one code of `WorldInfo.floors` for each tile of the window; empty unless requested
 
     def sees(self, x: int, y: int) -> bool:
-        """Whether the tile is in sight."""
+        """Return whether the tile is in sight."""
         return self._bit(self.visible, x, y)
 
     def can_walk(self, x: int, y: int) -> bool:
-        """Whether the tile is in sight and walkable; somebody may stand there."""
+        """Return whether the tile is in sight and walkable; an actor may stand there."""
         return self._bit(self.walkable, x, y)
 
     def walkable_row(self, y: int) -> int:
-        """The tiles of a row that are in sight and walkable, each as one bit: the lowest is the westernmost."""
+        """Return the tiles of a row that are in sight and walkable, each as one bit: the lowest is the westernmost."""
         side = 2 * self.radius + 1
         west, line = self.centre_x - self.radius, y - self.centre_y + self.radius
         if not 0 <= line < side:
@@ -73,7 +73,7 @@ class VisibleTiles:
         return bits << west if west >= 0 else bits >> -west
 
     def tiles(self) -> list[tuple[int, int]]:
-        """All tiles in sight."""
+        """Return all tiles in sight."""
         side = 2 * self.radius + 1
         west, north = self.centre_x - self.radius, self.centre_y - self.radius
         return [
@@ -106,7 +106,7 @@ class VisibleEntity:
 
 @dataclass(frozen=True, slots=True)
 class VisibleObject:
-    """An object in sight: a door, a tree, a chest, or what lies on the ground (`kind` is then `ground`)."""
+    """An object in sight: a door, a tree, a chest, or items on the ground (`kind` is then `ground`)."""
 
     object_id: str
     kind: str
@@ -120,10 +120,10 @@ class VisibleObject:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """All that one actor perceives at the start of tick `tick_id`: what it sees now, and what happened since the last.
+    """What one actor perceives at the start of tick `tick_id`: what it sees now, and what happened since the last.
 
-    `deadline_ms` is the time that is left for an intent; a world that waits for everybody says a whole day. `result` is
-    what became of the actor's own last intent. The times are the server's, in ms since 1970: when the tick began, and
+    `deadline_ms` is the time that is left for an intent; a world that waits for all agents sends a whole day. `result`
+    is the result of the actor's own last intent. The times are the server's, in ms since 1970: when the tick began, and
     until when intents for it count, so that an observation that was read late is known to be stale; 0 if not known.
     """
 

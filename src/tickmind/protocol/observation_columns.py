@@ -1,4 +1,4 @@
-"""What many actors perceive at the start of a tick, as columns."""
+"""`ObservationColumns`: what many actors perceive at the start of a tick, as columns."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -44,11 +44,11 @@ class ObservationColumns:
     entity_status: "UInt8"
     entity_facing: "Int8"
     entity_flags: "UInt8"  # ENTERED, MOVED
-    entity_action: "UInt8"  # code of what it did other than moving, speaking and waiting; else 0
+    entity_action: "UInt8"  # code of its action other than moving, speaking and waiting; else 0
     entity_reason: "UInt8"  # why that failed; else 0
 
     left_offset: "Int64"  # n + 1
-    left: "Int32"  # rows of those that went out of sight
+    left: "Int32"  # rows of entities that went out of sight
 
     object_offset: "Int64"  # n + 1
     object: "Int32"  # object rows

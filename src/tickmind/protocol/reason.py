@@ -1,10 +1,10 @@
-"""Why something was refused or failed."""
+"""`Reason`: why an intent was refused or failed."""
 
 from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """The closed list of reasons, for `Ack` and `ActionResult`; `NONE` is empty and means that all went well.
+    """The closed list of reasons, for `Ack` and `ActionResult`; `NONE` is empty and means success.
 
     The place in the list is the code in columns (`REASONS[code]`), so new reasons are only ever added at the end.
     """
@@ -21,18 +21,18 @@ class Reason(StrEnum):
     ILLEGAL_ACTION = "illegal_action"  # not an action of this world, or with values that no action has
     TEXT_TOO_LONG = "text_too_long"
     OVERLOADED = "overloaded"  # a queue or a rate is at its limit
-    LEASE_HELD = "lease_held"  # somebody else controls the entity
+    LEASE_HELD = "lease_held"  # another controller holds the entity
     STOPPING = "stopping"  # the world is being shut down
 
     # Movement.
     OUT_OF_BOUNDS = "out_of_bounds"
     NOT_WALKABLE = "not_walkable"
     ILLEGAL_DIAGONAL = "illegal_diagonal"  # both tiles beside a diagonal step must be walkable
-    TILE_CONTESTED = "tile_contested"  # an actor that comes before got the tile
+    TILE_CONTESTED = "tile_contested"  # an actor that comes before in the order got the tile
     SWAP = "swap"
     CYCLE = "cycle"
-    OCCUPIED = "occupied"  # somebody stands there and did not ask to leave
-    BLOCKED_BY_FAILED_MOVE = "blocked_by_failed_move"  # somebody stands there and failed to leave
+    OCCUPIED = "occupied"  # an actor stands there and did not try to leave
+    BLOCKED_BY_FAILED_MOVE = "blocked_by_failed_move"  # an actor stands there and failed to leave
 
     # Actions.
     ASLEEP = "asleep"  # only Wake and Wait are possible
@@ -48,7 +48,7 @@ class Reason(StrEnum):
     TOO_FAR = "too_far"  # the target is not on this tile or one beside it
     WRONG_STATE = "wrong_state"  # the object has no such action in its present state
     MISSING_ITEM = "missing_item"  # the action needs something in the inventory
-    TARGET_OCCUPIED = "target_occupied"  # somebody stands where the object would close or grow
+    TARGET_OCCUPIED = "target_occupied"  # an actor stands where the object would close or grow
 
 
 REASONS = tuple(Reason)  # code -> reason

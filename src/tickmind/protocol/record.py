@@ -1,4 +1,4 @@
-"""One tick as it happened: what the log keeps, the viewer shows, and a restart continues from."""
+"""`TickRecord`: one tick as it happened, for the log, the viewer and a restart. `Sink`: where ticks go."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class NeedColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResultColumns:
-    """What became of each intent of the tick, in ascending rows; few have a target or effects, so these are sparse."""
+    """The result of each intent of the tick, in ascending rows; targets and effects are rare, so these are sparse."""
 
     actor: "Int32"  # rows
     action: "UInt8"  # codes of `ACTION_TYPES`
@@ -65,7 +65,7 @@ class ResultColumns:
         return len(self.actor)
 
     def named(self, place: int, actor_ids: Sequence[str]) -> ActionResult:
-        """One result, with names."""
+        """Return one result, with names."""
         reason = REASONS[int(self.reason[place])]
         return ActionResult(
             actor_id=actor_ids[int(self.actor[place])],
@@ -79,7 +79,7 @@ class ResultColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TickRecord:
-    """Everything that one tick did. The arrays are shared, not copied: nobody writes to them.
+    """Everything that one tick did. The arrays are shared, not copied: do not write to them.
 
     With `intents` and `controlled` a world restored from an older snapshot steps to the same `state_hash` again.
     """
@@ -94,22 +94,22 @@ class TickRecord:
     utterances: tuple[Utterance, ...]
     object_deltas: tuple[ObjectDelta, ...]
     intents: IntentColumns
-    controlled: "Bool | None"  # actor row -> whether somebody holds its lease; None: all
-    needs: NeedColumns | None = None  # those that moved on far enough to be told, all of them now and then
+    controlled: "Bool | None"  # actor row -> whether a controller holds its lease; None: all
+    needs: NeedColumns | None = None  # those that changed enough to report; all of them at intervals
 
     def action_results(self) -> Iterator[ActionResult]:
-        """The results one by one, with names; for small worlds, tests and single actors."""
+        """Yield the results one by one, with names; for small worlds, tests and single actors."""
         for place in range(len(self.results)):
             yield self.result_at(place)
 
     def result_at(self, place: int) -> ActionResult:
-        """One result, with names."""
+        """Return one result, with names."""
         return self.results.named(place, self.actor_ids)
 
 
 class Sink(Protocol):
-    """Where finished ticks go; `record` implements it with a log on disk."""
+    """A consumer of finished ticks; `record` implements it with a log on disk."""
 
     def publish(self, record: TickRecord) -> None:
-        """Take one tick. When it returns, the tick is kept for good and may be shown to others."""
+        """Store one tick. When it returns, the tick is durable and may be shown to others."""
         ...

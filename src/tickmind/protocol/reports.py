@@ -1,4 +1,4 @@
-"""What agents tell of themselves, for the record and the viewer."""
+"""The reports of agents about themselves, for the record and the viewer."""
 
 import json
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from tickmind.protocol.thought import Thought
 
 
 class AgentState(StrEnum):
-    """What an agent is doing."""
+    """The state of an agent."""
 
     STARTING = "starting"
     RUNNING = "running"
-    DELIBERATING = "deliberating"  # it goes on answering observations meanwhile
-    DEGRADED = "degraded"  # it goes on without something that it should have
+    DELIBERATING = "deliberating"  # still answering observations
+    DEGRADED = "degraded"  # running without something that it should have
     STOPPING = "stopping"
 
 
 @dataclass(frozen=True, slots=True)
 class AgentStatus:
-    """How an agent is doing; the numbers count from its start."""
+    """The state of an agent in numbers, which count from its start."""
 
     entity_id: str
     tick_id: int
@@ -34,7 +34,7 @@ class AgentStatus:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtReport:
-    """A thought, whose it was in the world, and in which tick of the world it was reported."""
+    """A thought, its entity in the world, and the tick of the world in which it was reported."""
 
     entity_id: str
     tick_id: int
@@ -42,26 +42,26 @@ class ThoughtReport:
 
     @property
     def chars(self) -> int:
-        """How long its texts are together, the directives as they are written."""
+        """The length of its texts together, the directives as JSON."""
         thought = self.thought
-        told = (thought.system_prompt, thought.user_message, thought.reply, thought.thinking, thought.error)
+        texts = (thought.system_prompt, thought.user_message, thought.reply, thought.thinking, thought.error)
         names = (thought.client, thought.model, thought.provider, thought.error_type)
-        return sum(map(len, told)) + sum(map(len, names)) + len(self.directives_json)
+        return sum(map(len, texts)) + sum(map(len, names)) + len(self.directives_json)
 
     @property
     def directives_json(self) -> str:
-        """The directives as a JSON object; what JSON does not know is a string."""
+        """The directives as a JSON object; values that JSON can't hold are strings."""
         directives = self.thought.directives
         return json.dumps(dict(directives), default=str, ensure_ascii=False) if directives else "{}"
 
 
 class NodeStatus(IntEnum):
-    """What became of a node of a behaviour tree in a tick."""
+    """The outcome of a node of a behaviour tree in a tick."""
 
     IDLE = 0  # it did not run
     SUCCESS = 1
     FAILURE = 2
-    RUNNING = 3  # it goes on
+    RUNNING = 3  # still running
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class TreeLine:
 
 @dataclass(frozen=True, slots=True)
 class BoardEntry:
-    """What stands on a Blackboard under one key; what is too long is a string with its beginning."""
+    """A key of a Blackboard and its value; a long value is a string with its beginning."""
 
     key: str
     value_json: str
@@ -82,7 +82,7 @@ class BoardEntry:
 
 @dataclass(frozen=True, slots=True)
 class MemoryNote:
-    """One thing that a character remembers."""
+    """One note of a character's memory."""
 
     tick_id: int
     text: str
@@ -92,15 +92,15 @@ class MemoryNote:
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """What an agent shows of a mind at a tick: its tree and the nodes that ran, its Blackboard and its memories.
+    """An agent's report on a mind at a tick: its tree and the nodes that ran, its Blackboard and its memories.
 
-    A whole one stands by itself. Any other holds what is new since the one before it.
+    A whole insight stands by itself. Any other holds what is new since the one before it.
     """
 
     entity_id: str
     tick_id: int
     whole: bool = True
-    tree: tuple[TreeLine, ...] = ()  # only in a whole one; each node before those below it
+    tree: tuple[TreeLine, ...] = ()  # only in a whole insight; each node before those below it
     node_statuses: bytes | None = None  # a `NodeStatus` for each node of the tree; None if nothing changed
     board: tuple[BoardEntry, ...] = ()
     gone_keys: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class Insight:
 
     @property
     def chars(self) -> int:
-        """How long its texts are together."""
+        """The length of its texts together."""
         texts = sum(len(line.text) for line in self.tree) + sum(map(len, self.gone_keys))
         entries = sum(len(entry.key) + len(entry.value_json) for entry in self.board)
         notes = sum(len(note.text) + len(note.about) for note in self.memories)

@@ -1,4 +1,4 @@
-"""What became of an intent: whether it was received, and what it did."""
+"""`Ack` and `ActionResult`: whether an intent was received, and what it did."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from tickmind.protocol.reason import Reason
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """Whether an intent was received in time and may be tried; refusal is a value, with its reason."""
+    """Whether an intent was received in time and may be tried; a refusal is a value, with its reason."""
 
     accepted: bool
     reason: Reason = Reason.NONE

@@ -1,4 +1,4 @@
-"""One deliberation, as it is recorded and shown."""
+"""`Thought`: one deliberation, as it is recorded and shown."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """What an entity was asked, what the model made of it, and what came of that."""
+    """The prompt of an entity, the model's reply, and the directives that came of it."""
 
     entity_id: int
     asked_tick: int
@@ -21,11 +21,11 @@ class Thought:
     model: str = ""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    latency_s: float = 0.0  # until the reply was complete, not until it was picked up
+    latency_s: float = 0.0  # until the reply was complete, not until it was harvested
     cost_usd: float | None = None
-    error_type: str = ""  # empty if all went well
+    error_type: str = ""  # empty on success
     error: str = ""
-    provider: str = ""  # who answered behind a gateway, if it said so
+    provider: str = ""  # that answered behind a gateway, if reported
     attempts: int = 1  # at providers
     queued_s: float | None = None  # in a gateway's queue
 

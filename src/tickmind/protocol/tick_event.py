@@ -1,4 +1,4 @@
-"""The beginning of a tick, as agents are told."""
+"""`TickEvent`: the beginning of a tick, as agents receive it."""
 
 from dataclasses import dataclass
 
