@@ -1,4 +1,4 @@
-"""A small tick engine: entities, components, systems, on time and repeatable."""
+"""A small tick engine: entities, components and systems, on time and reproducible."""
 
 from tickmind.tick.blueprints import BlueprintRegistry, Recipe
 from tickmind.tick.codec import Migration

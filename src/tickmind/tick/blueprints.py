@@ -1,4 +1,4 @@
-"""Blueprints: entities stamped out from named recipes of plain data."""
+"""`BlueprintRegistry`: spawns entities from named recipes of plain data."""
 
 import copy
 from collections.abc import Mapping
@@ -13,7 +13,11 @@ Recipe: TypeAlias = Mapping[str, Mapping[str, Any]]  # component name -> field n
 
 
 class BlueprintRegistry:
-    """Recipes by name. A recipe is plain data, so it can come from a file: `{"Position": {"x": 1, "y": 2}}`."""
+    """Recipes by name. A recipe is plain data, so it can come from a file: `{"Position": {"x": 1, "y": 2}}`.
+
+    blueprints.define("wolf", {"Position": {"x": 1, "y": 2}})
+    wolf = blueprints.spawn(world, "wolf", {"Position": {"x": 5}})
+    """
 
     def __init__(self) -> None:
         self._recipes: dict[str, dict[str, dict[str, Any]]] = {}
@@ -25,7 +29,7 @@ class BlueprintRegistry:
         self._recipes[name], self._meta[name] = parts, dict(meta or {})
 
     def spawn(self, world: "World", name: str, overrides: Recipe | None = None) -> int:
-        """Make an entity by the recipe, with some fields changed; on an error nothing is spawned."""
+        """Spawn an entity by the recipe, with some fields changed; on an error nothing is spawned."""
         merged = copy.deepcopy(self._recipe(name))
         for part, fields in (overrides or {}).items():
             merged.setdefault(part, {}).update(copy.deepcopy(dict(fields)))
@@ -44,16 +48,16 @@ class BlueprintRegistry:
         return world.spawn(*components)
 
     def recipes(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """A copy of all recipes."""
+        """Return a copy of all recipes."""
         return copy.deepcopy(self._recipes)
 
     def meta(self, name: str) -> dict[str, Any]:
-        """The notes on a recipe."""
+        """Return the notes on a recipe."""
         self._recipe(name)
         return self._meta[name]
 
     def has(self, name: str) -> bool:
-        """Tell whether there is a recipe of this name."""
+        """Return whether there is a recipe of this name."""
         return name in self._recipes
 
     def remove(self, name: str) -> None:
@@ -64,5 +68,5 @@ class BlueprintRegistry:
     def _recipe(self, name: str) -> dict[str, dict[str, Any]]:
         if name not in self._recipes:
             known = ", ".join(sorted(self._recipes)) or "none"
-            raise ConfigError(f"there is no blueprint {name!r}; known: {known}")
+            raise ConfigError(f"no blueprint {name!r} is defined; known: {known}")
         return self._recipes[name]

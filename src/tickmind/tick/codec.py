@@ -1,4 +1,4 @@
-"""Values to plain data and back, exactly: dataclasses stay dataclasses, tuples stay tuples, enums stay enums.
+"""Convert values to plain data and back, exactly: dataclasses, tuples and enums keep their types.
 
 What JSON has is written as it is. Everything else becomes an object whose only key starts with `$`:
 `{"$type": ["Vec2", {...}]}`, `{"$enum": ["Mood", "CALM"]}`, `{"$tuple": [...]}`, `{"$set": [...]}`,
@@ -26,7 +26,7 @@ PLAIN = frozenset({str, int, bool, type(None)})
 
 
 class DataclassShape:
-    """How one registered dataclass is taken apart and put together, worked out once."""
+    """The fields of one registered dataclass, and how to build it, worked out once."""
 
     __slots__ = ("_defaults", "_fast", "fields", "kind", "migrate", "name")
 
@@ -52,7 +52,7 @@ class DataclassShape:
         )
 
     def build(self, names: tuple[str, ...], values: list[Any]) -> Any:
-        """Make an instance that has exactly these field values, whatever its `__post_init__` would do."""
+        """Make an instance with exactly these field values, without its `__post_init__`."""
         if self._fast and names == self.fields:
             return self.kind(*values)
         made: Any = object.__new__(self.kind)
@@ -61,7 +61,7 @@ class DataclassShape:
         return made
 
     def complete(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Today's fields from those of a snapshot, which may be older."""
+        """Return today's fields from those of a snapshot, which may be older."""
         if given.keys() == set(self.fields):
             return given
         if self.migrate is not None:
@@ -71,8 +71,8 @@ class DataclassShape:
                 raise SnapshotError(f"the migration of {self.name} raised {error_text(error)}") from error
         if unknown := given.keys() - set(self.fields):
             raise SnapshotError(
-                f"{self.name} has no field {min(unknown)!r} any more; "
-                f"say what became of it with register_component({self.kind.__qualname__}, migrate=...)"
+                f"{self.name} no longer has the field {min(unknown)!r}; "
+                f"convert it with register_component({self.kind.__qualname__}, migrate=...)"
             )
         for name in self.fields:
             if name not in given:
@@ -86,12 +86,12 @@ class DataclassShape:
 
 
 class ComponentTypes:
-    """The names under which types are written down."""
+    """The names of types in snapshots."""
 
     def __init__(self) -> None:
         self.current: set[type] = set()  # registered, and not replaced by a class of the same name
         self._names: dict[str, type] = {}
-        self._kinds: dict[type, str] = {}  # replaced ones too: values may still hold them
+        self._kinds: dict[type, str] = {}  # replaced ones too, because values may still have them
         self._shapes: dict[type, DataclassShape] = {}  # replaced ones too
         self._paths: dict[tuple[str, str], type] = {}  # module, qualified name -> the newest class
         self._newest: dict[type, type] = {}  # class that was replaced -> its newest successor
@@ -109,7 +109,7 @@ class ComponentTypes:
         return [table.copy() for table in self._tables]
 
     def put_back(self, saved: list[Any]) -> None:
-        """Undo all that was registered since `save`."""
+        """Undo all registrations since `save`."""
         for table, before in zip(self._tables, saved, strict=True):
             table.clear()
             table.update(before)
@@ -119,13 +119,13 @@ class ComponentTypes:
         return self._newest.get(kind, kind)
 
     def replaced_by(self, kind: type) -> type | None:
-        """Return the registered class that this one is, defined anew."""
+        """Return the registered class that this one redefines."""
         if kind in self._kinds or not _is_at_module_level(kind):
             return None
         return self._paths.get((kind.__module__, kind.__qualname__))
 
     def by_name(self, name: str) -> type | None:
-        """The type of this name."""
+        """Return the type of this name; None if it is not registered."""
         return self._names.get(name)
 
     def add(self, kind: type, *, name: str | None = None, migrate: Migration | None = None) -> list[tuple[type, type]]:
@@ -168,7 +168,7 @@ class ComponentTypes:
         return replaced
 
     def renew(self, component: Any) -> Any:
-        """Return an instance of the newest class with the fields of one of a class that was replaced."""
+        """Return an instance of the newest class with the fields of an instance of a replaced one."""
         kind = type(component)
         newest = self._newest[kind]
         shape, old = self._shapes.get(newest), self._shapes.get(kind)
@@ -183,19 +183,19 @@ class ComponentTypes:
             return shape.build(tuple(fields), list(fields.values()))
         except (SnapshotError, TypeError, AttributeError) as error:
             raise ConfigError(
-                f"{kind.__qualname__} was defined anew, and the components of the old class can't become new ones "
+                f"{kind.__qualname__} was redefined, and its components can't be converted to the new class "
                 f"({error}); give each new field a default, or use register_component(..., migrate=...)"
             ) from error
 
     def shape(self, kind: type, where: str) -> DataclassShape:
-        """How to write a component type; an error that names it if it can't be."""
+        """Return the shape of a component type, for writing; raises `SnapshotError` that names it if there is none."""
         shape = self._shapes.get(kind)
         if shape is None:
             raise SnapshotError(self._why_not(kind, where))
         return shape
 
     def shape_named(self, name: str) -> DataclassShape:
-        """How to read a component type."""
+        """Return the shape of a component type, for reading."""
         kind = self._names.get(name)
         if kind is None:
             raise SnapshotError(
@@ -207,14 +207,14 @@ class ComponentTypes:
         if dataclasses.is_dataclass(kind) or issubclass(kind, Enum):
             return f"{where}: {kind.__qualname__} is not registered; call register_component({kind.__qualname__}) first"
         return (
-            f"{where}: {kind.__qualname__} can't be written down; "
+            f"{where}: {kind.__qualname__} can't be written to a snapshot; "
             "use a dataclass, an enum, numbers, text, bytes or the built-in collections"
         )
 
     # Values
 
     def encode(self, value: Any, where: str, depth: int = 0) -> Any:
-        """Plain data for a value; `where` is shown in errors."""
+        """Return plain data for a value; `where` is shown in errors."""
         kind = type(value)
         if kind in PLAIN:
             return value
@@ -253,7 +253,7 @@ class ComponentTypes:
         raise SnapshotError(self._why_not(kind, where))
 
     def decode(self, data: Any) -> Any:
-        """The value that was written."""
+        """Return the value that was written."""
         kind = type(data)
         if kind is list:
             return [self.decode(item) for item in data]
@@ -278,7 +278,7 @@ class ComponentTypes:
                         "call register_component() with it first"
                     )
                 if member not in kind.__members__:
-                    raise SnapshotError(f"the enum {name!r} has no member {member!r} any more")
+                    raise SnapshotError(f"the enum {name!r} no longer has the member {member!r}")
                 return kind[member]
             case "$tuple", list():
                 return tuple([self.decode(item) for item in body])
@@ -299,10 +299,10 @@ class ComponentTypes:
 
 
 def _is_at_module_level(kind: type) -> bool:
-    """Tell whether a class was written in a module or a cell; functions make different classes of one name.
+    """Return whether a class was written in a module or a cell; functions make different classes of one name.
 
     The body of a class statement names its module first. What `make_dataclass` and `type` make does not, and since
-    Python 3.12 nothing else tells it apart.
+    Python 3.12 nothing else distinguishes them.
     """
     is_made = dataclasses.is_dataclass(kind) and next(iter(vars(kind))) != "__module__"
     return "<locals>" not in kind.__qualname__ and not is_made
@@ -313,16 +313,16 @@ def _same(value: Any) -> Any:
 
 
 def _declared_types(kind: type) -> list[type]:
-    """The dataclasses and enums that the fields of a dataclass are declared with, inside `list[...]` and unions too."""
+    """Return the dataclasses and enums that the fields of a dataclass are declared with, inside collections too."""
     try:
         hints = typing.get_type_hints(kind)
     except (NameError, TypeError):
         return []  # annotations of classes inside functions can't be resolved; encode() then names what is missing
-    found: list[type] = []
+    declared: list[type] = []
     todo = list(hints.values())
     while todo:
         hint = todo.pop()
         todo.extend(typing.get_args(hint))
         if isinstance(hint, type) and hint is not kind and (dataclasses.is_dataclass(hint) or issubclass(hint, Enum)):
-            found.append(hint)
-    return found
+            declared.append(hint)
+    return declared

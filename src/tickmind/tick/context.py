@@ -1,4 +1,4 @@
-"""What a system is told about the tick that it runs in."""
+"""`TickContext`: what a system knows about the tick that it runs in."""
 
 import random as _random
 from collections.abc import Callable
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TickContext:
-    """The tick at hand. `elapsed` is simulated time, `random` the engine's own seeded chance."""
+    """The current tick. `elapsed` is simulated time, `random` the engine's own seeded generator."""
 
     tick_number: int  # the first tick is 1
     dt: float  # seconds per tick

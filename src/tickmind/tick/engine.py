@@ -1,4 +1,4 @@
-"""The loop: systems in order, once per tick, on time."""
+"""`Engine`: runs systems in order, once per tick, on time."""
 
 import os
 import random
@@ -24,26 +24,30 @@ LateHook = TypeVar("LateHook", bound=OverrunHook)
 
 @dataclass(frozen=True, slots=True)
 class EngineStatistics:
-    """How well `run_forever` keeps time."""
+    """The timing of `run_forever`."""
 
     overruns: int = 0  # ticks that ended after the next one was due
     worst_overrun_s: float = 0.0  # how long after
-    slipped_s: float = 0.0  # time given up because catching up would have taken too many ticks
+    slipped_s: float = 0.0  # time dropped because catching up would have taken too many ticks
 
 
 class Engine:
-    """Runs systems over a world, `tps` times a second or as fast as asked.
+    """Run systems over a world, `tps` times a second or as fast as possible.
 
-    `seed` makes chance repeat; without one it is drawn and shown as `engine.seed`. After an overrun `run_forever`
-    catches up by not sleeping; if it is more than `max_catch_up_ticks` behind it lets the rest of the time slip, so a
-    long stall is not followed by a storm of ticks. No tick number is ever skipped.
+    `seed` makes random numbers repeat; without one it is drawn and shown as `engine.seed`. After an overrun
+    `run_forever` catches up by not sleeping; if it is more than `max_catch_up_ticks` behind it drops the rest of the
+    time, so a long stall is not followed by a burst of ticks. No tick number is ever skipped.
+
+        engine = Engine(World(), tps=20, seed=7)
+        engine.add_system(move)
+        engine.run(100)
     """
 
     def __init__(
         self, tps: float = 20, seed: int | None = None, *, clock: Clock | None = None, max_catch_up_ticks: int = 10
     ) -> None:
         if not 0 < tps <= 1_000_000:
-            raise ConfigError(f"tps is the number of ticks per second, more than 0 and at most 1,000,000, not {tps!r}")
+            raise ConfigError(f"tps (ticks per second) must be more than 0 and at most 1,000,000, not {tps!r}")
         self.world = World()
         self.tps = tps
         self.dt = 1.0 / tps
@@ -69,21 +73,21 @@ class Engine:
         return self._tick_number
 
     def statistics(self) -> EngineStatistics:
-        """How well `run_forever` has kept time so far."""
+        """Return how well `run_forever` has kept time so far."""
         return self._statistics
 
-    # Systems and hooks; each of these methods returns what it was given, so that it works as a decorator
+    # Systems and hooks; each of these methods returns its argument, so that it works as a decorator
 
     def add_system(self, system: S) -> S:
         """Add a system; they run in the order in which they were added, a new one from the next tick on.
 
-        Raise `ConfigError` for an `async def`, a class, or what can't be called.
+        Raises `ConfigError` for an `async def`, a class, or anything not callable.
         """
         self._systems.append(checked(system, "the system"))
         return system
 
     def remove_system(self, system: System) -> None:
-        """Undo `add_system` from the next tick on; a system that is not there is left alone."""
+        """Undo `add_system` from the next tick on; ignores an unknown system."""
         if system in self._systems:
             self._systems.remove(system)
 
@@ -93,7 +97,7 @@ class Engine:
         return hook
 
     def off_start(self, hook: EngineHook) -> None:
-        """Undo `on_start`; a hook that is not there is left alone."""
+        """Undo `on_start`; ignores an unknown hook."""
         self._start_hooks = without(self._start_hooks, hook)
 
     def on_stop(self, hook: H) -> H:
@@ -106,7 +110,7 @@ class Engine:
         return hook
 
     def off_stop(self, hook: EngineHook) -> None:
-        """Undo `on_stop`; a hook that is not there is left alone."""
+        """Undo `on_stop`; ignores an unknown hook."""
         self._stop_hooks = without(self._stop_hooks, hook)
 
     def on_overrun(self, hook: LateHook) -> LateHook:
@@ -115,22 +119,22 @@ class Engine:
         return hook
 
     def off_overrun(self, hook: OverrunHook) -> None:
-        """Undo `on_overrun`; a hook that is not there is left alone."""
+        """Undo `on_overrun`; ignores an unknown hook."""
         self._overrun_hooks = without(self._overrun_hooks, hook)
 
     # Running
 
     def step(self) -> None:
-        """Run one tick, without the hooks of starting and stopping."""
+        """Run one tick, without the start and stop hooks."""
         self._stop_requested = False
         self._tick()
 
     def run(self, n: int) -> None:
-        """Run n ticks as fast as possible, or fewer if a system asks to stop."""
+        """Run n ticks as fast as possible, or fewer if a system requests a stop."""
         self._run(range(n))
 
     def run_forever(self) -> None:
-        """Run on time until a system asks to stop; Ctrl-C stops it too, after the stop hooks."""
+        """Run on time until a system requests a stop; Ctrl-C stops it too, after the stop hooks."""
         self._run(self._due_ticks())
 
     def _run(self, turns: Iterable[object]) -> None:
@@ -161,7 +165,7 @@ class Engine:
                 due += self._overrun(late)
 
     def _overrun(self, late: float) -> float:
-        """Report a tick that took too long; returns by how much the time table slips."""
+        """Report a tick that took too long; return by how much the time table slips."""
         slip = max(0.0, late - self._max_catch_up_s)
         known = self._statistics
         self._statistics = EngineStatistics(
@@ -193,7 +197,7 @@ class Engine:
         self._stop_requested = True
 
     def snapshot(self) -> dict[str, Any]:
-        """The tick, chance and the whole world as plain data; systems and hooks are code and are not in it."""
+        """Return the tick, the random generator and the world as plain data; systems and hooks are not in it."""
         version, state, gauss_next = self.random.getstate()
         return {
             "format": ENGINE_FORMAT,
@@ -205,7 +209,7 @@ class Engine:
         }
 
     def restore(self, data: dict[str, Any]) -> None:
-        """Go on from what was written; on an error, also of a restore hook, the engine stays as it was."""
+        """Continue from a snapshot; on an error, also of a restore hook, the engine stays as it was."""
         check_format(data, "engine", ENGINE_FORMAT)
         if data.get("tps") != self.tps:
             raise SnapshotError(

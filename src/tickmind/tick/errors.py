@@ -1,17 +1,17 @@
-"""What can go wrong in the engine.
+"""The errors of the engine.
 
 TickError
 ├── DeadEntityError         the entity is not alive (also a KeyError)
 ├── MissingComponentError   the entity lives but has no such component (also a KeyError)
 ├── SystemFailedError       a system raised; says which one and in which tick
-└── SnapshotError           a world can't be written down, or what was written can't be read
+└── SnapshotError           a world can't be written to a snapshot, or a snapshot can't be read
 """
 
 from tickmind.base import TickmindError, error_text
 
 
 class TickError(TickmindError):
-    """Anything that the engine raises."""
+    """The base of the engine's errors."""
 
 
 class DeadEntityError(TickError, KeyError):
@@ -27,7 +27,7 @@ class DeadEntityError(TickError, KeyError):
 
 
 class MissingComponentError(TickError, KeyError):
-    """The entity lives but has no component of that type; `world.has` asks without raising."""
+    """The entity lives but has no component of that type; `world.has` checks without raising."""
 
     def __init__(self, entity_id: int, component_type: type) -> None:
         self.entity_id = entity_id
@@ -39,7 +39,7 @@ class MissingComponentError(TickError, KeyError):
 
 
 class SystemFailedError(TickError):
-    """A system raised. The tick is spent: the next step is the one after it. `__cause__` is what was raised."""
+    """A system raised. The tick counts as run: the next step is the one after it. `__cause__` is what was raised."""
 
     def __init__(self, tick_number: int, system: str, cause: BaseException) -> None:
         self.tick_number = tick_number
@@ -48,4 +48,4 @@ class SystemFailedError(TickError):
 
 
 class SnapshotError(TickError):
-    """A world can't be written down, or what was written can't be read. The world is as it was."""
+    """A world can't be written to a snapshot, or a snapshot can't be read. The world is as it was."""

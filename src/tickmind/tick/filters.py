@@ -1,4 +1,4 @@
-"""Filters that narrow a query without adding to what it yields."""
+"""`Not` and `AnyOf`: filters that narrow a query without adding to what it yields."""
 
 from dataclasses import dataclass
 

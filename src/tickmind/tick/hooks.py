@@ -1,4 +1,4 @@
-"""Functions that users hand over: checked when they are added, and run so that one failure skips no other."""
+"""User functions: checked when they are added, and called so that one failure skips no other."""
 
 from collections.abc import Callable, Iterable
 from inspect import iscoroutinefunction
@@ -10,11 +10,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def checked(fn: F, what: str) -> F:
-    """Return a function that users hand over; raise `ConfigError` for what a tick could never call."""
+    """Return a user's function unchanged; raises `ConfigError` for what a tick could never call."""
     if isinstance(fn, type):
-        raise ConfigError(f"{what} is {fn.__qualname__}, a class; give an object of it, or a function")
+        raise ConfigError(f"{what} is {fn.__qualname__}, a class; pass an object of it, or a function")
     if not callable(fn):
-        raise ConfigError(f"{what} is {fn!r}, which can't be called; give a function")
+        raise ConfigError(f"{what} is {fn!r}, which can't be called; pass a function")
     if iscoroutinefunction(fn) or iscoroutinefunction(getattr(fn, "__call__", None)):  # noqa: B004  it is looked into
         name = getattr(fn, "__qualname__", type(fn).__qualname__)
         raise ConfigError(f"{what} is {name}, an `async def`; a tick never awaits, so make it a plain `def`")
@@ -27,7 +27,7 @@ def without(hooks: Iterable[F], hook: F) -> list[F]:
 
 
 def call_all(hooks: Iterable[Callable[..., object]], *arguments: Any) -> list[BaseException]:
-    """Call every hook, also after one has raised, and return what was raised."""
+    """Call every hook, also after one has raised, and return the errors."""
     errors: list[BaseException] = []
     for hook in tuple(hooks):
         try:

@@ -1,8 +1,8 @@
-"""The cached answer to one query, kept up to date by every change instead of being made anew.
+"""`Query`: the cached answer to one query, updated by every change instead of being recomputed.
 
 A loop over a query visits an entity if it matched when the loop began and has matched ever since; entities are visited
-in ascending id, with their components as they are at that moment. So a loop may spawn, despawn, attach and detach as it
-likes: what is gone is skipped, what is new waits for the next loop.
+in ascending id, with their components as they are at that moment. So a loop may spawn, despawn, attach and detach
+freely: removed entities are skipped, new ones wait for the next loop.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ Store: TypeAlias = dict[int, Any]  # entity id -> component of one type
 
 
 class Query:
-    """Which entities match some terms, in ascending id."""
+    """The entities that match some terms, in ascending id."""
 
     __slots__ = ("_any", "_earlier", "_excluded", "_new", "_required", "_rows")
 
@@ -41,7 +41,7 @@ class Query:
         return len(self._rows) + len(self._new)
 
     def refresh(self, entity_id: int) -> None:
-        """Take in that the components of a living entity changed."""
+        """Update the row of a living entity whose components changed."""
         row = self._row(entity_id)
         if row is None:
             self.remove(entity_id)
@@ -55,7 +55,7 @@ class Query:
                 table.put(row)
 
     def remove(self, entity_id: int) -> None:
-        """Take in that the entity no longer matches."""
+        """Remove an entity that no longer matches."""
         if self._new:
             self._new.pop(entity_id, None)
         self._rows.discard(entity_id)
@@ -63,14 +63,14 @@ class Query:
             table.discard(entity_id)
 
     def reset(self, alive: dict[int, None]) -> None:
-        """Take in that the whole world was replaced; running loops end."""
+        """Recompute all rows because the whole world was replaced; running loops end."""
         for table in (self._rows, *self._earlier):
             table.clear()
         self._new.clear()
         self._rows = Rows(self._read(alive))
 
     def _settle(self) -> None:
-        """Let the new rows in; loops that are running keep the table without them."""
+        """Add the new rows; running loops keep the table without them."""
         if self._new and self._rows.being_read():
             self._earlier.append(self._rows)
             self._rows = self._rows.copy()

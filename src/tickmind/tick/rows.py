@@ -1,4 +1,4 @@
-"""Rows in ascending entity id that may change under the loops that read them.
+"""`Rows`: a table in ascending entity id that may change under the loops that read it.
 
 Written by hand because it is the engine's inner loop. Rows lie in chunks, so that a change moves little memory; a table
 that has not changed for a while is one chunk, which a loop reads with the list's own iterator at its full speed.
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 Row: TypeAlias = tuple[int, tuple[Any, ...]]  # entity id, its components in query order
 
 CHUNK_ROWS = 4096
-CALM_LOOPS = 32  # so many loops without a change make one chunk of all: what that costs, they have saved
+CALM_LOOPS = 32  # loops without a change after which joining all chunks pays off
 
 
 class _Chunk:
@@ -27,27 +27,27 @@ class _Chunk:
 
 
 class _Loop:
-    """Where one running `for` is."""
+    """The position of one running `for`."""
 
     __slots__ = ("_chained", "chunk", "reader")
 
     def __init__(self, chunk: _Chunk, *, chained: bool) -> None:
         self.chunk = chunk
         self.reader: Any = iter(chunk.rows)
-        self._chained = chained  # goes on to further chunks, and says itself when it ends
+        self._chained = chained  # continues with further chunks, and reports its end itself
 
     def go_on(self, chunk: _Chunk) -> Any:
-        """Turn to the next chunk."""
+        """Continue with the next chunk."""
         self.chunk = chunk
         self.reader = iter(chunk.rows)
         return self.reader
 
     def has_ended(self) -> bool:
-        """Whether nobody but us holds the iterator any more."""
+        """Return whether no code but this table holds the iterator."""
         return not self._chained and getrefcount(self.reader) <= 2  # our attribute and the call itself
 
     def forget(self, place: int) -> None:
-        """Take in that the row at a place of the chunk is about to go: step back if it is behind us."""
+        """Step back if the row that is about to be removed is behind the loop."""
         position = len(self.chunk.rows) - self.reader.__length_hint__()
         if place < position:
             self.reader.__setstate__(position - 1)
@@ -81,17 +81,17 @@ class Rows:
         return loop.reader  # type: ignore[no-any-return]  # a list iterator, whose inner methods mypy does not know
 
     def being_read(self) -> bool:
-        """Whether a loop is running."""
+        """Return whether a loop is running."""
         if self._loops:
             self._loops = [loop for loop in self._loops if not loop.has_ended()]
         return bool(self._loops)
 
     def copy(self) -> "Rows":
-        """The same rows in a table of their own."""
+        """Return a copy of the table."""
         return Rows(list(chain.from_iterable(chunk.rows for chunk in self._chunks)))
 
     def put(self, row: Row) -> bool:
-        """Replace the row of this entity, or add it if no loop runs; tells whether the row is in now."""
+        """Replace the row of this entity, or add it if no loop runs; return whether the row is in the table now."""
         number, chunk, place = self._find(row[0])
         if place < len(chunk.ids) and chunk.ids[place] == row[0]:
             chunk.rows[place] = row
@@ -128,7 +128,7 @@ class Rows:
             chunk.rows.clear()
 
     def _find(self, entity_id: int) -> tuple[int, _Chunk, int]:
-        """The chunk that the entity belongs to, its number, and the place in it."""
+        """Return the chunk that the entity belongs to, its number, and the place in it."""
         number = bisect_right(self._lows, entity_id) - 1
         chunk = self._chunks[number]
         return number, chunk, bisect_left(chunk.ids, entity_id)
@@ -145,7 +145,7 @@ class Rows:
             self._loops.remove(loop)
 
     def _split(self, number: int) -> None:
-        """Lay the rows of one chunk in several, which must not happen under a loop."""
+        """Split one chunk into several; never under a loop."""
         chunk = self._chunks[number]
         starts = range(0, len(chunk.ids), CHUNK_ROWS)
         parts = [_Chunk(chunk.ids[at : at + CHUNK_ROWS], chunk.rows[at : at + CHUNK_ROWS]) for at in starts]
@@ -153,7 +153,7 @@ class Rows:
         self._lows[number + 1 : number + 1] = [part.ids[0] for part in parts[1:]]
 
     def _join(self) -> None:
-        """Lay all rows in one chunk, which must not happen under a loop."""
+        """Join all rows to one chunk; never under a loop."""
         ids = list(chain.from_iterable(chunk.ids for chunk in self._chunks))
         rows = list(chain.from_iterable(chunk.rows for chunk in self._chunks))
         self._chunks, self._lows = [_Chunk(ids, rows)], [0]

@@ -1,4 +1,4 @@
-"""Signals: events that are queued when they happen and delivered to their handlers once per tick."""
+"""`SignalBus`: queues events when they happen and delivers them to their handlers once per tick."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MAX_QUEUED = Limit("number of signals waiting to be flushed", 100_000)
 
 @dataclass(frozen=True, slots=True)
 class SignalStatistics:
-    """What went through a bus."""
+    """The traffic of a bus in numbers."""
 
     queued: int
     published: int
@@ -26,10 +26,14 @@ class SignalStatistics:
 
 
 class SignalBus:
-    """Publishes now, delivers at `flush`, so that everybody hears of a tick's events in the same order.
+    """Queue signals and deliver them at `flush`, so that all handlers get a tick's events in the same order.
+
+        bus.subscribe("eaten", lambda signal, data: print(data["eater"]))
+        bus.publish("eaten", eater=3, eaten=7)
+        bus.flush()
 
     A signal published during a flush waits for the next one. If handlers raise, every signal is still delivered to
-    every handler; then the errors come out together as an `ExceptionGroup`.
+    every handler; then the errors are raised together as an `ExceptionGroup`.
     """
 
     def __init__(self, *, max_queued: int = int(MAX_QUEUED.maximum)) -> None:
@@ -54,7 +58,7 @@ class SignalBus:
         return add if handler is None else add(handler)
 
     def unsubscribe(self, signal: str, handler: SignalHandler) -> None:
-        """Undo `subscribe`; a handler that is not there is left alone."""
+        """Undo `subscribe`; ignores an unknown handler."""
         self._handlers[signal] = without(self._handlers.get(signal, ()), handler)
 
     def publish(self, signal: str, **data: Any) -> None:
@@ -64,30 +68,30 @@ class SignalBus:
         self._published += 1
 
     def flush(self) -> None:
-        """Deliver what is queued, in the order of publishing."""
+        """Deliver the queued signals, in the order of publishing."""
         queue, self._queue = self._queue, []
         errors: list[Exception] = []
         for signal, data in queue:
             for handler in tuple(self._handlers.get(signal, ())):
                 try:
                     handler(signal, data)
-                except Exception as error:  # noqa: BLE001  the others must hear of it too; all errors are raised below
+                except Exception as error:  # noqa: BLE001  the other handlers must run too; all errors are raised below
                     errors.append(error)
             self._delivered += 1
         if errors:
             raise ExceptionGroup("signal handlers raised", errors)
 
     def clear(self) -> None:
-        """Forget what is queued."""
+        """Drop the queued signals."""
         self._queue.clear()
 
     def statistics(self) -> SignalStatistics:
-        """How many signals wait and went through."""
+        """Return how many signals wait and were delivered."""
         return SignalStatistics(len(self._queue), self._published, self._delivered)
 
 
 def make_signal_system(bus: SignalBus) -> "System":
-    """A system that flushes the bus; add it first, so that the others hear of the last tick."""
+    """Make a system that flushes the bus; add it first, so that the others get the events of the last tick."""
 
     def signal_system(_world: "World", _ctx: "TickContext") -> None:
         bus.flush()

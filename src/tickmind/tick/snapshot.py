@@ -1,4 +1,4 @@
-"""A world as plain data: for each component type its fields, the ids that have it, and one row of values for each.
+"""Write a world as plain data: for each component type its fields, the ids that have it, and a row of values for each.
 
 Format 1: `{"format": 1, "next_id": 3, "entities": [1, 2], "components": {"Position": {"fields": ["x", "y"],
 "ids": [1, 2], "rows": [[0, 0], [3, 4]]}}}`. Columns of ids and rows without repeated names keep it small and quick.
@@ -15,16 +15,16 @@ WORLD_FORMAT = 1
 
 
 def check_format(data: object, what: str, known: int) -> None:
-    """Refuse what was written by another version, or is no snapshot at all."""
-    found = data.get("format") if isinstance(data, dict) else type(data).__name__
-    if found != known:
-        raise SnapshotError(f"this version reads {what} snapshots of format {known}, not {found!r}")
+    """Raise `SnapshotError` for data of another version, or that is no snapshot at all."""
+    given = data.get("format") if isinstance(data, dict) else type(data).__name__
+    if given != known:
+        raise SnapshotError(f"this version reads {what} snapshots of format {known}, not {given!r}")
 
 
 def write_world(
     alive: dict[int, None], next_id: int, stores: dict[type, Store], types: ComponentTypes
 ) -> dict[str, Any]:
-    """Everything in a world as plain data."""
+    """Return everything in a world as plain data."""
     components: dict[str, Any] = {}
     written = [(types.shape(kind, f"entity {min(store)}"), store) for kind, store in stores.items() if store]
     for shape, store in sorted(written, key=lambda pair: pair[0].name):
@@ -53,7 +53,7 @@ def _write_rows(name: str, fields: tuple[str, ...], ids: list[int], store: Store
 
 
 def read_world(data: dict[str, Any], types: ComponentTypes) -> tuple[dict[int, None], int, dict[type, Store]]:
-    """What was written: the living entities, the next id and the components."""
+    """Read a snapshot: return the living entities, the next id and the components."""
     check_format(data, "world", WORLD_FORMAT)
     try:
         alive = dict.fromkeys(data["entities"])

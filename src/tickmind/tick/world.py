@@ -1,4 +1,4 @@
-"""The ECS store: which entities live and which components they have."""
+"""`World`: the ECS store, with the living entities and their components."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -30,11 +30,19 @@ K = TypeVar("K", bound=type)
 
 
 class World:
-    """Entities and their components. Ids start at 1, only grow and are never used twice.
+    """Entities and their components. Ids start at 1, only grow and are never reused.
 
     Every change takes effect at once. One thread at a time may use a world; give other threads data, not the world.
 
-    A component class that is defined anew, as when a cell of a notebook runs again, replaces the old one: it has the
+        >>> @dataclass
+        ... class Position:
+        ...     x: int
+        >>> world = World()
+        >>> wolf = world.spawn(Position(3))
+        >>> [(eid, position.x) for eid, (position,) in world.query(Position)]
+        [(1, 3)]
+
+    A component class that is redefined, as when a cell of a notebook runs again, replaces the old one: it has the
     same module and qualified name, and was not made inside a function. See `register_component`.
     """
 
@@ -48,7 +56,7 @@ class World:
         self._attach_hooks: HookTable = defaultdict(list)
         self._detach_hooks: HookTable = defaultdict(list)
         self._removing_hooks: HookTable = defaultdict(list)
-        self._removing: set[tuple[int, type]] = set()  # whose removing hooks are running
+        self._removing: set[tuple[int, type]] = set()  # entity id and type whose removing hooks are running
         self._restore_hooks: list[RestoreHook] = []
         self._types = ComponentTypes()
         self._current = self._types.current
@@ -80,7 +88,7 @@ class World:
         return entity_id
 
     def despawn(self, entity_id: int) -> None:
-        """End an entity; detach hooks run for each of its components. An entity that is gone already is left alone.
+        """End an entity; detach hooks run for each of its components. Does nothing if it is gone already.
 
         All hooks run, also after one has raised; then the first error is raised.
         """
@@ -106,17 +114,17 @@ class World:
             raise_first(errors)
 
     def alive(self, entity_id: int) -> bool:
-        """Tell whether the entity lives."""
+        """Return whether the entity lives."""
         return entity_id in self._alive
 
     def entities(self) -> frozenset[int]:
-        """All living entities."""
+        """Return all living entities."""
         return frozenset(self._alive)
 
     # Components
 
     def attach(self, entity_id: int, component: Any) -> None:
-        """Give an entity a component; one of the same type is replaced. Attach hooks run after the change.
+        """Add a component to an entity; one of the same type is replaced. Attach hooks run after the change.
 
         All hooks run, also after one has raised; then the first error is raised, and the component stays.
         """
@@ -138,7 +146,7 @@ class World:
             raise_first((errors or []) + call_all(self._attach_hooks[kind], self, entity_id, component))
 
     def detach(self, entity_id: int, component_type: type) -> None:
-        """Take a component away, if it is there. Detach hooks run after the change.
+        """Remove a component, if it is there. Detach hooks run after the change.
 
         All hooks run, also after one has raised; then the first error is raised.
         """
@@ -157,7 +165,7 @@ class World:
         raise_first(errors)
 
     def get(self, entity_id: int, component_type: type[T]) -> T:
-        """The entity's component; raises if the entity is gone or has none."""
+        """Return the entity's component; raises `DeadEntityError` or `MissingComponentError`."""
         try:
             return cast("T", self._stores[component_type][entity_id])
         except KeyError:
@@ -168,21 +176,21 @@ class World:
             raise MissingComponentError(entity_id, component_type) from None
 
     def find(self, entity_id: int, component_type: type[T]) -> T | None:
-        """The entity's component, or None if the entity is gone or has none."""
+        """Return the entity's component, or None if the entity is gone or has none."""
         try:
             return self._stores[component_type].get(entity_id)
         except KeyError:
             return self._store(component_type).get(entity_id)
 
     def has(self, entity_id: int, component_type: type) -> bool:
-        """Tell whether the entity lives and has such a component."""
+        """Return whether the entity lives and has such a component."""
         try:
             return entity_id in self._stores[component_type]
         except KeyError:
             return entity_id in self._store(component_type)
 
     def _store(self, kind: type) -> Store:
-        """Return the components of a type; the first time, see whether it is a known class defined anew."""
+        """Return the components of a type; the first time, check whether it redefines a known class."""
         if kind not in self._stores:
             self._meet(kind)
         return self._stores.setdefault(kind, {})
@@ -220,7 +228,7 @@ class World:
         return iter(query)
 
     def count(self, *terms: QueryTerm) -> int:
-        """How many entities match, without visiting them."""
+        """Return how many entities match, without visiting them."""
         query = self._queries.get(terms)
         if query is None:
             query = self._make_query(terms)
@@ -238,7 +246,7 @@ class World:
             elif isinstance(term, type):
                 kinds.add(term)
             else:
-                raise TypeError(f"a query takes component types, Not and AnyOf, not {term!r}")
+                raise TypeError(f"the terms of a query must be component types, Not or AnyOf, not {term!r}")
         query = self._queries[terms] = Query(terms, self._store, self._alive)
         for kind in kinds:
             self._watchers[kind].append(query)
@@ -272,9 +280,9 @@ class World:
     def on_removing(self, component_type: type) -> Callable[[H], H]: ...
 
     def on_removing(self, component_type: type, hook: H | None = None) -> H | Callable[[H], H]:
-        """Call `hook(world, entity_id, component)` before a component of this type goes, with all still there.
+        """Call `hook(world, entity_id, component)` before a component of this type is removed, with all still there.
 
-        It goes when it is detached, replaced by another, or its entity despawned. A hook that raises stops none of it.
+        That is when it is detached or replaced, or its entity despawned. A hook that raises does not stop the removal.
         """
         return self._hooked(self._removing_hooks, component_type, hook)
 
@@ -287,19 +295,19 @@ class World:
         return hook
 
     def off_attach(self, component_type: type, hook: ComponentHook) -> None:
-        """Undo `on_attach`; a hook that is not there is left alone."""
+        """Undo `on_attach`; ignores an unknown hook."""
         self._attach_hooks[component_type][:] = without(self._attach_hooks[component_type], hook)
 
     def off_detach(self, component_type: type, hook: ComponentHook) -> None:
-        """Undo `on_detach`; a hook that is not there is left alone."""
+        """Undo `on_detach`; ignores an unknown hook."""
         self._detach_hooks[component_type][:] = without(self._detach_hooks[component_type], hook)
 
     def off_removing(self, component_type: type, hook: ComponentHook) -> None:
-        """Undo `on_removing`; a hook that is not there is left alone."""
+        """Undo `on_removing`; ignores an unknown hook."""
         self._removing_hooks[component_type][:] = without(self._removing_hooks[component_type], hook)
 
     def off_restore(self, hook: RestoreHook) -> None:
-        """Undo `on_restore`; a hook that is not there is left alone."""
+        """Undo `on_restore`; ignores an unknown hook."""
         self._restore_hooks = without(self._restore_hooks, hook)
 
     def _hooked(self, hooks: HookTable, kind: type, hook: H | None) -> H | Callable[[H], H]:
@@ -312,7 +320,7 @@ class World:
         return add if hook is None else add(hook)
 
     def _replacing(self, kind: type, entity_id: int, component: Any) -> list[BaseException]:
-        """Run the removing hooks of the component that another one takes the place of."""
+        """Run the removing hooks of a component that is being replaced."""
         old = self._store(kind).get(entity_id)
         if old is None or old is component:
             return []
@@ -340,26 +348,26 @@ class World:
         snapshots call it (by default the class's own name); `migrate` turns the fields of an old snapshot, a
         `dict[str, Any]`, into today's.
 
-        A class of the same module and qualified name as a registered one is that class defined anew: from then on
+        A class of the same module and qualified name as a registered one redefines that class: from then on
         queries, hooks and snapshots that name either mean the new one, and the components in the world become
-        instances of it. Fields keep their values, new ones take their defaults, those that are gone are dropped, and
-        `migrate` decides instead if it is given. Raise `ConfigError`, with nothing changed, for a new field without
+        instances of it. Fields keep their values, new ones get their defaults, removed ones are dropped, and
+        `migrate` decides instead if it is given. Raises `ConfigError`, with nothing changed, for a new field without
         default, and for two different classes of one name.
         """
         self._register(component_type, name, migrate)
         return component_type
 
     def component_type(self, name: str) -> type | None:
-        """The registered type of this name."""
+        """Return the registered type of this name; None if there is none."""
         return self._types.by_name(name)
 
     def _meet(self, kind: type) -> None:
-        """Register a class that is asked for before it is attached, if it replaces one that is known."""
+        """Register a class that is used before it is attached, if it redefines a known one."""
         if self._types.replaced_by(kind) is not None:
             self._register(kind)
 
     def _admit(self, kind: type) -> type:
-        """Register a class that is about to be attached; returns its successor if it was replaced itself."""
+        """Register a class that is about to be attached; return its successor if it was replaced itself."""
         newest = self._types.newest(kind)
         if newest is kind:
             self._register(kind)
@@ -388,12 +396,12 @@ class World:
                     query.refresh(entity_id)
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything, as plain data that `json.dumps` takes. The world must hold registered dataclasses only."""
+        """Return everything as plain data for `json.dumps`. The world must hold registered dataclasses only."""
         stores = {kind: store for kind, store in self._stores.items() if kind in self._current}
         return write_world(self._alive, self._next_id, stores, self._types)
 
     def restore(self, data: dict[str, Any]) -> None:
-        """Become what was written; on an error, also of a restore hook, the world stays as it was.
+        """Replace the world by a snapshot; on an error, also of a restore hook, the world stays as it was.
 
         Loops that are running end.
         """

@@ -177,7 +177,7 @@ def test_a_new_field_without_default_is_refused_and_changes_nothing():
     before = world.snapshot()
     book.run("@dataclass\nclass Position:\n    name: str\n")
     for attempt in (lambda: world.spawn(book.Position("a")), lambda: world.query(book.Position)):
-        with pytest.raises(ConfigError, match=r"Position was defined anew, .* default"):
+        with pytest.raises(ConfigError, match=r"Position was redefined, .* default"):
             attempt()
         assert world.snapshot() == before
     assert world.component_type("Position") is old

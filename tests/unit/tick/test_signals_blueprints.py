@@ -99,7 +99,7 @@ def test_entities_of_one_blueprint_share_nothing():
 @pytest.mark.parametrize(
     ("name", "overrides", "message"),
     [
-        ("bear", None, "no blueprint 'bear'; known: wolf"),
+        ("bear", None, "no blueprint 'bear' is defined; known: wolf"),
         ("wolf", {"Wings": {}}, "'Wings', which is not registered"),
         ("wolf", {"Body": {"mana": 1}}, "Body does not take these fields"),
     ],

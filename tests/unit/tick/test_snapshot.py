@@ -189,7 +189,7 @@ def test_what_is_no_data_is_named_with_its_place():
         world.snapshot()
     world = World()
     world.spawn(object())
-    with pytest.raises(SnapshotError, match="entity 1: object can't be written down"):
+    with pytest.raises(SnapshotError, match="entity 1: object can't be written to a snapshot"):
         world.snapshot()
 
 
@@ -258,7 +258,7 @@ def test_a_field_without_default_or_a_field_that_is_gone_needs_a_migration():
     world = world_of()
     with pytest.raises(SnapshotError, match=r"Named.name is not in the snapshot.*migrate="):
         world.restore(old(["length"], [3]))
-    with pytest.raises(SnapshotError, match=r"Named has no field 'nick' any more.*migrate="):
+    with pytest.raises(SnapshotError, match=r"Named no longer has the field 'nick'.*migrate="):
         world.restore(old(["name", "nick"], ["a", "b"]))
 
 
