@@ -16,9 +16,9 @@
     world.observe(rows, deadline_ms=None) -> list[Observation]
         What these actors perceive at the start of `world.tick_id`, with the events of the tick before.
     world.observe_columns(rows=None, deadline_ms=None) -> ObservationColumns
-        The same for many or all actors, packed.
-    world.look(rows)               let many look at once, before they are observed in parts
-    world.view() -> WorldView      what a viewer shows: actors, objects, and what lies on the ground
+        Observations of many or all actors, packed.
+    world.look(rows)               compute the sight of many at once, before they are observed in parts
+    world.view() -> WorldView      what a viewer shows: actors, objects, and items on the ground
     world.state_hash() -> bytes
     world.snapshot() -> bytes
     world.restore(data)            raises SnapshotMismatchError for another scenario, rule set or format

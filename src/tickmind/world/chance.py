@@ -1,4 +1,4 @@
-"""Chance that repeats: a number from a seed and from what it is for, without a state that steps would have to share."""
+"""Reproducible random numbers from a seed and a purpose, without a state that steps would have to share."""
 
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,13 @@ _SECOND = 0x94D049BB133111EB
 
 
 def scatter(seed: int, purpose: int, tick: int, keys: "Int64") -> "UInt64":
-    """One even 64-bit number for each key; the same arguments give the same numbers on every machine."""
+    """Return one even 64-bit number for each key; the same arguments give the same numbers on every machine."""
     base = _mix_one(_mix_one(_mix_one(seed & _MASK) ^ purpose) ^ tick)
     return _mix(keys.astype(np.uint64) * np.uint64(_GOLDEN) + np.uint64(base))
 
 
 def draw(seed: int, purpose: int, tick: int, keys: "Int64", below: "Int64") -> "Int64":
-    """One number from 0 up to, not including, `below` for each key; 0 where `below` is less than 2."""
+    """Return one number from 0 up to, not including, `below` for each key; 0 where `below` is less than 2."""
     bound = np.maximum(below, 1).astype(np.uint64)
     return (scatter(seed, purpose, tick, keys) % bound).astype(np.int64)
 
@@ -39,16 +39,16 @@ def _mix_one(value: int) -> int:
 
 
 class Dice:
-    """A row of numbers from a seed, for generators that draw one after another."""
+    """A sequence of numbers from a seed, for generators that draw one after another."""
 
     def __init__(self, seed: int) -> None:
         self._state = _mix_one(seed & _MASK)
 
     def below(self, bound: int) -> int:
-        """A number from 0 up to, not including, `bound`."""
+        """Return a number from 0 up to, not including, `bound`."""
         self._state = (self._state + _GOLDEN) & _MASK
         return _mix_one(self._state) % bound
 
     def between(self, least: int, most: int) -> int:
-        """A number from `least` to `most`, both included."""
+        """Return a number from `least` to `most`, both included."""
         return least + self.below(most - least + 1)

@@ -1,7 +1,7 @@
-"""What can go wrong with a world; what actors do wrong is a `Reason`, never an error.
+"""The errors of a world; what actors do wrong is a `Reason`, never an error.
 
 WorldError
-├── ScenarioError           a scenario that can't be; says all that is wrong and where (also a ConfigFileError)
+├── ScenarioError           an impossible scenario; says all that is wrong and where (also a ConfigFileError)
 ├── BadIntentsError         columns of intents that no inbox makes: rows twice, out of order or out of range
 └── SnapshotMismatchError   a snapshot of another scenario, rule set or format, or a damaged one
 """
@@ -11,11 +11,11 @@ from tickmind.base.problems import ConfigFileError
 
 
 class WorldError(TickmindError):
-    """Anything that the tile world raises."""
+    """The base of the tile world's errors."""
 
 
 class ScenarioError(WorldError, ConfigFileError):
-    """A scenario that can't be used; `problems` are all that were found, in the order of the text."""
+    """A scenario that can't be used; `problems` lists all mistakes, in the order of the text."""
 
 
 class BadIntentsError(WorldError, ValueError):

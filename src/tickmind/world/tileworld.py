@@ -1,4 +1,4 @@
-"""The tile world: state and rules together."""
+"""`TileWorld`: the state and rules of the tile world."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -44,10 +44,13 @@ if TYPE_CHECKING:
 
 
 class TileWorld:
-    """A world of tiles with all that is in it. The same scenario and the same intents give the same world.
+    """A world of tiles and all that is in it. The same scenario and the same intents give the same world.
 
-    It has no clock: whoever owns it calls `step` when a tick is due, and `observe` for those who want to know what
-    they perceive. Threads must not share it.
+    It has no clock: its owner calls `step` when a tick is due, and `observe` for the actors that need
+    observations. Threads must not share it.
+
+        world = TileWorld.from_scenario(load_scenario("clearing.yaml"))
+        record = world.step({world.row_of("entity:1"): Move(Direction.E)})
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -64,12 +67,12 @@ class TileWorld:
         self._now = self._perceive()
         self._before: Perception | None = None
         self._last = NOTHING
-        self._observer: Observer | None = None  # of the present tick, if anybody has asked
-        self._views: dict[int, VisibleObject] = {}  # object row -> how it looks; without those that have changed
+        self._observer: Observer | None = None  # of the present tick, once it is needed
+        self._views: dict[int, VisibleObject] = {}  # object row -> its view; without those that have changed
 
     @classmethod
     def from_scenario(cls, scenario: Scenario) -> "TileWorld":
-        """A world before its first tick."""
+        """Return a world before its first tick."""
         return cls(Tables(scenario))
 
     @property
@@ -98,28 +101,28 @@ class TileWorld:
         return self._tables.info
 
     def row_of(self, entity_id: str) -> int | None:
-        """The row of an actor in columns, or None if there is no such actor."""
+        """Return the row of an actor in columns, or None if there is no such actor."""
         return self._tables.actor_row.get(entity_id)
 
     def compile(self, intents: Mapping[int, Intent]) -> IntentColumns:
-        """Make columns of intents by actor row."""
+        """Compile intents by actor row to columns."""
         return compile_intents(self._tables, intents)
 
     def state_hash(self) -> bytes:
-        """A hash of everything that can differ between two runs of a scenario."""
+        """Return a hash of everything that can differ between two runs of a scenario."""
         return self._state.digest(self._tick_id)
 
     def step(self, intents: Mapping[int, Intent] | IntentColumns, controlled: "Bool | None" = None) -> TickRecord:
         """Resolve one tick: movement, then actions, then what happens by itself. An actor without an intent waits.
 
-        `controlled` says for each row whether somebody holds its lease; None means all of them.
+        `controlled` says for each row whether a controller holds its lease; None means all of them.
         """
         columns = intents if isinstance(intents, IntentColumns) else self.compile(intents)
         check_intents(self._tables, columns)
         if controlled is not None:
             controlled = np.array(controlled, dtype=np.bool_)  # a copy, because the record keeps it
             if controlled.shape != self._state.x.shape:
-                raise BadIntentsError(f"expected {len(self._state.x)} values in controlled, found {len(controlled)}")
+                raise BadIntentsError(f"controlled must have {len(self._state.x)} values, not {len(controlled)}")
         turn = Turn(self._tick_id, self._tables, self._state, self._maps, columns)
         needs = None if turn.rules.needs is None else NeedsBefore(self._state)
         take_control(turn, controlled)
@@ -148,9 +151,9 @@ class TileWorld:
         return record
 
     def observe(self, rows: Sequence[int], deadline_ms: int | None = None, *, floors: bool = True) -> list[Observation]:
-        """What these actors perceive at the start of `tick_id`, with the events of the tick before.
+        """Return what these actors perceive at the start of `tick_id`, with the events of the tick before.
 
-        Without a deadline it is the one of the rules. What several of them perceive is one object for all.
+        Without a deadline it is the rules' own. What several of them perceive is one object for all.
         """
         if self._observer is None:
             self._observer = Observer(self._tables, self._state, self._maps, self._before, self._last, self._views)
@@ -158,9 +161,9 @@ class TileWorld:
         return self._observer.observe(columns, floors=floors)
 
     def observe_columns(self, rows: "Int32 | None" = None, deadline_ms: int | None = None) -> ObservationColumns:
-        """The same as `observe`, packed, for hosts of many actors; without rows it is for all of them.
+        """Return the observations of `observe`, packed, for hosts of many actors; without rows for all of them.
 
-        Asking for the same rows tick after tick is cheapest.
+        Passing the same rows tick after tick is cheapest.
         """
         rows = self._everybody if rows is None else np.array(rows, dtype=np.int32)  # a copy, because it is kept
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self._everybody):
@@ -180,17 +183,17 @@ class TileWorld:
         return packer.pack(rows, deadline_ms)
 
     def look(self, rows: "Int32") -> None:
-        """Let many actors look at once before they are observed in parts, which is cheaper than part by part."""
+        """Compute the sight of many actors at once before they are observed in parts, which is cheaper in all."""
         self._now.seen_by(rows)
         if self._before is not None:
             self._before.seen_by(rows)
 
     def view(self) -> WorldView:
-        """All that a viewer shows, as it is now; later ticks do not change it."""
+        """Return all that a viewer shows, as it is now; later ticks do not change it."""
         return take_view(self._tick_id - 1, self._tables, self._state)
 
     def snapshot(self) -> bytes:
-        """Everything that the rest of the run depends on, for `restore` of a world of the same scenario."""
+        """Return everything that the rest of the run depends on, for `restore` of a world of the same scenario."""
         columns = dict(self._state.columns()) | self._last.columns()
         if self._before is not None:
             columns |= {
@@ -203,19 +206,19 @@ class TileWorld:
 
     def restore(self, data: bytes) -> None:
         """Continue from a snapshot. Raises `SnapshotMismatchError` if it is not one of this world and rule set."""
-        found = unpack(data)
+        saved = unpack(data)
         rules, digest = self._tables.scenario.rules, self._tables.scenario.digest
-        if found.world_version != self.world_version:
-            versions = f"rule set {found.world_version}, this world {self.world_version}"
+        if saved.world_version != self.world_version:
+            versions = f"rule set {saved.world_version}, this world {self.world_version}"
             raise SnapshotMismatchError(f"the snapshot follows {versions}; use the scenario with which it was made")
-        if found.scenario_digest != digest:
+        if saved.scenario_digest != digest:
             raise SnapshotMismatchError("the snapshot was made in another scenario; use the one with which it was made")
-        columns = dict(found.columns)
-        last = Aftermath.read(columns, found.notes)
+        columns = dict(saved.columns)
+        last = Aftermath.read(columns, saved.notes)
         self._state = WorldColumns(**{name: columns[name] for name, _ in self._state.columns()})
         self._maps = Maps(self._tables, self._state)
         self._eyes = Eyes(rules, self._maps.opaque, self._maps.occupancy)
-        self._tick_id = found.tick_id
+        self._tick_id = saved.tick_id
         self._last = last
         self._observer = None
         self._views.clear()

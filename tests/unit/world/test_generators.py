@@ -71,7 +71,7 @@ def test_an_island_is_one_piece_of_land_in_the_sea(seed, width, height):
 
 @pytest.mark.parametrize("generate", [generate_village, generate_caves, generate_island])
 def test_a_map_that_is_too_small_is_refused(generate):
-    with pytest.raises(ConfigError, match="4 x 4 can't be drawn"):
+    with pytest.raises(ConfigError, match="can't draw a map of 4 x 4"):
         generate(1, width=4, height=4)
 
 

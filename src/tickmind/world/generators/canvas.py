@@ -1,4 +1,4 @@
-"""A text map while it is being drawn."""
+"""`Canvas`: a text map while it is being drawn."""
 
 from tickmind.base import ConfigError
 from tickmind.world.scenario.limits import MAX_MAP_SIDE
@@ -10,7 +10,7 @@ class Canvas:
     def __init__(self, width: int, height: int, sign: str, *, least_side: int) -> None:
         if not least_side <= min(width, height) or not MAX_MAP_SIDE.allows(max(width, height)):
             raise ConfigError(
-                f"a map of {width} x {height} can't be drawn; a side has {least_side} to {MAX_MAP_SIDE.maximum} tiles"
+                f"can't draw a map of {width} x {height}; a side must have {least_side} to {MAX_MAP_SIDE.maximum} tiles"
             )
         self.width = width
         self.height = height
@@ -23,7 +23,7 @@ class Canvas:
         self.rows[at[1]][at[0]] = sign
 
     def only(self, sign: str, x: int, y: int, width: int, height: int) -> bool:
-        """Whether a rectangle lies on the map and has no other sign in it."""
+        """Return whether a rectangle lies on the map and has no other sign in it."""
         if x < 0 or y < 0 or x + width > self.width or y + height > self.height:
             return False
         return all(row[x : x + width] == [sign] * width for row in self.rows[y : y + height])
@@ -36,5 +36,5 @@ class Canvas:
             self[0, y] = self[self.width - 1, y] = sign
 
     def text(self, indent: str = "  ") -> str:
-        """The map as lines."""
+        """Return the map as lines."""
         return "".join(f"{indent}{''.join(row)}\n" for row in self.rows)

@@ -52,7 +52,7 @@ actors:
 map: |
 """
 _LEAST_SIDE = 12
-_HOLLOWING = 4  # purpose of the chance
+_HOLLOWING = 4  # purpose of the random numbers
 _ROCK_PERCENT = 44
 
 
@@ -77,7 +77,7 @@ def generate_caves(seed: int, *, width: int = 64, height: int = 48, actors: int 
 
 
 def _hollow(seed: int, width: int, height: int) -> "Bool":
-    """Rock by chance, smoothed: a tile becomes what most tiles around it are."""
+    """Return random rock, smoothed: a tile becomes what most tiles around it are."""
     keys = np.arange(width * height, dtype=np.int64)
     rock = (scatter(seed, _HOLLOWING, 0, keys) % np.uint64(100) < _ROCK_PERCENT).reshape(height, width)
     rock = smoothed(rock, edge=True)

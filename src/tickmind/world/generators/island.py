@@ -60,9 +60,9 @@ actors:
 map: |
 """
 _LEAST_SIDE = 24
-_GROWING, _WOODS = 6, 7  # purposes of the chance
+_GROWING, _WOODS = 6, 7  # purposes of the random numbers
 _TREES_PERMILLE, _BUSHES_PERMILLE = 25, 60
-_WOOD_PERCENT = 30  # of a wood is trees
+_WOOD_PERCENT = 30  # trees in a wood
 _SHORE = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
@@ -83,7 +83,7 @@ def generate_island(seed: int, *, width: int = 128, height: int = 80, actors: in
 
 
 def _land(seed: int, width: int, height: int) -> "Bool":
-    """Land by chance, the surer the nearer to the middle, smoothed; none at the edge of the map."""
+    """Return random land, more likely near the middle, smoothed; none at the edge of the map."""
     keys = np.arange(width * height, dtype=np.int64)
     chance = (scatter(seed, _GROWING, 0, keys) % np.uint64(1000)).astype(np.float64).reshape(height, width) / 1000
     y, x = np.mgrid[0:height, 0:width]

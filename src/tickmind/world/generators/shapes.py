@@ -1,4 +1,4 @@
-"""Shapes on a map that look grown: smoothed chance, and what of it hangs together."""
+"""Natural shapes on a map: smoothed random tiles, and their connected parts."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ _ROUNDS = 5
 
 
 def smoothed(shape: "Bool", *, edge: bool) -> "Bool":
-    """A tile becomes what most tiles around it are, a few times over; `edge` is what lies beyond the map."""
+    """Turn each tile into what most tiles around it are, a few times over; `edge` is what lies beyond the map."""
     height, width = shape.shape
     for _ in range(_ROUNDS):
         wide = np.pad(shape, 1, constant_values=edge).astype(np.int8)
@@ -21,7 +21,7 @@ def smoothed(shape: "Bool", *, edge: bool) -> "Bool":
 
 
 def largest_part(shape: "Bool") -> "Bool":
-    """Only the largest part of a shape that is connected by sides."""
+    """Return the largest part of a shape that is connected by sides."""
     left = shape.copy()
     height, width = shape.shape
     best: list[tuple[int, int]] = []

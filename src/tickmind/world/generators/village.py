@@ -89,7 +89,7 @@ def generate_village(seed: int, *, width: int = 64, height: int = 48, houses: in
 
 
 def _build_house(canvas: Canvas, dice: Dice) -> tuple[int, int] | None:
-    """Build one where there is room, and tell where its doorstep is."""
+    """Build a house where there is room, and return its doorstep."""
     for _ in range(_TRIES):
         wide, high = dice.between(5, 8), dice.between(5, 7)
         x, y = dice.between(2, canvas.width - wide - 2), dice.between(2, canvas.height - high - 3)
@@ -109,7 +109,7 @@ def _build_house(canvas: Canvas, dice: Dice) -> tuple[int, int] | None:
 
 
 def _dig_pond(canvas: Canvas, dice: Dice) -> None:
-    """Dig one where there is room."""
+    """Dig a pond where there is room."""
     for _ in range(_TRIES):
         wide, high = dice.between(3, 6), dice.between(2, 4)
         x, y = dice.between(2, canvas.width - wide - 2), dice.between(2, canvas.height - high - 2)

@@ -1,4 +1,4 @@
-"""The world's inner loops as compiled functions over NumPy arrays: movement, sight, who sees and hears whom.
+"""The world's inner loops as compiled functions over NumPy arrays: movement, sight, visible and audible actors.
 
 Positions are columns `x` and `y`, maps are arrays of height x width, y grows to the south. Call `warm_up` before the
 first tick.

@@ -1,4 +1,4 @@
-"""Maps of one bit per tile, from which a whole line of a window is read at once.
+"""Bitmaps: maps of one bit per tile, from which a whole line of a window is read at once.
 
 A bitmap of a map of height x width has `MARGIN_LINES` empty lines above and below and an empty word (64 columns) to the
 left and two to the right, so that no window of a radius up to `MAX_RADIUS` ends outside of it.
@@ -22,12 +22,12 @@ Column: TypeAlias = NDArray[np.int32]
 
 
 def empty_bitmap(height: int, width: int) -> Bitmap:
-    """A bitmap with no tile set."""
+    """Return a bitmap with no tile set."""
     return np.zeros((height + 2 * MARGIN_LINES, -(-width // 64) + 3), dtype=np.uint64)
 
 
 def pack_tiles(flags: NDArray[np.bool_]) -> Bitmap:
-    """The bitmap of a map of flags; for maps that change in few places, see `set_tile`."""
+    """Return the bitmap of a map of flags; for maps that change in few places, see `set_tile`."""
     bitmap = empty_bitmap(*flags.shape)
     _pack(flags, bitmap)
     return bitmap
@@ -36,7 +36,7 @@ def pack_tiles(flags: NDArray[np.bool_]) -> Bitmap:
 def mark_tiles(bitmap: Bitmap, x: Column, y: Column, height: int, width: int) -> None:
     """Set exactly the given tiles; places with x = -1 are not on the map and left out."""
     if bitmap.shape != (height + 2 * MARGIN_LINES, -(-width // 64) + 3) or len(x) != len(y):
-        raise KernelError("the bitmap is not one of this map; make it with empty_bitmap(height, width)")
+        raise KernelError("the bitmap does not fit this map; make it with empty_bitmap(height, width)")
     if not _mark_tiles(bitmap, x, y, height, width):
         raise KernelError(f"a place lies outside the map of {width} x {height} tiles; only x = -1 means no place")
 

@@ -1,8 +1,8 @@
-"""Functions compiled to machine code, each for one signature, and kept on disk so that a second start pays nothing.
+"""`Kernel`: a function compiled to machine code for one signature, and kept on disk for the next start.
 
 Machine code is kept in `NUMBA_CACHE_DIR` if that is set, else in the user's own cache folder; never in a folder that
-others may write to, because what lies there is run. The package's folder may be read-only. Where no folder can be
-written, kernels are compiled anew at each start, which is logged.
+others may write to, because its content is executed. The package's folder may be read-only. Where no folder can be
+written, kernels are compiled again at each start, which is logged.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ class Kernel(Generic[P, R]):
         self._entry: Callable[P, R] | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run it, compiled first if need be."""
+        """Run the kernel, compiled first if need be."""
         entry = self._entry or self.prepare()
         return entry(*args, **kwargs)
 
@@ -83,12 +83,12 @@ def kernel(result: Any, *arguments: Any) -> Callable[[Callable[P, R]], Kernel[P,
 
 
 def reads(dtype: Any, ndim: int) -> Any:
-    """The type of an array that a kernel only reads; a caller's array may be frozen."""
+    """Return the type of an array that a kernel only reads; a caller's array may be frozen."""
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
 def writes(dtype: Any, ndim: int) -> Any:
-    """The type of an array that a kernel writes to."""
+    """Return the type of an array that a kernel writes to."""
     return types.Array(dtype, ndim, "C")
 
 
@@ -102,20 +102,20 @@ def warm_up() -> None:
 
     The first start on a machine takes up to a minute; later ones load from disk. `is_compiled` says which it will be.
     """
-    for one in _kernels:
-        one.prepare()
-    with suppress(OSError):  # no folder to write to, so the next start compiles anew
+    for function in _kernels:
+        function.prepare()
+    with suppress(OSError):  # no folder to write to, so the next start compiles again
         _marker().parent.mkdir(parents=True, exist_ok=True)
         _marker().touch()
 
 
 def is_compiled() -> bool:
-    """Return whether `warm_up` will find all kernels on disk, so that it takes no time worth a word."""
+    """Return whether `warm_up` will find all kernels on disk, so that it takes hardly any time."""
     return _marker().is_file()
 
 
 def _marker() -> Path:
-    """The file that says that all kernels were compiled, for this Python and this numba."""
+    """Return the file that marks all kernels as compiled, for this Python and this numba."""
     root = _cache_root(str(numba.config.CACHE_DIR)) / _fingerprint()  # type: ignore[attr-defined]  # made when loaded
     return root / f"compiled-{sys.implementation.cache_tag}-{numba.__version__}"
 
@@ -144,7 +144,7 @@ def _cache_root(chosen: str) -> Path:
 
 @cache
 def _fingerprint() -> str:
-    """Changes with any file of this package: numba itself looks at a function's own file, not at those it calls."""
+    """Return a hash of all files of this package: numba itself checks a function's own file, not those it calls."""
     digest = hashlib.sha256()
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(file.read_bytes())

@@ -1,4 +1,4 @@
-"""A quick fingerprint of columns: it tells worlds apart that differ by accident, not by somebody's design."""
+"""A quick fingerprint of columns: it distinguishes worlds that differ by accident, not by an attacker's design."""
 
 from typing import Any
 
@@ -12,18 +12,18 @@ LANES = 4  # run side by side, because one multiplication has to wait for the on
 
 
 def new_lanes() -> NDArray[np.uint64]:
-    """Where a fingerprint begins."""
+    """Return the start of a fingerprint."""
     return np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], dtype=np.uint64)
 
 
 def take_column(lanes: NDArray[np.uint64], column: np.ndarray[Any, Any]) -> None:
-    """Add a column to a fingerprint; where one ends and the next begins makes a difference."""
+    """Add a column to a fingerprint; the border between columns makes a difference."""
     _take(np.ascontiguousarray(column).reshape(-1).view(np.uint8), lanes)
 
 
 @helper
 def _mix(words: NDArray[np.uint64], lanes: NDArray[np.uint64]) -> None:
-    """Stir words into the lanes, each into the next one in turn; every step can be undone, so no difference is lost."""
+    """Mix words into the lanes, each into the next one in turn; every step is reversible, so no difference is lost."""
     prime, shift = np.uint64(0x9FB21C651E98DF25), np.uint64(29)
     one, two, three, four = lanes[0], lanes[1], lanes[2], lanes[3]
     whole = len(words) // 4 * 4
@@ -45,7 +45,7 @@ def _mix(words: NDArray[np.uint64], lanes: NDArray[np.uint64]) -> None:
 
 @kernel(types.void, reads(types.uint8, 1), writes(types.uint64, 1))
 def _take(raw: NDArray[np.uint8], lanes: NDArray[np.uint64]) -> None:
-    """Stir in bytes: eight at a time, then how many they are, and those that are left as one word."""
+    """Mix bytes in: eight at a time, then how many they are, and the rest as one word."""
     whole = len(raw) // 8 * 8
     _mix(raw[:whole].view(np.uint64), lanes)
     tail = np.zeros(16, dtype=np.uint8)

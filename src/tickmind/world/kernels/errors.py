@@ -1,7 +1,7 @@
-"""What kernels raise: `KernelError`, a branch of `TickmindError`."""
+"""`KernelError`: raised by kernels, a branch of `TickmindError`."""
 
 from tickmind.base import TickmindError
 
 
 class KernelError(TickmindError):
-    """Arrays contradict each other, such as positions and occupancy; nothing was changed by the call that says so."""
+    """Arrays contradict each other, such as positions and occupancy; the call that raises it changed nothing."""

@@ -1,4 +1,4 @@
-"""Who hears whom: everybody within a square around the speaker, walls or not."""
+"""Hearing: the actors within a square around each speaker, walls or not."""
 
 from typing import TypeAlias
 
@@ -15,9 +15,9 @@ Column: TypeAlias = NDArray[np.int32]
 
 
 def hearers(x: Column, y: Column, speakers: Column, radius: int, placed: Placed) -> RowLists:
-    """For each speaker (a row) the rows within so many tiles of it in both directions, without the speaker itself.
+    """Return for each speaker (a row) the rows within so many tiles of it in both directions, without the speaker.
 
-    They are in the map's order. Speakers that are not on the map are heard by nobody.
+    They are in the map's order. Speakers that are not on the map have no hearers.
     """
     height, width = placed.occupancy.shape
     if radius < 0 or len(x) != len(y):
@@ -44,7 +44,7 @@ def hearers(x: Column, y: Column, speakers: Column, radius: int, placed: Placed)
     reads(types.uint64, 3),
 )
 def _count(x: Column, y: Column, height: int, width: int, radius: int, index: Index) -> int:
-    """How many stand around all speakers together, the speakers themselves included."""
+    """Count the actors around all speakers together, the speakers themselves included."""
     total = 0
     for number in range(len(x)):
         at_x, at_y = int(x[number]), int(y[number])
@@ -81,7 +81,7 @@ def _list(
     offsets: NDArray[np.int64],
     ids: Column,
 ) -> None:
-    """List those who stand around each speaker; on a line of the map they stand one behind the other in memory."""
+    """List the actors around each speaker; those on one line of the map are adjacent in memory."""
     total = 0
     for number in range(len(x)):
         at_x, at_y = int(x[number]), int(y[number])

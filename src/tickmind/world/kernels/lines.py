@@ -1,4 +1,4 @@
-"""Which tiles lie between two others: the lines on which the rules of sight stand."""
+"""Lines of sight: the tiles between two others."""
 
 from enum import StrEnum
 
@@ -11,7 +11,7 @@ class SightRule(StrEnum):
 
 
 def between(dx: int, dy: int) -> list[tuple[int, int]]:
-    """The tiles strictly between (0, 0) and (dx, dy) on Bresenham's line from the former."""
+    """Return the tiles strictly between (0, 0) and (dx, dy) on Bresenham's line from the former."""
     width, height = abs(dx), abs(dy)
     step_x, step_y = (dx > 0) - (dx < 0), (dy > 0) - (dy < 0)
     x, y, error = 0, 0, width - height
@@ -30,7 +30,7 @@ def between(dx: int, dy: int) -> list[tuple[int, int]]:
 
 
 def line_of_sight(rule: SightRule, dx: int, dy: int) -> list[tuple[int, int]]:
-    """The tiles that an observer at (0, 0) has to see through to see (dx, dy)."""
+    """Return the tiles that an observer at (0, 0) has to see through to see (dx, dy)."""
     if rule is SightRule.SYMMETRIC_1 and (dy, dx) < (0, 0):
         return [(x + dx, y + dy) for x, y in between(-dx, -dy)]
     return between(dx, dy)

@@ -1,4 +1,4 @@
-"""Lists of rows for many at once, one array behind the other."""
+"""`RowLists`: many lists of rows in one array."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,5 +28,5 @@ class RowLists:
 
     @staticmethod
     def empty(count: int) -> "RowLists":
-        """So many lists with nothing in them, such as what was seen before the first tick."""
+        """Return so many empty lists, such as what was seen before the first tick."""
         return RowLists(np.zeros(count + 1, dtype=np.int64), np.zeros(0, dtype=np.int32))

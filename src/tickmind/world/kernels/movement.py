@@ -4,7 +4,7 @@ Rows of actors are in priority order, row 0 first. Two actors never stand on one
 if the tile is empty or its occupant leaves it in the same tick. What stops a move, in this order:
 
 1. It leads off the map, onto a tile that is not walkable, or diagonally past one that is not; only the ground counts
-   there, not who stands on it. All other moves are claims.
+      there, not actors. All other moves are claims.
 2. The claimed tile's occupant makes no move.
 3. The claim is part of a ring, each onto the next one's tile: a swap of two or a longer cycle.
 4. A smaller row claims the same tile.
@@ -34,7 +34,7 @@ Codes: TypeAlias = NDArray[np.uint8]
 
 
 class MoveResult(IntEnum):
-    """What became of an actor's move."""
+    """The outcome of an actor's move."""
 
     MOVED = 0
     STAYED = 1  # it made no move
@@ -53,7 +53,7 @@ _OUT_OF_BOUNDS, _NOT_WALKABLE = int(MoveResult.OUT_OF_BOUNDS), int(MoveResult.NO
 _ILLEGAL_DIAGONAL, _TILE_CONTESTED = int(MoveResult.ILLEGAL_DIAGONAL), int(MoveResult.TILE_CONTESTED)
 _SWAP, _CYCLE = int(MoveResult.SWAP), int(MoveResult.CYCLE)
 _OCCUPIED, _BLOCKED = int(MoveResult.OCCUPIED), int(MoveResult.BLOCKED_BY_FAILED_MOVE)
-_OPEN, _ON_PATH = 16, 32  # each plus the direction: a claim not looked at yet, and one on the chain being followed
+_OPEN, _ON_PATH = 16, 32  # each plus the direction: a claim not visited yet, and one on the current chain
 
 
 class MoveScratch:
@@ -64,7 +64,7 @@ class MoveScratch:
         self.shape = (height, width)
         self.present = np.zeros(-(-height * width // 64), dtype=np.uint64)  # a bit per tile; zero between ticks
         self.claimed = np.zeros(height * width, dtype=np.uint8)  # tile -> winner's direction + 1; zero between ticks
-        self.state = np.empty(height * width, dtype=np.uint8)  # tile -> MoveResult of who stands there, or a claim
+        self.state = np.empty(height * width, dtype=np.uint8)  # tile -> MoveResult of its occupant, or a claim
         self.standing = np.empty(
             (4, 0), dtype=np.int32
         )  # in the map's order: tiles, rows, targets; and a stack of tiles
@@ -83,7 +83,7 @@ def resolve_moves(
     occupancy: NDArray[np.int32],
     scratch: MoveScratch | None = None,
 ) -> NDArray[np.int8]:
-    """Move everybody by at most one tile, all at once, and tell for each row what came of it as a `MoveResult`.
+    """Move all actors by at most one tile, at once, and return a `MoveResult` for each row.
 
     `direction` is -1 for no move or 0 to 7 for N, NE, E, SE, S, SW, W, NW; y grows to the south. `walkable` and
     `occupancy` (row or -1) are maps of height x width. `x`, `y` and `occupancy` are changed in place; rows with
@@ -105,7 +105,7 @@ def resolve_moves(
 
 @helper
 def _mark(row: int, tile: int) -> np.uint64:
-    """A number for a row on a tile; sums of them are equal if two lists name the same pairs, in any order."""
+    """Return a number for a row on a tile; sums of them are equal if two lists name the same pairs, in any order."""
     mixed = (np.uint64(row) << np.uint64(32) | np.uint64(tile)) * np.uint64(0x9E3779B97F4A7C15)
     return (mixed ^ mixed >> np.uint64(29)) * np.uint64(0xBF58476D1CE4E5B9)
 
@@ -114,7 +114,7 @@ def _mark(row: int, tile: int) -> np.uint64:
 def _register(
     x: Column, y: Column, direction: Ways, here: Column, width: int, present: NDArray[np.uint64], standing: Table
 ) -> int:
-    """List who stands where in the map's order, in which neighbours are near in memory; -1 if `here` differs."""
+    """List the occupants in the map's order, in which neighbours are near in memory; -1 if `here` differs."""
     height = len(here) // width
     right = True
     expected, shown = np.uint64(0), np.uint64(0)
@@ -235,7 +235,7 @@ def _decide(count: int, here: Column, width: int, claimed: Codes, state: Codes, 
 
 @helper
 def _enact(count: int, here: Column, claimed: Codes, state: Codes, standing: Table, result: Ways) -> None:
-    """Move the occupants; a tile is cleared only by the one who still stands there, so that any order is right."""
+    """Move the occupants; only an occupant that still stands there clears its tile, so that any order is right."""
     tiles, rows, targets = standing[0], standing[1], standing[2]
     for place in range(count):
         tile, row, to = int(tiles[place]), rows[place], int(targets[place])
@@ -274,7 +274,7 @@ def _resolve(
     standing: Table,
     result: Ways,
 ) -> bool:
-    """All phases; false, and nothing done, if positions and occupancy differ."""
+    """Run all phases; false, and nothing done, if positions and occupancy differ."""
     width = occupancy.shape[1]
     here, ground = occupancy.reshape(occupancy.size), walkable.reshape(walkable.size)
     count = _register(x, y, direction, here, width, present, standing)
@@ -282,7 +282,7 @@ def _resolve(
         return False
     _claim(count, direction, ground, here, width, claimed, state, standing)
     _decide(count, here, width, claimed, state, standing)
-    result[:] = _STAYED  # also those who are not on the map
+    result[:] = _STAYED  # also rows that are not on the map
     _enact(count, here, claimed, state, standing, result)
     for row in range(len(x)):
         if result[row] == _MOVED:

@@ -1,7 +1,7 @@
-"""An order in which observers who are near each other on the map come one after another.
+"""Order observers so that those near each other on the map come one after another.
 
-Rows are in no such order, and going through a large crowd by rows would fetch a distant part of every map for each of
-them. By areas, what one observer's window needs is still at hand for the next one.
+Rows are in no such order, and processing a large crowd by rows would fetch a distant part of every map for each of
+them. By areas, what one observer's window needs is still in the processor's cache for the next one.
 """
 
 from typing import TypeAlias
@@ -19,7 +19,7 @@ Column: TypeAlias = NDArray[np.int32]
 
 
 def order_by_area(x: Column, y: Column, height: int, width: int) -> Column:
-    """The places of all observers, area by area; those with x = -1 are nowhere and come first."""
+    """Return the places of all observers, area by area; those with x = -1 are nowhere and come first."""
     if len(x) != len(y):
         raise KernelError("x and y have to be of one length")
     across = (width >> _AREA) + 1
@@ -41,7 +41,7 @@ def order_by_area(x: Column, y: Column, height: int, width: int) -> Column:
     writes(types.int32, 1),
 )
 def _sort(x: Column, y: Column, height: int, width: int, across: int, counts: Column, order: Column) -> bool:
-    """Count who is in each area, add up where each area begins, and put everybody there; false if one is outside."""
+    """Count the observers in each area, add up where each area begins, and sort; false if an observer is outside."""
     for place in range(len(x)):
         if x[place] == -1:
             counts[1] += 1

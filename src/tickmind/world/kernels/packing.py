@@ -1,12 +1,12 @@
-"""Observations of many as columns: what each observer gets to know of those it sees, and who went out of its sight.
+"""Pack the observations of many as columns: what each observer sees of others, and which ones left its sight.
 
-All that can be known of an actor is first put into two words, its card, because an observer's neighbours lie anywhere
-in the columns and each look at them costs:
+Everything that can be known of an actor is first put into two words, its card, because an observer's neighbours lie
+anywhere in the columns and each access costs:
 
     now:    x (16 bits) | y (16) | status (7) | moved (1) | facing (8) | action (8) | reason (8), from the lowest bit on
     before: x (16 bits) | y (16), a tick ago
 
-Whether somebody was in sight a tick ago is told by the mask of that tick and where both stood then.
+The mask of the tick before and both positions then show whether an actor was in sight a tick ago.
 """
 
 from typing import TypeAlias
@@ -45,7 +45,7 @@ _ENTERED, _MOVED = np.uint64(ENTERED), np.uint64(MOVED)
 def write_cards(
     x: Column, y: Column, old_x: Column, old_y: Column, status: Column, facing: Small, deeds: Bits, cards: Words
 ) -> None:
-    """Fill in the card of each actor. `deeds` is 2 x actors: code of what it did that is news, and why it failed."""
+    """Fill in the card of each actor. `deeds` is 2 x actors: code of an action that is news, and why it failed."""
     for row in range(len(x)):
         moved = x[row] != old_x[row] or y[row] != old_y[row]
         cards[row, 0] = (
@@ -62,7 +62,7 @@ def write_cards(
 
 @helper
 def _sees(masks: Words, mask: np.uint64, radius: np.uint64, mine: np.uint64, other: np.uint64) -> np.uint64:
-    """1 if the place on the other card is in the mask that begins there, else 0. Nothing here needs to be foreseen."""
+    """Return 1 if the place on the other card is in the mask that begins there, else 0, without branches."""
     across = (other & _PLACE) - (mine & _PLACE) + radius  # left of the window is a very great number
     down = (other >> _U16 & _PLACE) - (mine >> _U16 & _PLACE) + radius
     inside = np.uint64(across <= radius + radius) & np.uint64(down <= radius + radius)
@@ -92,7 +92,7 @@ def pack_entities(
     signed: Small,
     unsigned: Bits,
 ) -> None:
-    """Fill in the columns of all pairs of observer and observed, by who is in sight and what was in sight before.
+    """Fill in the columns of all pairs of observer and observed, from the present and the previous sight.
 
     `signed` is 3 x pairs: dx, dy, facing; `unsigned` 4 x pairs: status, flags, action, reason.
     """
@@ -137,7 +137,7 @@ def list_left(
     offsets: Offsets,
     left: Column,
 ) -> None:
-    """List for each observer those that were in sight a tick ago and are no more, in the order in which they were.
+    """List for each observer the actors that were in sight a tick ago and no longer are, in their order then.
 
     `left` needs room for one more than were in sight.
     """

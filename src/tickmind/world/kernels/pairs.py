@@ -1,4 +1,4 @@
-"""Who sees whom: for each observer the rows of those that stand on tiles it sees."""
+"""Visible pairs: for each observer the rows of those that stand on tiles it sees."""
 
 from functools import lru_cache
 from typing import TypeAlias
@@ -23,10 +23,10 @@ _U0, _U1, _U8, _U16, _U32 = (np.uint64(number) for number in (0, 1, 8, 16, 32))
 
 
 def visible_pairs(x: Column, y: Column, masks: Words, radius: int, placed: Placed, *, own_tile: bool) -> RowLists:
-    """For each observer the rows of all that stand on tiles it sees, by the masks of `Sight.look`.
+    """Return for each observer the rows of all that stand on tiles it sees, by the masks of `Sight.look`.
 
-    They are in the map's order: line by line from the north, each from west to east. `own_tile` says whether what
-    stands on the observer's own tile is listed: objects yes; actors no, because that is the observer itself.
+    They are in the map's order: line by line from the north, each from west to east. `own_tile` says whether the
+    observer's own tile counts: for objects yes; for actors no, because that is the observer itself.
     """
     height, width = placed.occupancy.shape
     if masks.shape != (len(x), mask_words(radius)) or len(x) != len(y):
@@ -60,7 +60,7 @@ def visible_pairs(x: Column, y: Column, masks: Words, radius: int, placed: Place
 
 @lru_cache(maxsize=16)
 def _steps(radius: int, width: int) -> Offsets:
-    """How far each tile of a window is from its centre in a map laid out flat; see `_STEPS`."""
+    """Return how far each tile of a window is from its centre in a map laid out flat; see `_STEPS`."""
     side = 2 * radius + 1
     lines, across = np.divmod(np.arange(mask_words(radius) * 64, dtype=np.int64), side)
     steps = np.zeros((mask_words(radius), _STEPS), dtype=np.int64)
@@ -102,8 +102,8 @@ def _find(
 ) -> tuple[int, int]:
     """List pairs from some observer of the order on: how many observers are done when room ends, and all pairs.
 
-    Tiles in sight are looked up four at a time, whether there are as many or not, because where a list ends is what a
-    processor can't foresee. What is written too much is overwritten; steps of no tile lead to the observer's own.
+    Tiles in sight are looked up four at a time, whether there are as many or not, because a processor can't predict
+    where a list ends. Surplus entries are overwritten; steps of no tile lead to the observer's own.
     """
     words, side, own = masks.shape[1], 2 * radius + 1, (2 * radius + 1) ** 2 // 2
     tiles, rows, width = present.reshape(present.size), occupancy.reshape(occupancy.size), occupancy.shape[1]
@@ -147,7 +147,7 @@ def _find(
 
 @kernel(types.void, reads(types.int64, 2), reads(types.int32, 1), writes(types.int64, 1), writes(types.int32, 1))
 def _bring_in_order(bounds: Offsets, found: Column, offsets: Offsets, ids: Column) -> None:
-    """Copy the lists one after another in the order of the observers, eight at a time for the reason told above."""
+    """Copy the lists one after another in the order of the observers, eight at a time for the reason given above."""
     count, total = len(bounds), _U0
     for number in range(count):
         if number + _AHEAD < count:

@@ -1,4 +1,4 @@
-"""Where things of one kind stand."""
+"""`Placed`: where things of one kind stand."""
 
 from typing import TypeAlias
 
@@ -18,24 +18,24 @@ Index: TypeAlias = NDArray[np.uint64]  # line and word of a bitmap -> the word, 
 
 
 class PairRoom:
-    """Working memory for `visible_pairs`, kept from tick to tick, because fresh memory costs a large crowd much."""
+    """Working memory for `visible_pairs`, kept from tick to tick, because fresh memory is slow for a large crowd."""
 
     def __init__(self) -> None:
         self.found: Column = np.empty(_MORE, dtype=np.int32)  # lists of rows, in the order in which they were found
         self._bounds: Offsets = np.empty((0, 2), dtype=np.int64)  # observer -> where its list begins and ends
 
     def bounds_for(self, observers: int) -> Offsets:
-        """Room for where the lists of so many begin and end."""
+        """Return room for the bounds of so many lists."""
         if len(self._bounds) != observers:
             self._bounds = np.empty((observers, 2), dtype=np.int64)
         return self._bounds
 
     def grow(self, filled: int) -> Column:
-        """Twice the room for rows, with those that are there already."""
-        found = np.empty(2 * len(self.found) + _MORE, dtype=np.int32)
-        found[:filled] = self.found[:filled]
-        self.found = found
-        return found
+        """Double the room for rows, keep those that are there, and return it."""
+        larger = np.empty(2 * len(self.found) + _MORE, dtype=np.int32)
+        larger[:filled] = self.found[:filled]
+        self.found = larger
+        return larger
 
 
 class Placed:
@@ -52,7 +52,7 @@ class Placed:
         self.room = PairRoom()
 
     def update(self, x: Column, y: Column) -> None:
-        """Take over where everything stands now; rows with x = -1 are nowhere."""
+        """Update where everything stands; rows with x = -1 are nowhere."""
         mark_tiles(self.present, x, y, *self.occupancy.shape)
         if len(self.standing) < len(x):
             self.standing = np.zeros(len(x), dtype=np.int32)
@@ -62,7 +62,7 @@ class Placed:
 
 @helper
 def count_before(index: Index, line: int, column: int) -> int:
-    """How many stand before a tile in the map's order."""
+    """Count what stands before a tile in the map's order."""
     place = (column >> 6) + 1
     below = (np.uint64(1) << np.uint64(column & 63)) - np.uint64(1)
     return int(index[line + MARGIN_LINES, place, 1] + count_ones(index[line + MARGIN_LINES, place, 0] & below))

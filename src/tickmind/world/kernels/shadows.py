@@ -1,4 +1,4 @@
-"""Which tiles of a window each of its tiles hides if it is opaque, worked out once per rule and radius.
+"""`Shadows`: the tiles of a window that each of its tiles hides if it is opaque, worked out once per rule and radius.
 
 A window of radius R is the square of 2R + 1 tiles a side around an observer. Its tiles are numbered line by line from
 the north-west corner; in masks, tile number t is bit t % 64 of word t // 64.
@@ -29,13 +29,13 @@ class Shadows:
 
 
 def mask_words(radius: int) -> int:
-    """How many 64-bit words a mask has."""
+    """Return how many 64-bit words a mask has."""
     return -(-((2 * radius + 1) ** 2) // 64)
 
 
 @lru_cache(maxsize=8)
 def shadows_of(rule: SightRule, radius: int) -> Shadows:
-    """The table for a rule and radius; it takes milliseconds for a usual one and is kept."""
+    """Return the table for a rule and radius; it takes milliseconds for a usual one and is kept."""
     MAX_RADIUS.check(radius)
     side = 2 * radius + 1
     blocks = -(-mask_words(radius) // BLOCK)

@@ -1,7 +1,7 @@
-"""What each observer sees: a bit for each tile of the square window around it.
+"""`Sight`: what each observer sees, a bit for each tile of the square window around it.
 
-What is hidden is the union of what each opaque tile of the window hides, which is known beforehand. It depends on the
-observer's tile alone, so it is kept for each tile until an opaque tile near it changes.
+The hidden tiles are the union of what each opaque tile of the window hides, which is known beforehand. It depends on
+the observer's tile alone, so it is kept for each tile until an opaque tile near it changes.
 """
 
 from typing import TypeAlias
@@ -31,11 +31,11 @@ Column: TypeAlias = NDArray[np.int32]
 
 
 class Sight:
-    """The eyes of everybody on one map; tell it of each change by `set_opaque` and ask it by `look`.
+    """The sight of all observers on one map; report each change by `set_opaque` and read masks by `look`.
 
     Radii are those of squares (Chebyshev distance), up to 31 tiles. The observer's own tile and tiles that are opaque
     themselves can be seen. Where the masks of all tiles need more memory than `cache` allows, and than a crowd of
-    observers makes up for, only those of observers who stand still are used again.
+    observers justifies, only those of observers who stand still are reused.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Sight:
         self._shadows = shadows_of(rule, radius)
         self._opaque = pack_tiles(opaque)
         self._looks = 1
-        # area -> the look before which something within sight of it changed
+        # area -> the number of the look before which something in its sight changed
         self._changed = np.zeros(((self.shape[0] >> _AREA) + 1, (self.shape[1] >> _AREA) + 1), dtype=np.int64)
         words = mask_words(radius)
         self._cache = cache
@@ -74,7 +74,7 @@ class Sight:
         self._changed[top : bottom + 1, left : right + 1] = self._looks
 
     def look(self, x: Column, y: Column) -> Words:
-        """A mask for each observer; the array is overwritten by the next call.
+        """Return a mask for each observer; the next call overwrites the array.
 
         Tile (x + dx, y + dy) is number t = (dy + R) * (2R + 1) + dx + R: bit t % 64 of word t // 64. Tiles off the map
         are not seen, and observers with x = -1 see nothing.
@@ -162,7 +162,7 @@ def _trim(window: Words, x: int, y: int, height: int, width: int, radius: int) -
 
 @helper
 def _see(window: Words, tiles: int, hidden: Words, casting: Words, seen: Words) -> None:
-    """Turn a window of opaque tiles into the mask of those that are seen; `seen` is rounded up to whole blocks."""
+    """Turn a window of opaque tiles into the mask of visible ones; `seen` is rounded up to whole blocks."""
     blocks, words = casting.shape
     for block in range(blocks):
         one = two = three = four = _U0
@@ -186,7 +186,7 @@ def _see(window: Words, tiles: int, hidden: Words, casting: Words, seen: Words) 
 
 @helper
 def _fits(key: np.uint64, tile: int, oldest: int) -> bool:
-    """Whether a mask is that of a tile and as new as it has to be."""
+    """Return whether a mask is that of a tile and as new as required."""
     return int(key & np.uint64(0xFFFFFFFF)) == tile + 1 and int(key >> np.uint64(32)) >= oldest
 
 

@@ -1,1 +1,1 @@
-"""What actors perceive, one by one or as columns."""
+"""Perception of actors, one by one or as columns."""

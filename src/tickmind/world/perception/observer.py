@@ -1,4 +1,4 @@
-"""Observations one by one, with names, for actors whose processes get them singly."""
+"""`Observer`: observations one by one, with names, for actors whose processes get them singly."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import UInt64
 
 _DIRECTIONS = tuple(Direction)
-_AT_ONCE = 1024  # windows that are cut out together
+_AT_ONCE = 1024  # windows that are copied together
 _STATUS = tuple(ActorStatus(bits) for bits in range(8))
 
 
 class Observer:
-    """Gives names to the observations of one tick; it reads the state and changes nothing."""
+    """Unpack the observations of one tick; it reads the state and changes nothing."""
 
     def __init__(
         self,
@@ -56,13 +56,13 @@ class Observer:
         self._maps = maps
         self._before = before
         self._last = last
-        self._objects = objects  # object row -> how it looks, for those that somebody has seen since they changed
-        self._entities: dict[int, VisibleEntity] = {}  # actor row -> how it looks
+        self._objects = objects  # object row -> its view, for those that were seen since they changed
+        self._entities: dict[int, VisibleEntity] = {}  # actor row -> its view
         self._events_of: dict[tuple[type[Event], int], Event] = {}  # kind and actor row or utterance -> itself
         self._place = {row: place for place, row in enumerate(last.results.actor.tolist())}  # actor row -> its result
 
     def observe(self, columns: ObservationColumns, *, floors: bool) -> list[Observation]:
-        """The observations that the columns hold."""
+        """Return the observations that the columns hold."""
         tiles = self._tiles(columns, floors=floors)
         lists = _Lists(columns)
         return [self._one(columns, lists, place, tiles[place]) for place in range(len(columns))]
@@ -72,14 +72,14 @@ class Observer:
         me = self._me(row, lists, place)
         seen = lists.entity[lists.entity_offset[place] : lists.entity_offset[place + 1]]
         things = lists.object[lists.object_offset[place] : lists.object_offset[place + 1]]
-        found = [self._objects.get(thing) or self._object(thing) for thing in things]
+        views = [self._objects.get(thing) or self._object(thing) for thing in things]
         return Observation(
             tick_id=columns.tick_id,
             deadline_ms=columns.deadline_ms,
             me=me,
             visible_tiles=tiles,
             visible_entities=tuple([self._entities.get(other) or self._entity(other) for other in seen]),
-            visible_objects=(*found, *self._lying(me, lists, place)),
+            visible_objects=(*views, *self._lying(me, lists, place)),
             events=self._events(me, lists, place),
             result=self._result(row) if row in self._place else None,
         )
@@ -100,10 +100,10 @@ class Observer:
         )
 
     def _tiles(self, columns: ObservationColumns, *, floors: bool) -> list[VisibleTiles]:
-        """The windows of all observers, some at a time to spare memory; tiles off the map are in no mask."""
+        """Return the windows of all observers, some at a time to save memory; tiles off the map are in no mask."""
         radius, side = columns.radius, 2 * columns.radius + 1
         lines, across = np.divmod(np.arange(side * side, dtype=np.int32), side)
-        found: list[VisibleTiles] = []
+        windows: list[VisibleTiles] = []
         for start in range(0, len(columns), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
             visible = unpack_masks(columns.visible[part], side * side)
@@ -113,11 +113,11 @@ class Observer:
             codes = self._tables.floor[y, x] * visible if floors else visible[:, :0]
             seen = np.packbits(visible, axis=1, bitorder="little")
             centres = zip(columns.x[part].tolist(), columns.y[part].tolist(), strict=True)
-            found += [
+            windows += [
                 VisibleTiles(radius, *at, seen[place].tobytes(), walkable[place].tobytes(), codes[place].tobytes())
                 for place, at in enumerate(centres)
             ]
-        return found
+        return windows
 
     def _entity(self, row: int) -> VisibleEntity:
         state, actor = self._state, self._tables.scenario.actors[row]
@@ -149,7 +149,7 @@ class Observer:
         return view
 
     def _lying(self, me: SelfState, lists: "_Lists", place: int) -> list[VisibleObject]:
-        """What lies on tiles in sight, one object for each tile."""
+        """Return the items on tiles in sight, one object for each tile."""
         piles: dict[tuple[int, int], list[ItemStack]] = {}
         for item in range(lists.ground_offset[place], lists.ground_offset[place + 1]):
             at = (me.x + lists.ground_dx[item], me.y + lists.ground_dy[item])
@@ -182,12 +182,12 @@ class Observer:
         return (*entered, *left, *moved, *acted, *heard)
 
     def _share(self, kind: type[Event], number: int, event: Event) -> Event:
-        """Keep an event for the other observers, who perceive the same."""
+        """Keep an event for the other observers, who perceive the same one."""
         self._events_of[kind, number] = event
         return event
 
     def _left(self, row: int) -> Left:
-        assert self._before is not None, "nobody leaves before the first tick"
+        assert self._before is not None, "no actor leaves before the first tick"
         return Left(self._tables.actor_ids[row], int(self._before.x[row]), int(self._before.y[row]))
 
     def _heard(self, number: int) -> Heard:
@@ -199,7 +199,7 @@ class Observer:
 
 
 class _Lists:
-    """Columns as plain lists, which are much quicker to read one by one."""
+    """Columns as plain lists, which are much faster to read one by one."""
 
     def __init__(self, columns: ObservationColumns) -> None:
         self._columns = columns
@@ -211,6 +211,6 @@ class _Lists:
 
 
 def unpack_masks(masks: "UInt64", tiles: int) -> Any:
-    """Masks as one byte of 0 or 1 for each tile."""
+    """Return masks as one byte of 0 or 1 for each tile."""
     raw = np.ascontiguousarray(masks.astype("<u8", copy=False)).view(np.uint8)
     return np.unpackbits(raw, axis=1, count=tiles, bitorder="little")

@@ -1,4 +1,4 @@
-"""Observations of many actors as columns."""
+"""`Packer`: observations of many actors as columns."""
 
 from typing import TYPE_CHECKING
 
@@ -15,13 +15,13 @@ from tickmind.world.state.tables import Tables
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int8, Int32, Int64, UInt8
 
-# What is no news to others: moving is told by a flag, speaking is heard.
-_NEWS: "UInt8" = np.ones(256, dtype=np.uint8)  # code of an action -> whether others are told of it
+# Moving is no news, because a flag reports it; nor is speaking, because it is heard.
+_NEWS: "UInt8" = np.ones(256, dtype=np.uint8)  # code of an action -> whether it is reported to others
 _NEWS[[ACTION_CODES[action] for action in (ActionType.WAIT, ActionType.MOVE, ActionType.SAY)]] = 0
 
 
 class GroundMap:
-    """Where items lie, as a map; it is made anew only when something is laid on a bare tile or the last is taken."""
+    """A map of items on the ground, rebuilt only when a bare tile gets items or a tile loses its last one."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
@@ -29,10 +29,10 @@ class GroundMap:
         self._key: Int64 | None = None
         self.placed = Placed(self._pile_at)
         self.x = self.y = np.zeros(0, dtype=np.int32)  # of each pile
-        self.stacks = RowLists.empty(0)  # pile -> places in the state's list of what lies on the ground
+        self.stacks = RowLists.empty(0)  # pile -> places in the state's list of ground items
 
     def refresh(self, key: "Int64") -> None:
-        """Take over what lies where, if it is something new."""
+        """Rebuild the map if the items on the ground have changed."""
         if key is self._key:
             return
         tiles = key // max(len(self._tables.item_names), 1)
@@ -46,7 +46,7 @@ class GroundMap:
 
 
 class Packer:
-    """Makes the observations of one tick as columns; it reads the state and changes nothing."""
+    """Pack the observations of one tick as columns; it reads the state and changes nothing."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Packer:
         self._rules = tables.scenario.rules
 
     def pack(self, rows: "Int32", deadline_ms: int) -> ObservationColumns:
-        """What these actors perceive."""
+        """Return what these actors perceive."""
         state = self._state
         seen = self._now.seen_by(rows)
         own, news = self._deeds()
@@ -120,14 +120,14 @@ class Packer:
         )
 
     def _deeds(self) -> "tuple[UInt8, UInt8]":
-        """Actor row -> codes of its action and of why it failed: all of them, and those that are news."""
+        """Return by actor row the codes of its action and of why it failed: all of them, and those that are news."""
         results = self._last.results
         own = np.zeros((2, len(self._state.x)), dtype=np.uint8)
         own[:, results.actor] = results.action, results.reason
         return own, own * _NEWS[own[0]]
 
     def _entities(self, rows: "Int32", seen: Seen, news: "UInt8") -> "tuple[Int8, UInt8, RowLists]":
-        """The columns of those in sight as `pack_entities` tells, and who went out of sight."""
+        """Return the columns of `pack_entities` for actors in sight, and those that left it."""
         state, now, radius = self._state, seen.actors, np.uint64(self._rules.sight_radius)
         old, old_x, old_y = seen, state.x, state.y  # in the first tick nothing is new
         if self._before is not None:
@@ -142,35 +142,35 @@ class Packer:
         return signed, unsigned, RowLists(offsets, left[: offsets[-1]])
 
     def _ground_items(self, rows: "Int32", seen: Seen) -> "tuple[Int64, Int8, Int64, Int64]":
-        """Offsets, and for each kind of item on each tile in sight: where it is, what it is, and how many."""
+        """Return offsets, and for each kind of item on each tile in sight its place, code and amount."""
         state, ground = self._state, self._ground
         if not len(state.ground_key):
             offsets, at = np.zeros(len(rows) + 1, dtype=np.int64), np.zeros((2, 0), dtype=np.int8)
             return offsets, at, state.ground_key, state.ground_amount
         ground.refresh(state.ground_key)
         piles = self._standing(rows, seen, ground.placed, len(ground.x))
-        found = take_lists(ground.stacks, piles.ids)
-        offsets = found.offsets[piles.offsets]
+        stacks = take_lists(ground.stacks, piles.ids)
+        offsets = stacks.offsets[piles.offsets]
         observer = np.repeat(rows, np.diff(offsets))
-        pile = np.repeat(piles.ids, np.diff(found.offsets))
+        pile = np.repeat(piles.ids, np.diff(stacks.offsets))
         at = np.stack((ground.x[pile] - state.x[observer], ground.y[pile] - state.y[observer])).astype(np.int8)
         kinds = max(len(self._tables.item_names), 1)
-        return offsets, at, state.ground_key[found.ids] % kinds, state.ground_amount[found.ids]
+        return offsets, at, state.ground_key[stacks.ids] % kinds, state.ground_amount[stacks.ids]
 
     def _standing(self, rows: "Int32", seen: Seen, placed: Placed, count: int) -> RowLists:
-        """What stands on tiles in sight."""
+        """Return what stands on tiles in sight."""
         if not count:
             return RowLists.empty(len(rows))
         state = self._state
         return visible_pairs(state.x[rows], state.y[rows], seen.mask, self._rules.sight_radius, placed, own_tile=True)
 
     def _heard(self, rows: "Int32") -> RowLists:
-        """For each observer the places of what it hears; nobody hears itself."""
+        """Return for each observer the places of the utterances that it hears; an actor does not hear itself."""
         said = self._last.utterances
         if not said:
             return RowLists.empty(len(rows))
         state, actor_row = self._state, self._tables.actor_row
-        speakers = np.array([actor_row[one.actor_id] for one in said], dtype=np.int32)
+        speakers = np.array([actor_row[utterance.actor_id] for utterance in said], dtype=np.int32)
         lists = self._now.heard_from(speakers)
         number = np.repeat(np.arange(len(said), dtype=np.int32), np.diff(lists.offsets))
         place_of = np.full(len(state.x), -1, dtype=np.int64)  # actor row -> place among the observers

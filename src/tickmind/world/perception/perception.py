@@ -1,4 +1,4 @@
-"""Who sees what: computed when it is asked for, and only for those who ask."""
+"""`Perception`: which tiles and actors are seen, computed on demand and only for the observers in question."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ class Seen:
     actors: RowLists
 
     def take(self, rows: "Int32") -> "Seen | None":
-        """The part of some of the observers, in the order that they are given in; None if one of them is missing."""
+        """Return the part of some of the observers, in the given order; None if one of them is missing."""
         if not len(self.rows):
             return None
         places = np.searchsorted(self.rows, rows)
@@ -34,7 +34,7 @@ class Seen:
 
 
 class Eyes:
-    """What looking at the present map needs: it remembers masks from tick to tick and is told of each change."""
+    """Compute sight and hearing on the present map; it caches masks from tick to tick."""
 
     def __init__(self, rules: Rules, opaque: "Bool", occupancy: "Int32") -> None:
         self._hearing_radius = rules.hearing_radius
@@ -43,7 +43,7 @@ class Eyes:
         self._actors = Placed(occupancy)
 
     def adapt(self, opaque: "Bool") -> None:
-        """Take over a new map of what blocks sight, if it is a new one."""
+        """Update the map of what blocks sight, if it is a new one."""
         if opaque is self._opaque:
             return
         for y, x in np.argwhere(opaque != self._opaque).tolist():
@@ -51,18 +51,18 @@ class Eyes:
         self._opaque = opaque
 
     def look(self, rows: "Int32", x: "Int32", y: "Int32") -> Seen:
-        """What these observers see, when all actors stand at x, y."""
+        """Return what these observers see, when all actors stand at x, y."""
         self._actors.update(x, y)
         return _look(rows, x, y, self._sight, self._actors)
 
     def listen(self, speakers: "Int32", x: "Int32", y: "Int32") -> RowLists:
-        """Who hears each of these actors, when all stand at x, y."""
+        """Return who hears each of these actors, when all stand at x, y."""
         self._actors.update(x, y)
         return hearers(x, y, speakers, self._hearing_radius, self._actors)
 
 
 class Perception:
-    """Sight at one moment. Positions and opacity are those of that moment and must not be written to afterwards."""
+    """Sight at one moment. Positions and opacity are those of that moment; do not write to them afterwards."""
 
     def __init__(self, rules: Rules, x: "Int32", y: "Int32", opaque: "Bool", eyes: Eyes | None = None) -> None:
         self.x = x
@@ -70,16 +70,16 @@ class Perception:
         self.opaque = opaque
         self._rules = rules
         self._eyes = eyes
-        self._seen: Seen | None = None  # by those who have asked so far
-        self._heard: RowLists | None = None  # for each of those who spoke, by whom
+        self._seen: Seen | None = None  # by the observers so far
+        self._heard: RowLists | None = None  # for each speaker, its hearers
 
     def pass_by(self) -> "Perception":
-        """Become the past: the eyes look at something else from now on. What was seen stays known."""
+        """Freeze this moment: the eyes move on to the next one. What was seen stays known."""
         self._eyes = None
         return self
 
     def seen_by(self, rows: "Int32") -> Seen:
-        """What these actors see, or saw, at that moment; rows in any order."""
+        """Return what these actors see, or saw, at that moment; rows in any order."""
         seen = self._seen
         if seen is None:
             seen = self._seen = self._look(rows if bool((rows[1:] > rows[:-1]).all()) else np.unique(rows))
@@ -92,7 +92,7 @@ class Perception:
         return part
 
     def heard_from(self, speakers: "Int32") -> RowLists:
-        """Who hears each of those who have just spoken, in this moment; they are looked up once."""
+        """Return who hears each of the last speakers, at this moment; computed once."""
         if self._heard is None:
             assert self._eyes is not None, "what was said is heard in the moment after it"
             self._heard = self._eyes.listen(speakers, self.x, self.y)
@@ -119,7 +119,7 @@ def _look(rows: "Int32", x: "Int32", y: "Int32", sight: Sight, actors: Placed) -
 
 
 def take_lists(lists: RowLists, places: "Int32 | Int64") -> RowLists:
-    """Some of the lists, in the order that they are given in."""
+    """Return some of the lists, in the given order."""
     starts = lists.offsets[places]
     counts = lists.offsets[places + 1] - starts
     offsets = np.zeros(len(places) + 1, dtype=np.int64)

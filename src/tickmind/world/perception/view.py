@@ -1,4 +1,4 @@
-"""The whole world at one moment, for those who watch it from outside."""
+"""`WorldView`: the whole world at one moment, for outside viewers."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorldView:
-    """Where everything is after tick `tick_id`; 0 is before the first one."""
+    """The positions and states of everything after tick `tick_id`; 0 is before the first one."""
 
     tick_id: int
     sim_time_ms: int
@@ -32,7 +32,7 @@ class WorldView:
 
 
 def take_view(tick_id: int, tables: Tables, state: WorldColumns) -> WorldView:
-    """Copy what is there, so that later ticks do not change it."""
+    """Copy the present state, so that later ticks do not change it."""
     tile, kind = np.divmod(state.ground_key, max(len(tables.item_names), 1))
     y, x = np.divmod(tile, tables.width)
     return WorldView(

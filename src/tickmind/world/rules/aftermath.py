@@ -1,4 +1,4 @@
-"""What a tick leaves for the observations after it, and how that is written down."""
+"""`Aftermath`: what a tick leaves for the observations after it, and its form in snapshots."""
 
 import json
 from dataclasses import dataclass
@@ -11,29 +11,31 @@ from tickmind.world.state.snapshot import Column
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aftermath:
-    """What was done and said in the last tick."""
+    """The results and utterances of the last tick."""
 
     results: ResultColumns
     utterances: tuple[Utterance, ...] = ()
 
     def columns(self) -> dict[str, Column]:
-        """The part that is columns."""
+        """Return the part that is columns."""
         results = self.results
         return {"last_actor": results.actor, "last_action": results.action, "last_reason": results.reason}
 
     def notes(self) -> str:
-        """The part that is not, as JSON."""
+        """Return the part that is not columns, as JSON."""
         results = self.results
-        effects = {place: [[one.name, one.value] for one in found] for place, found in results.effects.items()}
-        said = [[one.actor_id, one.channel, one.text, one.x, one.y] for one in self.utterances]
+        effects = {
+            place: [[change.name, change.value] for change in changes] for place, changes in results.effects.items()
+        }
+        said = [[heard.actor_id, heard.channel, heard.text, heard.x, heard.y] for heard in self.utterances]
         return json.dumps({"targets": dict(results.target_ids), "effects": effects, "said": said})
 
     @classmethod
     def read(cls, columns: dict[str, Column], notes: str) -> "Aftermath":
-        """Put both parts together again."""
+        """Read both parts."""
         given = json.loads(notes)
         effects = {
-            int(place): tuple(Effect(name, value) for name, value in found) for place, found in given["effects"].items()
+            int(place): tuple(Effect(name, value) for name, value in pairs) for place, pairs in given["effects"].items()
         }
         results = ResultColumns(
             actor=columns["last_actor"],

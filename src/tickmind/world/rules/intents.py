@@ -1,4 +1,4 @@
-"""Intents as columns: names become the numbers of a world."""
+"""Compile and check intents as columns: names become the numbers of a world."""
 
 from collections.abc import Mapping
 
@@ -19,8 +19,8 @@ def check_intents(tables: Tables, intents: IntentColumns) -> None:
     rows = intents.actor
     columns = (intents.action, intents.direction, intents.kind, intents.amount, intents.target)
     if any(len(column) != len(rows) for column in columns):
-        raise BadIntentsError("all columns of intents have one length; build them together")
+        raise BadIntentsError("the columns of intents differ in length; build them together")
     if len(rows) and not (rows[0] >= 0 and rows[-1] < len(tables.actor_ids) and bool((rows[1:] > rows[:-1]).all())):
         raise BadIntentsError(
-            f"rows of actors ascend, each once, from 0 to {len(tables.actor_ids) - 1}; sort and deduplicate them"
+            f"rows of actors must ascend, each once, from 0 to {len(tables.actor_ids) - 1}; sort and deduplicate them"
         )

@@ -1,4 +1,4 @@
-"""What actors do with items: use, drop, pick up, give.
+"""Actions with items: use, drop, pick up, give.
 
 Using and dropping take the whole amount or nothing. Picking up takes what is there and what the actor can carry. All
 of them read the inventory as it is after those before them in this order, and gifts are handed over one after another.
@@ -65,17 +65,17 @@ def pick_up_items(turn: Turn) -> None:
     tables, state = turn.tables, turn.state
     rows = turn.intents.actor[places]
     ground = lying(turn, _keys(turn, places))
-    found = tables.object_at[state.y[rows], state.x[rows]]
+    objects = tables.object_at[state.y[rows], state.x[rows]]
     stocked = np.zeros(len(places), dtype=np.int64)
-    there = np.flatnonzero(found >= 0)
-    there = there[tables.stock_item[tables.object_kind[found[there]]] == turn.intents.kind[places[there]]]
-    stocked[there] = state.object_stock[found[there]]
+    there = np.flatnonzero(objects >= 0)
+    there = there[tables.stock_item[tables.object_kind[objects[there]]] == turn.intents.kind[places[there]]]
+    stocked[there] = state.object_stock[objects[there]]
     room = turn.room(rows)
     take = np.minimum(np.minimum(turn.intents.amount[places], ground + stocked), room)
     turn.refuse(places[room < 1], Reason.INVENTORY_FULL)
     turn.refuse(places[ground + stocked == 0], Reason.NOTHING_HERE)
     good = take > 0
-    places, found, take, ground = places[good], found[good], take[good], ground[good]
+    places, objects, take, ground = places[good], objects[good], take[good], ground[good]
     if not len(places):
         return
     _change(turn, places, turn.intents.actor[places], take)
@@ -83,11 +83,11 @@ def pick_up_items(turn: Turn) -> None:
     if lifted.any():
         lay(turn, _keys(turn, places)[lifted > 0], -lifted[lifted > 0])
     picked = take - lifted
-    _take_stock(turn, found[picked > 0].astype(np.int64), picked[picked > 0])
+    _take_stock(turn, objects[picked > 0].astype(np.int64), picked[picked > 0])
 
 
 def give_items(turn: Turn) -> None:
-    """Hand items to somebody near, one gift after another."""
+    """Hand items to an actor near, one gift after another."""
     places = turn.items(ActionType.GIVE)
     state, intents, ids = turn.state, turn.intents, turn.tables.actor_ids
     for place in places.tolist():
@@ -110,7 +110,7 @@ def give_items(turn: Turn) -> None:
 
 
 def hand_over(turn: Turn, row: int, items: list[tuple[int, int]]) -> tuple[Effect, ...]:
-    """Put items into an actor's inventory; what it can't carry falls to the ground. Tells what it got."""
+    """Put items into an actor's inventory; what it can't carry falls to the ground. Return what it got."""
     effects = []
     rows = np.array([row], dtype=np.int32)
     tile = int(turn.tile(rows)[0])
@@ -126,15 +126,15 @@ def hand_over(turn: Turn, row: int, items: list[tuple[int, int]]) -> tuple[Effec
 
 
 def _change(turn: Turn, places: "Int64", rows: "Int32", by: "Int32 | Int64") -> None:
-    """Change the quantity that each intent names, and tell it as an effect."""
+    """Change the quantity that each intent names, and record it as an effect."""
     kinds = turn.intents.kind[places]
     turn.state.inventory[rows, kinds] = (turn.state.inventory[rows, kinds].astype(np.int64) + by).astype(np.uint16)
     names = [f"inventory.{name}" for name in turn.tables.item_names]
-    told: dict[tuple[int, int], tuple[Effect, ...]] = {}  # item code and amount -> effects, which many share
+    effects: dict[tuple[int, int], tuple[Effect, ...]] = {}  # item code and amount -> effects, which many share
     for place, change in zip(places.tolist(), zip(kinds.tolist(), by.tolist(), strict=True), strict=True):
-        if change not in told:
-            told[change] = (Effect(names[change[0]], change[1]),)
-        turn.effects[place] = told[change]
+        if change not in effects:
+            effects[change] = (Effect(names[change[0]], change[1]),)
+        turn.effects[place] = effects[change]
 
 
 def _keys(turn: Turn, places: "Int64") -> "Int64":

@@ -1,4 +1,4 @@
-"""What is told of energy and hunger. They move a little in every tick, so that only some of it is worth telling."""
+"""Reports of energy and hunger. They change a little in every tick, so only larger changes are reported."""
 
 from typing import TYPE_CHECKING
 
@@ -10,24 +10,24 @@ from tickmind.world.state.columns import WorldColumns
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32
 
-STEP = 20  # an actor is told of when its energy or hunger goes from one multiple of this to another
-CENSUS_TICKS = 64  # in the first of so many ticks all actors are told of, so that nobody has to look back further
+STEP = 20  # an actor is reported when its energy or hunger goes from one multiple of this to another
+CENSUS_TICKS = 64  # in the first of so many ticks all actors are reported, so that no reader has to look back further
 
 
 def all_needs(state: WorldColumns) -> NeedColumns:
-    """The needs of everybody."""
+    """Return the needs of all actors."""
     return _some(state, np.arange(len(state.energy), dtype=np.int32))
 
 
 class NeedsBefore:
-    """The needs before a tick, to tell afterwards which have moved on. It goes by state and tick alone."""
+    """The needs before a tick, to find those that changed enough. It depends on state and tick alone."""
 
     def __init__(self, state: WorldColumns) -> None:
         self._energy: Int32 = state.energy // STEP
         self._hunger: Int32 = state.hunger // STEP
 
     def moved(self, tick_id: int, state: WorldColumns) -> NeedColumns | None:
-        """Whom to tell of after the tick, if anybody."""
+        """Return the needs to report after the tick; None if there are none."""
         if tick_id % CENSUS_TICKS == 1:
             return all_needs(state)
         moved: Bool = (state.energy // STEP != self._energy) | (state.hunger // STEP != self._hunger)

@@ -1,4 +1,4 @@
-"""What happens to objects: actors work on them, and they change and grow by themselves."""
+"""Changes of objects: actors work on them, and they change and grow by themselves."""
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def _interact_one(turn: Turn, place: int) -> Reason:
 
 
 def change_objects(turn: Turn) -> None:
-    """Let objects leave states that do not last; one waits while somebody stands in its way."""
+    """Let objects leave states that do not last; an object waits while an actor stands in its way."""
     state, tables = turn.state, turn.tables
     for row in np.flatnonzero(state.change_due <= turn.tick_id).tolist():
         code = int(tables.change_to[tables.object_kind[row], state.object_state[row]])
@@ -68,7 +68,7 @@ def grow_stock(turn: Turn) -> None:
 
 
 def _in_the_way(turn: Turn, row: int, code: int) -> bool:
-    """Whether somebody stands where the object would let nobody be."""
+    """Return whether an actor stands where the object would block the tile."""
     tables = turn.tables
     if tables.kind_walkable[tables.object_kind[row], code]:
         return False
@@ -83,8 +83,8 @@ def _enter_state(turn: Turn, row: int, code: int) -> None:
         turn.deltas.append(ObjectDelta(name, "work_remaining", work))
     state.object_state[row] = code
     state.object_work[row] = work
-    one = np.array([row], dtype=np.int64)
-    state.change_due[row] = change_times(tables, one, np.array([code], dtype=np.uint8), turn.tick_id)[0]
+    rows = np.array([row], dtype=np.int64)
+    state.change_due[row] = change_times(tables, rows, np.array([code], dtype=np.uint8), turn.tick_id)[0]
     if code != before:
         turn.deltas.append(ObjectDelta(name, "state", tables.kind_of(row).states[code].name))
         turn.changed_objects.append(row)

@@ -1,4 +1,4 @@
-"""Items on the ground: a sorted list of what lies where, since most tiles are bare."""
+"""Items on the ground: a sorted list of tiles with items, since most tiles are bare."""
 
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,12 @@ GROUND = "ground"
 
 
 def ground_id(x: int, y: int) -> str:
-    """The object id of what lies on a tile."""
+    """Return the object id of the items on a tile."""
     return f"{GROUND}:{x},{y}"
 
 
 def lying(turn: Turn, keys: "Int64") -> "Int64":
-    """How many items lie there; a key is tile * item kinds + item code."""
+    """Return how many items lie there; a key is tile * item kinds + item code."""
     state = turn.state
     if not len(state.ground_key):
         return np.zeros(len(keys), dtype=np.int64)
@@ -28,7 +28,7 @@ def lying(turn: Turn, keys: "Int64") -> "Int64":
 
 
 def lay(turn: Turn, keys: "Int64", amounts: "Int64") -> None:
-    """Add items to the ground, or take them away: all amounts are positive, or all negative. No key is there twice."""
+    """Add items to the ground, or remove them: all amounts are positive, or all negative. No key is there twice."""
     state = turn.state
     order = np.argsort(keys)
     keys, amounts = keys[order], amounts[order]

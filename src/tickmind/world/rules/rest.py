@@ -1,4 +1,4 @@
-"""Being awake, asleep, hungry, tired, and without a controller."""
+"""Rest and needs: being awake, asleep, hungry, tired, and without a controller."""
 
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ _WHEN_INCAPACITATED = _allowed(ActionType.WAIT, ActionType.WAKE, ActionType.USE,
 
 
 def take_control(turn: Turn, controlled: "Bool | None") -> None:
-    """Note who has a controller now. Whoever gets one wakes up, if not too tired."""
+    """Note which actors have a controller now. An actor that gets one wakes up, if not too tired."""
     state = turn.state
     before = (state.status & _UNCONTROLLED) != 0
     now = np.zeros(len(before), dtype=np.bool_) if controlled is None else ~controlled
@@ -70,9 +70,9 @@ def leave_alone(turn: Turn) -> None:
     rows = np.flatnonzero((state.status & (_UNCONTROLLED | _ASLEEP)) == _UNCONTROLLED)
     if not len(rows):
         return
-    found = tables.object_at[state.y[rows], state.x[rows]]
-    rows, found = rows[found >= 0], found[found >= 0]
-    state.status[rows[tables.kind_restful[tables.object_kind[found]]]] |= _ASLEEP
+    objects = tables.object_at[state.y[rows], state.x[rows]]
+    rows, objects = rows[objects >= 0], objects[objects >= 0]
+    state.status[rows[tables.kind_restful[tables.object_kind[objects]]]] |= _ASLEEP
 
 
 def feel_needs(turn: Turn) -> None:

@@ -1,4 +1,4 @@
-"""Speaking: what is said is heard within a radius, through walls."""
+"""Speech: what is said is heard within a radius, through walls."""
 
 from tickmind.protocol import ActionType, Reason, Utterance
 from tickmind.protocol.intent import CHANNELS

@@ -1,4 +1,4 @@
-"""One tick while it is being resolved: what was asked, and what came of it so far."""
+"""`Turn`: one tick while it is being resolved, with its intents and their outcomes so far."""
 
 from typing import TYPE_CHECKING
 
@@ -46,25 +46,25 @@ class Turn:
         self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
 
     def places(self, action: ActionType) -> "Int64":
-        """The places of all intents of this type that nothing has stopped yet."""
+        """Return the places of all intents of this type that have not failed yet."""
         code = ACTION_CODES[action]
         if not self._asked[code]:
             return _NOWHERE
         return np.flatnonzero((self.intents.action == code) & (self.reason == 0))
 
     def refuse(self, places: "Int64 | int", reason: Reason) -> None:
-        """Say why these fail."""
+        """Set the reason why these fail."""
         self.reason[places] = REASON_CODES[reason]
 
     def keep(self, places: "Int64", good: "Bool", reason: Reason) -> "Int64":
-        """The places that pass a check; the others fail for this reason."""
+        """Return the places that pass a check; the others fail for this reason."""
         if good.all():
             return places
         self.refuse(places[~good], reason)
         return places[good]
 
     def items(self, action: ActionType) -> "Int64":
-        """The places of all intents of this type that name a kind of item and a positive amount."""
+        """Return the places of all intents of this type that name a kind of item and a positive amount."""
         places = self.places(action)
         if not len(places):
             return places
@@ -73,15 +73,15 @@ class Turn:
         return self.keep(places, (kind >= 0) & (kind < len(self.tables.item_names)), Reason.UNKNOWN_KIND)
 
     def carried(self, places: "Int64") -> "Int32":
-        """How many of the items that they name the actors have."""
+        """Return how many of the named items the actors have."""
         return self.state.inventory[self.intents.actor[places], self.intents.kind[places]].astype(np.int32)
 
     def room(self, rows: "Int32") -> "Int64":
-        """How many more items these actors can carry."""
+        """Return how many more items these actors can carry."""
         carried: Int64 = self.state.inventory[rows].sum(axis=1, dtype=np.int64)
         return self.rules.inventory_limit - carried
 
     def tile(self, rows: "Int32") -> "Int64":
-        """The tiles where these actors stand."""
+        """Return the tiles where these actors stand."""
         tiles: Int64 = self.state.y[rows].astype(np.int64) * self.tables.width + self.state.x[rows]
         return tiles

@@ -1,4 +1,4 @@
-"""Kinds of floors, items and objects. They are data of a scenario; the rules know none of them by name."""
+"""Kinds of floors, items and objects: data of a scenario, none of which the rules know by name."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -8,7 +8,7 @@ Items: TypeAlias = tuple[tuple[str, int], ...]  # (item kind, amount), in ascend
 
 @dataclass(frozen=True, slots=True)
 class FloorKind:
-    """What a tile is made of. Hazards are tags that characters may care about; the rules don't."""
+    """A kind of floor. Hazards are tags that characters may care about; the rules don't."""
 
     name: str
     walkable: bool = True
@@ -18,7 +18,7 @@ class FloorKind:
 
 @dataclass(frozen=True, slots=True)
 class ItemKind:
-    """Something that can be carried. It can be used if using it changes a need."""
+    """An item that can be carried. It can be used if using it changes a need."""
 
     name: str
     hunger: int = 0  # what using one adds; food has a negative number
@@ -32,9 +32,9 @@ class ItemKind:
 
 @dataclass(frozen=True, slots=True)
 class ObjectAction:
-    """What `Interact` with this verb does: after `work` interactions the object goes to another state.
+    """The effect of `Interact` with this verb: after `work` interactions the object goes to another state.
 
-    The items that it yields go to the actor who did the last of the work, and what that one can't carry falls to the
+    The items that it yields go to the actor that did the last of the work; what that actor can't carry falls to the
     ground there. What it needs must be in the inventory and stays there.
     """
 
@@ -49,7 +49,7 @@ class ObjectAction:
 class Change:
     """A state that does not last: after `ticks`, and by chance up to `spread` more, the object goes to another one.
 
-    It waits while somebody stands where the object would be in the way.
+    It waits while an actor stands where the object would be in the way.
     """
 
     to: str
@@ -59,7 +59,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ObjectState:
-    """One state of an object: what it blocks, what can be done with it, and what becomes of it by itself."""
+    """One state of an object: what it blocks, its actions, and its change by itself."""
 
     name: str
     walkable: bool = True
@@ -88,7 +88,7 @@ class ObjectKind:
     stock: Stock | None = None
 
     def state_code(self, name: str) -> int:
-        """The number of a state in columns."""
+        """Return the number of a state in columns."""
         for code, state in enumerate(self.states):
             if state.name == name:
                 return code

@@ -1,4 +1,4 @@
-"""How big a world may be. Scenario files are checked against these."""
+"""Limits on the size of a world. Scenario files are checked against these."""
 
 from tickmind.base import Limit
 
@@ -6,7 +6,7 @@ MAX_SCENARIO_BYTES = Limit("size of the scenario file", 32_000_000, "bytes")
 MAX_MAP_SIDE = Limit("side of the map", 4096, "tiles")
 MAX_ACTORS = Limit("number of actors", 1_000_000)
 MAX_OBJECTS = Limit("number of objects", 1_000_000)
-MAX_KINDS = Limit("number of kinds of one sort", 250)  # they are told apart by one byte
+MAX_KINDS = Limit("number of kinds of one sort", 250)  # one byte each
 MAX_STATES = Limit("number of states of a kind", 250)
 MAX_NAME_CHARS = Limit("length of a name", 100, "characters")
 MAX_ITEM_CHARS = Limit("length of an item's name", 90, "characters")  # `inventory.` and the name is a name too

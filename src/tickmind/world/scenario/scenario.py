@@ -1,4 +1,4 @@
-"""A world before its first tick: map, kinds, objects, actors and rules."""
+"""`Scenario`: a world before its first tick, with map, kinds, objects, actors and rules."""
 
 import hashlib
 import re
@@ -18,7 +18,7 @@ class ActorSpawn:
     x: int
     y: int
     tags: tuple[str, ...] = ()
-    facing: int = 4  # south, towards who looks at the map
+    facing: int = 4  # south, towards the viewer of the map
     inventory: Items = ()
     energy: int = 1000
     hunger: int = 0
@@ -48,7 +48,7 @@ class GroundSpawn:
 
 @dataclass(frozen=True, repr=False)
 class Scenario:
-    """A world before its first tick, checked: every name in it exists, and nobody stands in a wall or on another.
+    """A world before its first tick, checked: every name in it exists, and no actor stands in a wall or on another.
 
     `parse_scenario` and `load_scenario` make it from text. Actors and objects are in the order of their ids, which is
     the order of priority and of rows.
@@ -73,7 +73,7 @@ class Scenario:
         return f"Scenario({self.name!r}, {size})"
 
     def with_ticks_of(self, tick_duration_ms: int | None) -> "Scenario":
-        """The same scenario with ticks of another length; None leaves them as they are."""
+        """Return the scenario with ticks of another length; None leaves them as they are."""
         if tick_duration_ms is None or tick_duration_ms == self.rules.tick_duration_ms:
             return self
         return replace(self, rules=self.rules.with_ticks_of(tick_duration_ms))
@@ -85,7 +85,7 @@ class Scenario:
 
     @cached_property
     def digest(self) -> bytes:
-        """What tells this scenario from every other one; snapshots carry it."""
+        """Return a hash that identifies this scenario; snapshots carry it."""
         state = hashlib.blake2b(digest_size=16)
         parts = (
             self.name,
@@ -110,7 +110,7 @@ class Scenario:
 
 
 def id_order(name: str) -> tuple[tuple[int, int, str], ...]:
-    """The order of ids: by letters, and numbers in them by their value, so that `entity:9` comes before `entity:10`."""
+    """Return the sort key of an id: by letters, and by numbers in it, so that `entity:9` comes before `entity:10`."""
     return tuple(
         (0, int(piece), piece) if piece.isdecimal() else (1, 0, piece) for piece in re.findall(r"[0-9]+|[^0-9]+", name)
     )

@@ -1,4 +1,4 @@
-"""The rules that a scenario chooses among: the version, distances, times and needs."""
+"""`Rules` and `Needs`: the settings of a scenario's rules, with version, distances, times and needs."""
 
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -10,12 +10,12 @@ SIGHT_RULES = MappingProxyType({"1.0.0": "bresenham-1", "1.1.0": "symmetric-1"})
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """How actors tire and hunger, when a scenario wants that. All rates are for one tick; the scale is 0 to 1000.
+    """How actors tire and hunger, if a scenario has needs. All rates are for one tick; the scale is 0 to 1000.
 
     Awake, energy falls by `energy_per_tick`; asleep, it rises by `rest_per_tick`; hunger grows always. At energy 0 an
     actor falls asleep where it stands and can't wake below `wake_energy`. At hunger 1000 it is incapacitated: it can
-    only wake, eat, speak and wait, until it has eaten; where there is no `starvation` it goes on hungry. While nobody
-    controls an actor its needs stand still.
+    only wake, eat, speak and wait, until it has eaten; without `starvation` it goes on hungry. The needs of an
+    uncontrolled actor stand still.
     """
 
     hunger_per_tick: int = 2
@@ -27,7 +27,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds in a world. `world_version` names the rule set, and with it the rule of sight."""
+    """The rules of a world. `world_version` names the rule set, and with it the rule of sight."""
 
     world_version: str = "1.0.0"
     tick_duration_ms: int = 1000
@@ -40,7 +40,7 @@ class Rules:
     needs: Needs | None = None
 
     def with_ticks_of(self, tick_duration_ms: int) -> "Rules":
-        """The same rules with ticks of another length; the deadline keeps its share of them."""
+        """Return the rules with ticks of another length; the deadline keeps its share of them."""
         deadline_ms = max(1, round(tick_duration_ms * self.intent_deadline_ms / self.tick_duration_ms))
         return replace(self, tick_duration_ms=tick_duration_ms, intent_deadline_ms=deadline_ms)
 

@@ -1,4 +1,4 @@
-"""All of a world that changes, as columns."""
+"""`WorldColumns`: everything in a world that changes, as columns."""
 
 import hashlib
 from dataclasses import dataclass, fields
@@ -36,22 +36,22 @@ class WorldColumns:
     ground_amount: "Int64"
 
     def columns(self) -> "list[tuple[str, np.ndarray[Any, Any]]]":
-        """All columns with their names, always in the same order."""
+        """Return all columns with their names, always in the same order."""
         return [(name, getattr(self, name)) for name in _NAMES]
 
     def digest(self, tick_id: int) -> bytes:
-        """A hash of everything; equal worlds have equal ones, whatever led there."""
+        """Return a hash of everything; equal worlds have equal hashes, whatever led there."""
         lanes = new_lanes()
         for _, column in self.columns():
             take_column(lanes, column)
         return hashlib.blake2b(tick_id.to_bytes(8, "little") + lanes.astype("<u8").tobytes(), digest_size=16).digest()
 
 
-_NAMES = tuple(one.name for one in fields(WorldColumns))
+_NAMES = tuple(column.name for column in fields(WorldColumns))
 
 
 def first_state(tables: Tables) -> WorldColumns:
-    """The state before the first tick."""
+    """Return the state before the first tick."""
     scenario = tables.scenario
     actors, objects, items = scenario.actors, scenario.objects, len(scenario.items)
     kinds = {kind.name: kind for kind in scenario.kinds}
@@ -59,11 +59,11 @@ def first_state(tables: Tables) -> WorldColumns:
     for row, actor in enumerate(actors):
         for code, amount in tables.item_codes(actor.inventory):
             inventory[row, code] = amount
-    object_state = np.array([kinds[found.kind].state_code(found.state) for found in objects], dtype=np.uint8)
-    stock = np.array([found.stock for found in objects], dtype=np.int32)
+    object_state = np.array([kinds[thing.kind].state_code(thing.state) for thing in objects], dtype=np.uint8)
+    stock = np.array([thing.stock for thing in objects], dtype=np.int32)
     rows = np.arange(len(objects), dtype=np.int64)
     ground = sorted(
-        ((one.y * tables.width + one.x) * items + tables.item_code[one.item], one.amount) for one in scenario.ground
+        ((at.y * tables.width + at.x) * items + tables.item_code[at.item], at.amount) for at in scenario.ground
     )
     return WorldColumns(
         x=_column((actor.x for actor in actors), len(actors), np.int32),

@@ -1,4 +1,4 @@
-"""Maps that follow from the state: who stands where, what can be walked on, what blocks sight."""
+"""`Maps`: maps derived from the state: occupancy, walkable tiles, opaque tiles."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Maps:
-    """Maps of height x width, kept up to date by the rules. `opaque` is replaced, never written to, when it changes."""
+    """Maps of height x width, updated by the rules. `opaque` is replaced, never written to, when it changes."""
 
     def __init__(self, tables: Tables, state: WorldColumns) -> None:
         self._tables = tables
@@ -23,7 +23,7 @@ class Maps:
         self.occupancy[state.y, state.x] = np.arange(len(state.x), dtype=np.int32)
 
     def update(self, object_state: "UInt8", rows: list[int]) -> None:
-        """Take over new states of some objects."""
+        """Apply new states of some objects."""
         if not rows:
             return
         tables = self._tables
@@ -37,7 +37,7 @@ class Maps:
 
 
 def opacity(tables: Tables, object_state: "UInt8") -> "Bool":
-    """What blocks sight when objects are in these states."""
+    """Return the tiles that block sight when objects are in these states."""
     opaque = tables.floor_opaque.copy()
     opaque[tables.object_y, tables.object_x] |= tables.kind_opaque[tables.object_kind, object_state]
     return opaque

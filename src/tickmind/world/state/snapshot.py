@@ -1,4 +1,4 @@
-"""A world's state as bytes, for checkpoints: a header that says what follows, columns, and a checksum.
+"""`Snapshot`: a world's state as bytes, for checkpoints: a header, columns, and a checksum.
 
     magic (8 bytes) | header length (4, little endian) | header as JSON | columns one after another | BLAKE2b (16)
 
@@ -23,17 +23,17 @@ Column = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """What is written down: which world it was, plain values, and named columns."""
+    """The content of a snapshot: the identity of its world, plain values, and named columns."""
 
     world_version: str
     scenario_digest: bytes
     tick_id: int
-    notes: str  # plain values as JSON, for whoever made the snapshot
+    notes: str  # plain values as JSON, for the code that made the snapshot
     columns: Mapping[str, Column]
 
 
 def pack(snapshot: Snapshot) -> bytes:
-    """Write a snapshot down."""
+    """Encode a snapshot."""
     shapes = [[name, column.dtype.str, list(column.shape)] for name, column in snapshot.columns.items()]
     header = json.dumps(
         {
@@ -51,14 +51,14 @@ def pack(snapshot: Snapshot) -> bytes:
 
 
 def unpack(data: bytes) -> Snapshot:
-    """Read a snapshot. Raises `SnapshotMismatchError` if it is none, or damaged."""
+    """Decode a snapshot. Raises `SnapshotMismatchError` if it is none, or damaged."""
     if data[: len(_MAGIC) - 1] != _MAGIC[:-1]:
-        raise SnapshotMismatchError("this is no snapshot of a world; pass what snapshot() returned")
+        raise SnapshotMismatchError("this is not a snapshot of a world; pass what snapshot() returned")
     if data[: len(_MAGIC)] != _MAGIC:
         raise SnapshotMismatchError(f"the snapshot has format {data[len(_MAGIC) - 1 : len(_MAGIC)].hex()}, not 01")
     body, check = data[:-_CHECK_BYTES], data[-_CHECK_BYTES:]
     if hashlib.blake2b(body, digest_size=_CHECK_BYTES).digest() != check:
-        raise SnapshotMismatchError("the snapshot is damaged; take the one before it")
+        raise SnapshotMismatchError("the snapshot is damaged; use an earlier one")
     start = len(_MAGIC) + 4
     end = start + int.from_bytes(body[len(_MAGIC) : start], "little")
     header = json.loads(body[start:end])

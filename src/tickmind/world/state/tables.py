@@ -1,4 +1,4 @@
-"""What a scenario says, as tables that the rules look up by number. They never change during a run."""
+"""`Tables`: a scenario as tables that the rules look up by number. They never change during a run."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ NEVER = np.iinfo(np.int64).max  # a tick that does not come
 
 
 class Tables:
-    """The static side of a world: names by number, numbers by name, and what each state of each kind means."""
+    """The static side of a world: names by number, numbers by name, and the properties of each state of each kind."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -47,7 +47,7 @@ class Tables:
         self.verb_code = {verb: code for code, verb in enumerate(self.verbs)}
         self.kind_walkable: Bool = np.ones(shape, dtype=np.bool_)  # kind, state
         self.kind_opaque: Bool = np.zeros(shape, dtype=np.bool_)
-        self.kind_work: Int32 = np.zeros(shape, dtype=np.int32)  # what an object in this state begins with
+        self.kind_work: Int32 = np.zeros(shape, dtype=np.int32)  # work left when an object enters this state
         self.change_to: UInt8 = np.zeros(shape, dtype=np.uint8)
         self.change_ticks: Int64 = np.zeros(shape, dtype=np.int64)  # 0: the state lasts
         self.change_spread: Int64 = np.zeros(shape, dtype=np.int64)
@@ -78,20 +78,20 @@ class Tables:
     def _build_objects(self) -> None:
         objects, kinds = self.scenario.objects, self.scenario.kinds
         kind_code = {kind.name: code for code, kind in enumerate(kinds)}
-        self.object_ids = tuple(found.object_id for found in objects)
+        self.object_ids = tuple(thing.object_id for thing in objects)
         self.object_row = {name: row for row, name in enumerate(self.object_ids)}
-        self.object_kind: UInt16 = np.array([kind_code[found.kind] for found in objects], dtype=np.uint16)
-        self.object_x: Int32 = np.array([found.x for found in objects], dtype=np.int32)
-        self.object_y: Int32 = np.array([found.y for found in objects], dtype=np.int32)
+        self.object_kind: UInt16 = np.array([kind_code[thing.kind] for thing in objects], dtype=np.uint16)
+        self.object_x: Int32 = np.array([thing.x for thing in objects], dtype=np.int32)
+        self.object_y: Int32 = np.array([thing.y for thing in objects], dtype=np.int32)
         self.object_at: Int32 = np.full((self.height, self.width), -1, dtype=np.int32)
         self.object_at[self.object_y, self.object_x] = np.arange(len(objects), dtype=np.int32)
 
     def kind_of(self, object_row: int) -> ObjectKind:
-        """The kind of an object."""
+        """Return the kind of an object."""
         return self.scenario.kinds[int(self.object_kind[object_row])]
 
     def action(self, object_row: int, state: int, verb: int) -> ObjectAction | None:
-        """What `Interact` with this verb does to an object in this state; verb 0 is the first action that it offers."""
+        """Return the action of a verb on an object in this state; verb 0 is the first action that it offers."""
         actions = self.kind_of(object_row).states[state].actions
         if verb == 0:
             return actions[0] if actions else None
@@ -99,7 +99,7 @@ class Tables:
         return next((action for action in actions if action.verb == name), None)
 
     def item_codes(self, items: Items) -> list[tuple[int, int]]:
-        """Items by their numbers."""
+        """Return items by their numbers."""
         return [(self.item_code[name], amount) for name, amount in items]
 
     def _make_info(self) -> WorldInfo:
@@ -133,9 +133,9 @@ class Tables:
                 for kind in scenario.kinds
             ),
             objects=tuple(
-                ObjectInfo(found.object_id, found.kind, found.x, found.y, found.state, found.stock)
-                for found in scenario.objects
+                ObjectInfo(thing.object_id, thing.kind, thing.x, thing.y, thing.state, thing.stock)
+                for thing in scenario.objects
             ),
             actors=tuple(EntityInfo(actor.entity_id, actor.type, actor.tags) for actor in scenario.actors),
-            ground=tuple(GroundInfo(one.x, one.y, one.item, one.amount) for one in scenario.ground),
+            ground=tuple(GroundInfo(pile.x, pile.y, pile.item, pile.amount) for pile in scenario.ground),
         )

@@ -1,4 +1,4 @@
-"""When objects change by themselves."""
+"""The ticks in which objects change by themselves."""
 
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,12 @@ from tickmind.world.state.tables import NEVER, Tables
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32, Int64, UInt8
 
-_STOCK = 2  # what the chance is for
+_STOCK = 2  # purpose of the random numbers
 _CHANGE = 3
 
 
 def change_times(tables: Tables, rows: "Int64", states: "UInt8", tick_id: int) -> "Int64":
-    """The ticks in which objects that are in these states since `tick_id` leave them, or NEVER."""
+    """Return the ticks in which objects that are in these states since `tick_id` leave them, or NEVER."""
     kinds = tables.object_kind[rows]
     wait = tables.change_ticks[kinds, states]
     more = draw(tables.scenario.seed, _CHANGE, tick_id, rows, tables.change_spread[kinds, states] + 1)
@@ -23,7 +23,7 @@ def change_times(tables: Tables, rows: "Int64", states: "UInt8", tick_id: int) -
 
 
 def stock_times(tables: Tables, rows: "Int64", stock: "Int32", tick_id: int) -> "Int64":
-    """The ticks in which one more has grown on objects that have so many since `tick_id`, or NEVER."""
+    """Return the ticks in which one more has grown on objects that have so many since `tick_id`, or NEVER."""
     kinds = tables.object_kind[rows]
     wait = tables.stock_ticks[kinds]
     more = draw(tables.scenario.seed, _STOCK, tick_id, rows, tables.stock_spread[kinds] + 1)
