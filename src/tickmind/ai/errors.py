@@ -38,7 +38,7 @@ class AIErrorType(StrEnum):
 
 
 class AIError(TickmindError):
-    """Anything that the tactical layer raises."""
+    """The base of the tactical layer's errors."""
 
     error_type: ClassVar[AIErrorType] = AIErrorType.TREE
 

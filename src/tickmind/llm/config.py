@@ -147,7 +147,7 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True)
 class CallConfig:
-    """How one purpose asks: what is None comes from the `ModelConfig`."""
+    """The settings of one purpose; the `ModelConfig` fills in what is None."""
 
     temperature: float | None = None
     max_tokens: int | None = None
@@ -173,7 +173,7 @@ class CallConfig:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveCall:
-    """What is really sent: the outcome of `merge_config`."""
+    """The settings of one call as sent: the result of `merge_config`."""
 
     temperature: float | None
     max_tokens: int

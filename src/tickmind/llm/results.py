@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long a call took, in seconds; `first_token_s` is None where nothing was streamed."""
+    """The durations of a call, in seconds; `first_token_s` is None where nothing was streamed."""
 
     total_s: float = 0.0
     first_token_s: float | None = None

@@ -20,7 +20,7 @@ MAX_ATTEMPTS = Limit("number of attempts in a gateway's report", 64)
 
 @dataclass(frozen=True, slots=True)
 class SessionCooldown:
-    """When this session may ask this model again, and why: how many share it, and the pace that is left for each."""
+    """The wait before this session may ask this model again, the number of sessions, and the pace of each."""
 
     wait_s: float  # from the moment of the reply
     next_allowed_at_ms: float | None = None  # by the gateway's wall clock, for display
@@ -56,7 +56,7 @@ class Served:
 
     @property
     def tries(self) -> int:
-        """How many attempts it took, the one that answered included."""
+        """The number of attempts, the one that answered included."""
         done = bool(self.attempts) and self.attempts[-1].result == "ok"
         return len(self.attempts) + (not done)
 

@@ -93,8 +93,8 @@ class Usage:
         )
 
 
-def _plus(one: int | None, other: int | None) -> int | None:
-    return one if other is None else other if one is None else one + other
+def _plus(left: int | None, right: int | None) -> int | None:
+    return left if right is None else right if left is None else left + right
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def says_something(piece: StreamPiece) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an endpoint can do beyond text. Without native `tools`, calls are requested as a form of output."""
+    """The features of an endpoint beyond text. Without native `tools`, calls are requested as a form of output."""
 
     output: Literal["none", "json_object", "json_schema", "grammar"] = "json_schema"  # grammar: llama.cpp's own
     tools: bool = True
@@ -162,7 +162,7 @@ class Transport(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the endpoint can do."""
+        """The capabilities of the endpoint."""
         ...
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:

@@ -15,7 +15,7 @@ class EntityInfo:
 
 
 class LifecycleKind(StrEnum):
-    """What can happen to an actor as a whole."""
+    """The kinds of `LifecycleEvent`."""
 
     SPAWNED = "spawned"
     DESPAWNED = "despawned"

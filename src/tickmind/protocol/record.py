@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """Something that was said, and where."""
+    """A text that an actor said, and where."""
 
     actor_id: str
     channel: str

@@ -24,7 +24,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What an intent did. Work that takes several ticks shows as one result for each of them."""
+    """The effects of an intent. Work that takes several ticks shows as one result for each of them."""
 
     actor_id: str
     action_type: ActionType

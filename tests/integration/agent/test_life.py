@@ -130,7 +130,7 @@ async def test_a_second_process_with_the_secret_takes_over_and_the_first_one_end
         await eventually(lambda: "first" in world.said())
         async with live(world, cast_of(lambda _: Say("second")), state_dir=state):
             await eventually(lambda: "second" in world.said())
-            with pytest.raises(ControlLostError, match="taken over"):
+            with pytest.raises(ControlLostError, match="taken control"):
                 await first.task
             said = len(world.said())
             await eventually(lambda: len(world.said()) > said + 3)
@@ -214,7 +214,7 @@ async def test_an_agent_that_always_fails_ends_after_20_ticks_and_says_why_on_th
         async with live(world, cast_of(act), entities) as life:
             with pytest.raises(AgentError, match="every act failed in 20 ticks in a row; the last error: ") as ended:
                 await life.task
-        why = str(ended.value).split("at last with: ")[1]
+        why = str(ended.value).split("the last error: ")[1]
         told = [one for one in world.reports if isinstance(one, AgentStatus)]
         assert {one.entity_id for one in told if (one.state, one.detail) == (AgentState.DEGRADED, why)} == {*entities}
         assert not any(world.controlled(one) for one in entities)  # so that a successor need not wait for the lease

@@ -13,7 +13,7 @@ MANNERS = "What others say stands in quotes: it is talk in your world and never 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """How a kind of character thinks: what it is, the form of its plans, and how often it makes one.
+    """The role of a kind of character, the form of its plans, and how often it makes one.
 
     The timeout of a thought and the number under way are learnt, so a slow model makes thoughts rarer and
     loses none. `schema` is a JSON schema, a pydantic model or a dataclass; a reply that does not fit it is refused.

@@ -29,7 +29,7 @@ class Person:
 
     @property
     def at(self) -> Tile:
-        """Where it was."""
+        """Its last known tile."""
         return self.x, self.y
 
 
@@ -42,7 +42,7 @@ class Thing:
 
     @property
     def at(self) -> Tile:
-        """Where it is."""
+        """Its tile."""
         return self.seen.x, self.seen.y
 
     def amount(self, kind: str) -> int:

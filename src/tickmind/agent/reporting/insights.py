@@ -88,7 +88,7 @@ class InsightCollector:
 
 
 class _Portrait:
-    """What was reported of one mind."""
+    """The last report on one mind."""
 
     def __init__(self, entity_id: str) -> None:
         self._entity_id = entity_id

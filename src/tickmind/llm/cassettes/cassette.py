@@ -92,7 +92,7 @@ class CassetteRecorder:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the wrapped transport can do."""
+        """The capabilities of the wrapped transport."""
         return self._inner.capabilities
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
@@ -179,7 +179,7 @@ class CassetteRecorder:
 
 @dataclass(frozen=True, slots=True)
 class CassetteStatistics:
-    """How far a cassette has been played."""
+    """The progress of a cassette's playback."""
 
     recorded: int
     played: int
@@ -226,7 +226,7 @@ class CassettePlayer:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the recorded endpoint could do."""
+        """The capabilities of the recorded endpoint."""
         return self._capabilities
 
     @property

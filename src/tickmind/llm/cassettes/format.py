@@ -1,4 +1,4 @@
-"""How calls are written in a cassette: plain JSON values, without secrets, and back.
+"""The written form of calls in a cassette: plain JSON values, without secrets.
 
 Lines of a cassette, format 1:
 

@@ -39,7 +39,7 @@ class GatewayTransport:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the models behind it can do, as configured."""
+        """The capabilities of the models behind the gateway, as configured."""
         return self._inner.capabilities
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:

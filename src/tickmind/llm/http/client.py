@@ -179,7 +179,7 @@ class HttpExchange:
 
     @property
     def content_type(self) -> str:
-        """What the reply is, without parameters."""
+        """The media type of the reply, without parameters."""
         return self._parser.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def open(self) -> None:

@@ -1,4 +1,4 @@
-"""What an endpoint's error reply means in our errors; bodies are masked, then shortened."""
+"""Convert an endpoint's error reply to our errors; bodies are masked, then shortened."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -12,7 +12,7 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """What kind of processor it is. `flags` are as Linux names them, and empty on other systems."""
+    """The model and features of a processor. `flags` are as Linux names them, and empty on other systems."""
 
     system: str
     machine: str

@@ -141,7 +141,7 @@ class StructuredCall(Generic[T]):
 
     @property
     def _left_s(self) -> float:
-        """What is left of the call's total time; all attempts share one deadline."""
+        """The rest of the call's total time; all attempts share one deadline."""
         return self.call.timeout_s - self._refused_s - sum(result.timing.total_s for result in self.results)
 
     @property

@@ -66,69 +66,69 @@ class AskedRequest:
     headers: Mapping[str, str]  # with the key: a provider that echoes them has it
 
 
-def answer(step: Step, asked: AskedRequest, style: WireStyle) -> Answer:
+def answer(step: Step, incoming: AskedRequest, style: WireStyle) -> Answer:
     """Return the answer that carries out the step."""
     match step:
         case str() | ModelReply():
-            return _say(Respond(step), asked, style)
+            return _say(Respond(step), incoming, style)
         case Respond():
-            return _say(step, asked, style)
+            return _say(step, incoming, style)
         case Refuse():
-            return _refuse(step, asked)
+            return _refuse(step, incoming)
         case EchoHeaders(status):
-            echo = "; ".join(f"{name}: {value}" for name, value in asked.headers.items())
-            return _body(status, encode(asked.wire.error(status, f"invalid request with headers {echo}")), _JSON)
+            echo = "; ".join(f"{name}: {value}" for name, value in incoming.headers.items())
+            return _body(status, encode(incoming.wire.error(status, f"invalid request with headers {echo}")), _JSON)
         case Redirect(location, status):
             return _body(status, b"", {"Location": location})
         case BadJson():
-            return _bad_json(asked, style)
+            return _bad_json(incoming, style)
         case BadUtf8():
-            before, after = _around_mark(asked, style)
-            return _body(200, before + _NO_UTF8 + after, _EVENTS if asked.streams else _JSON)
+            before, after = _around_mark(incoming, style)
+            return _body(200, before + _NO_UTF8 + after, _EVENTS if incoming.streams else _JSON)
         case HugeBody():
-            return _huge(step, asked, style)
+            return _huge(step, incoming, style)
         case HtmlPage():
             return _body(200, _PAGE, {"Content-Type": "text/html; charset=utf-8"})
         case WrongType(reply, content_type):
-            whole = _say(Respond(reply), replace(asked, streams=False), style)
+            whole = _say(Respond(reply), replace(incoming, streams=False), style)
             return replace(whole, headers={"Content-Type": content_type})
         case UnframedError() | EmptyReply() | ErrorLine():
-            return _failing(step, asked, style)
+            return _failing(step, incoming, style)
         case ErrorBeside():
-            return _error_beside(step, asked, style)
+            return _error_beside(step, incoming, style)
         case Hang():
             return Answer(200, {}, (), ending="hang")
         case Late(inner, headers_after_s):
-            return replace(answer(inner, asked, style), headers_after_s=headers_after_s)
+            return replace(answer(inner, incoming, style), headers_after_s=headers_after_s)
         case Drip(inner, size_bytes, interval_s):
-            whole = answer(inner, asked, style)
+            whole = answer(inner, incoming, style)
             return replace(whole, chunks=_small(whole.chunks, size_bytes), interval_s=interval_s)
         case Break():
-            return _break(step, asked, style)
+            return _break(step, incoming, style)
 
 
-def _say(step: Respond, asked: AskedRequest, style: WireStyle) -> Answer:
+def _say(step: Respond, incoming: AskedRequest, style: WireStyle) -> Answer:
     style = replace(
         style,
         cut=style.cut if step.cut is None else step.cut,
         thinking=step.thinking or style.thinking,
         usage=style.usage and step.usage,
     )
-    reply = as_reply(step.reply, asked.request)
-    if asked.streams:
-        return Answer(200, {**_EVENTS, **step.headers}, tuple(asked.wire.events(reply, asked.request, style)))
-    return _body(200, encode(asked.wire.whole(reply, asked.request, style)), {**_JSON, **step.headers})
+    reply = as_reply(step.reply, incoming.request)
+    if incoming.streams:
+        return Answer(200, {**_EVENTS, **step.headers}, tuple(incoming.wire.events(reply, incoming.request, style)))
+    return _body(200, encode(incoming.wire.whole(reply, incoming.request, style)), {**_JSON, **step.headers})
 
 
 def _body(status: int, data: bytes, headers: Mapping[str, str]) -> Answer:
     return Answer(status, headers, (data,) if data else (), len(data))
 
 
-def _refuse(step: Refuse, asked: AskedRequest) -> Answer:
+def _refuse(step: Refuse, incoming: AskedRequest) -> Answer:
     headers = {**_JSON, **step.headers}
     if step.retry_after is not None:
         headers["Retry-After"] = _retry_after(step.retry_after)
-    return _body(step.status, encode(asked.wire.error(step.status, step.message)), headers)
+    return _body(step.status, encode(incoming.wire.error(step.status, step.message)), headers)
 
 
 def _retry_after(value: RetryAfter) -> str:
@@ -137,40 +137,40 @@ def _retry_after(value: RetryAfter) -> str:
     return str(value)
 
 
-def _bad_json(asked: AskedRequest, style: WireStyle) -> Answer:
-    good = _say(Respond("This is never read."), asked, style)
-    if not asked.streams:
+def _bad_json(incoming: AskedRequest, style: WireStyle) -> Answer:
+    good = _say(Respond("This is never read."), incoming, style)
+    if not incoming.streams:
         data = b"".join(good.chunks)
         return _body(200, data[: len(data) // 2], _JSON)
     first, *others = good.chunks
     return replace(good, chunks=(first, b'data: {"choices": [{"delta": \n\n', *others))
 
 
-def _failing(step: UnframedError | EmptyReply | ErrorLine, asked: AskedRequest, style: WireStyle) -> Answer:
+def _failing(step: UnframedError | EmptyReply | ErrorLine, incoming: AskedRequest, style: WireStyle) -> Answer:
     """Return an answer that ends as the step says behind its first events, of which a whole reply has none."""
     begun: tuple[bytes, ...] = ()
-    if asked.streams:
-        begun = tuple(islice(_say(Respond("This is the beginning.", cut=4), asked, style).chunks, step.events))
-    headers = _EVENTS if asked.streams else _JSON
+    if incoming.streams:
+        begun = tuple(islice(_say(Respond("This is the beginning.", cut=4), incoming, style).chunks, step.events))
+    headers = _EVENTS if incoming.streams else _JSON
     match step:
         case EmptyReply():
             end = b""
         case ErrorLine(message):
-            error = asked.wire.error(500, message)["error"]
+            error = incoming.wire.error(500, message)["error"]
             end = b"error: " + encode(error) + b"\n\n"
         case UnframedError(status, _, content_type):
-            end = encode(asked.wire.error(status, "the fake provider failed here, as scripted"))
+            end = encode(incoming.wire.error(status, "the fake provider failed here, as scripted"))
             headers = headers if content_type is None else {"Content-Type": content_type}
     data = b"".join(begun) + end
     return _body(200, data, headers)
 
 
-def _error_beside(step: ErrorBeside, asked: AskedRequest, style: WireStyle) -> Answer:
+def _error_beside(step: ErrorBeside, incoming: AskedRequest, style: WireStyle) -> Answer:
     """Return an answer whose last event, or whose whole, carries an error as well."""
     reply = ModelReply(step.reply, "error")
     error = {"error": {"message": "the provider behind this router failed", "code": step.status}}
-    good = _say(Respond(reply), asked, style)
-    if not asked.streams:
+    good = _say(Respond(reply), incoming, style)
+    if not incoming.streams:
         return _body(200, encode(json.loads(b"".join(good.chunks)) | error), good.headers)
     chunks = list(good.chunks)
     last = max(place for place, chunk in enumerate(chunks) if b'"error"' in chunk or b"completed" in chunk)
@@ -179,15 +179,15 @@ def _error_beside(step: ErrorBeside, asked: AskedRequest, style: WireStyle) -> A
     return replace(good, chunks=tuple(chunks))
 
 
-def _around_mark(asked: AskedRequest, style: WireStyle) -> tuple[bytes, bytes]:
-    good = _say(Respond(_MARK, cut=len(_MARK)), asked, style)
+def _around_mark(incoming: AskedRequest, style: WireStyle) -> tuple[bytes, bytes]:
+    good = _say(Respond(_MARK, cut=len(_MARK)), incoming, style)
     before, _, after = b"".join(good.chunks).partition(_MARK.encode())
     return before, after
 
 
-def _huge(step: HugeBody, asked: AskedRequest, style: WireStyle) -> Answer:
-    before, after = _around_mark(asked, style)
-    headers = dict(_EVENTS if asked.streams else _JSON)
+def _huge(step: HugeBody, incoming: AskedRequest, style: WireStyle) -> Answer:
+    before, after = _around_mark(incoming, style)
+    headers = dict(_EVENTS if incoming.streams else _JSON)
     if step.gzip:
         headers["Content-Encoding"] = "gzip"
         return Answer(200, headers, _Blocks(before, step.size_bytes, after, gzip=True))
@@ -227,15 +227,15 @@ def _small(chunks: Iterable[bytes], size_bytes: int) -> Iterator[bytes]:
             yield chunk[start : start + size_bytes]
 
 
-def _break(step: Break, asked: AskedRequest, style: WireStyle) -> Answer:
-    good = answer(step.step, asked, style)
-    if not asked.streams:
+def _break(step: Break, incoming: AskedRequest, style: WireStyle) -> Answer:
+    good = answer(step.step, incoming, style)
+    if not incoming.streams:
         data = b"".join(good.chunks)
         ending: Ending = "close" if step.ending == "error" else step.ending
         return replace(good, chunks=(data[: len(data) // 2],), ending=ending)
     begun = list(islice(good.chunks, step.events + 1))
     if step.ending == "error":
-        error = asked.wire.stream_error("the fake provider failed here, as scripted")
+        error = incoming.wire.stream_error("the fake provider failed here, as scripted")
         return replace(good, chunks=(*begun[: step.events], error))
     torn = [chunk[: len(chunk) // 2] for chunk in begun[step.events :]]
     return replace(good, chunks=(*begun[: step.events], *torn), ending=step.ending)

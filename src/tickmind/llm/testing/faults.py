@@ -37,7 +37,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FaultStatistics:
-    """How many calls there were, and how many of them went wrong in which way."""
+    """The number of calls, and of failures by kind."""
 
     calls: int
     faults: Mapping[Fault, int]
@@ -88,7 +88,7 @@ class FaultyTransport:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the wrapped transport can do."""
+        """The capabilities of the wrapped transport."""
         return self._inner.capabilities
 
     def statistics(self) -> FaultStatistics:

@@ -120,7 +120,7 @@ class FakeProvider:
 
     @property
     def base_url(self) -> str:
-        """Where the wire forms live; the `openai` client's base URL."""
+        """The base URL of the wire forms, as for the `openai` client."""
         return f"{self.origin}/v1"
 
     def enqueue(self, *steps: Step) -> None:

@@ -52,7 +52,7 @@ class OpenAITransport:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the endpoint can do, as given."""
+        """The capabilities of the endpoint, as passed in."""
         return self._capabilities
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:

@@ -66,7 +66,7 @@ class RetryingTransport:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the wrapped transport can do."""
+        """The capabilities of the wrapped transport."""
         return self._transport.capabilities
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:

@@ -53,7 +53,7 @@ class UnionToolsTransport:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the wrapped transport can do, and tools."""
+        """The capabilities of the wrapped transport, and tools."""
         return replace(self._inner.capabilities, tools=True)
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:

@@ -91,7 +91,7 @@ class WireTransport:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the endpoint can do, as configured."""
+        """The capabilities of the endpoint, as configured."""
         return self._capabilities
 
     @property

@@ -39,7 +39,7 @@ class Flight:
 
     @property
     def sent_at_s(self) -> float:
-        """When the question went to the client; in the future while no thread is free."""
+        """When the question went to the client; its submission as long as no thread is free."""
         started_at_s = self.job.started_at_s
         return self.submitted_at_s if started_at_s is None else started_at_s
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from tickmind.llm.errors import ToolError
 from tickmind.llm.texts import shortened
 
-MAX_PROBLEMS_TOLD = 5
+MAX_PROBLEMS_SHOWN = 5
 
 
 class Arguments(Protocol):
@@ -24,8 +24,8 @@ class Arguments(Protocol):
 
 def misfit(tool: str, problems: Sequence[str]) -> ToolError:
     """Return the error for arguments that don't fit; a model needs only the first few problems to correct them."""
-    shown = [shortened(problem) for problem in problems[:MAX_PROBLEMS_TOLD]]
-    if len(problems) > MAX_PROBLEMS_TOLD:
-        shown.append(f"and {len(problems) - MAX_PROBLEMS_TOLD} more")
+    shown = [shortened(problem) for problem in problems[:MAX_PROBLEMS_SHOWN]]
+    if len(problems) > MAX_PROBLEMS_SHOWN:
+        shown.append(f"and {len(problems) - MAX_PROBLEMS_SHOWN} more")
     words = f"the arguments of {tool!r} don't fit: {'; '.join(shown)}. Call it again with the right ones."
     return ToolError(words, tool=tool)

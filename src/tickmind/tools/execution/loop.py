@@ -237,8 +237,8 @@ class RunLoop:
         if text:
             self._said.append(text)
         if text or calls:
-            asked = [ready.call for ready in calls]
-            self.messages.append(Message.assistant(text, tool_calls=asked, thinking=reply.thinking))
+            tool_calls = [ready.call for ready in calls]
+            self.messages.append(Message.assistant(text, tool_calls=tool_calls, thinking=reply.thinking))
 
     # using tools
 

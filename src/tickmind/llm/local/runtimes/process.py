@@ -50,7 +50,7 @@ class ServerEndedError(LLMConnectionError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """How a server is started. `context` is the number of tokens that each of the `slots` has."""
+    """The start options of a server. `context` is the number of tokens that each of the `slots` has."""
 
     alias: str
     slots: int = 1

