@@ -117,7 +117,7 @@ class LLMReplyTooLargeError(LLMResponseError):
 class LLMDroppedError(LLMResponseError):
     """A newer request of the same agent replaced this one, or it expired; `code` says which.
 
-    Asking the same again would be wrong: ask anew, after `retry_after_s`, if there is something to ask.
+    Do not repeat the request: make a new one, after `retry_after_s`, if it is still needed.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The strategic layer: entities that ask a model now and then, and go on acting while it thinks."""
+"""The strategic layer: entities ask a model at intervals and go on acting while it thinks."""
 
 from tickmind.llm import LLMError
 from tickmind.strategy.callbacks import OnDeferred, OnError, OnEstimate, OnQuery, OnResponse

@@ -56,7 +56,7 @@ class ToolAgent(Generic[OutputT]):
     """Talk with a model that may use tools. Runs of one agent take turns, because they share its history.
 
     The first argument is a `ModelClient`, or a `Transport` with the name of a model. Tools are `Tool`s, functions or a
-    `ToolRegistry`, which is read anew for each run; the options are those of `AgentConfig`. `output` is the form of the
+    `ToolRegistry`, read again for each run; the options are those of `AgentConfig`. `output` is the form of the
     answer, as in `complete_structured`: the result's `value` is of that type. `deps` is handed to tools by their
     `ToolContext`. A turn that no model answered leaves no trace in the history, so the caller can repeat it.
 

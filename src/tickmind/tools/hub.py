@@ -86,7 +86,7 @@ class AgentHub:
         self._caller = caller
         self._clock = clock
         self._max_listeners = max_listeners
-        self._listeners: dict[Listener, frozenset[HubEventKind] | None] = {}  # listener -> what it wants; None: all
+        self._listeners: dict[Listener, frozenset[HubEventKind] | None] = {}  # listener -> its event kinds; None: all
         self._log: EventLog[HubEvent] = EventLog(max_events)
         self._agents: weakref.WeakSet[ToolAgent] = weakref.WeakSet()
         self._own_clients: list[ModelClient] = []  # made by set_api_key; closed with the hub

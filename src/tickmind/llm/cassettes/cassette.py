@@ -310,7 +310,7 @@ class CassettePlayer:
 
 
 def open_cassette(path: str | Path, inner: Transport) -> "CassetteRecorder | CassettePlayer":
-    """Play the cassette if it is there, else record it through `inner`; delete the file to record it anew.
+    """Play the cassette if it is there, else record it through `inner`; delete the file to record it again.
 
     `inner` stays the caller's to close when the cassette is played.
     """

@@ -96,7 +96,7 @@ class HttpClient:
             await asyncio.sleep(0)  # lets the loop drop the sockets
 
     def pool(self) -> ConnectionPool:
-        """Return the connections of the loop at hand, which must be the one that the client belongs to.
+        """Return the pool of the running loop, which must be the one that the client belongs to.
 
         A client whose loop is over, closed or given up, belongs to the next one that uses it.
         """
@@ -165,7 +165,7 @@ class HttpExchange:
         self._read_bytes = 0
         self._heard = False  # anything of the reply has come
         self._timer: asyncio.TimerHandle | None = None
-        self.ended = False  # the reader has all that it wants, though the body's end may still be to come
+        self.ended = False  # the reader has all that it needs, though the body may not have ended
 
     @property
     def headers(self) -> Mapping[str, str]:

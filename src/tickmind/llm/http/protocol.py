@@ -108,7 +108,7 @@ class ResponseParser:
             raise HttpCutError("the connection was closed before the reply was whole")
 
     def _read_head(self, data: bytes) -> bytes:
-        """Read the status line and the headers; gives what follows them."""
+        """Read the status line and the headers; return the bytes that follow them."""
         while True:
             end = data.find(b"\r\n\r\n")
             if end < 0:

@@ -18,7 +18,7 @@ _LONGEST_ERROR = 600
 def form_instructions(schema: ReplySchema[Any], form: AskedForm = "json") -> str:
     """Return the lines to put into a prompt: which fields, of which kind, in which form.
 
-    It never says that something may be empty or left out where the schema wants it: models then always do so.
+    It never says that a required field may be empty or left out: models then always do so.
     """
     fields = "\n".join(f"- {field.name}: {_described(field)}" for field in schema.fields)
     if form == "yaml":

@@ -80,7 +80,7 @@ def make_ready(
 
 def _fresh_id(taken: set[str]) -> str:
     number = len(taken)
-    while (made := f"call{number:05d}") in taken:  # nine letters and digits: the strictest endpoint wants just that
+    while (made := f"call{number:05d}") in taken:  # nine letters and digits: the strictest endpoint requires that
         number += 1
     return made
 
