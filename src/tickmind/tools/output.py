@@ -24,7 +24,7 @@ class TypedOutput(Generic[T]):
 
     @property
     def spec(self) -> OutputSpec | None:
-        """Return the constraint for the endpoint; None if it refused it."""
+        """The constraint for the endpoint; None if it refused it."""
         return None if self._spec.schema in self._refused else self._spec
 
     def refuse(self) -> None:

@@ -82,7 +82,7 @@ class ReportSender:
 
     @property
     def free(self) -> bool:
-        """Return whether everything was sent, so that there is time for insights."""
+        """Whether everything was sent, so that there is time for insights."""
         return not self._waiting
 
     def insights(self, leases: Mapping[str, Lease], insights: Iterable[Insight]) -> None:

@@ -122,7 +122,7 @@ class QuerySchedule:
         return None
 
     def put_back(self, turn: QueryTurn) -> None:
-        """Return a taken agent for later, with its age."""
+        """Put a taken agent back for later, with its age."""
         self._planned[turn.entity_id] = turn
         self._make_ready(turn)
 

@@ -33,7 +33,7 @@ class SeparatedReply:
 
     @property
     def content(self) -> str:
-        """Return the content so far."""
+        """The content so far."""
         return self._splitter.content
 
     def reply(self) -> ModelReply:

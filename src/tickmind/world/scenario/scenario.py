@@ -85,7 +85,7 @@ class Scenario:
 
     @cached_property
     def digest(self) -> bytes:
-        """Return a hash that identifies this scenario; snapshots carry it."""
+        """A hash that identifies this scenario; snapshots carry it."""
         state = hashlib.blake2b(digest_size=16)
         parts = (
             self.name,
