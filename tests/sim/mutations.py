@@ -10,13 +10,12 @@ from unittest.mock import patch
 import numpy as np
 from tests.sim import machine
 
-from tickmind.protocol import Reason, TickRecord
+from tickmind.protocol import Reason, TickRecord, TickReports
 from tickmind.record import Disk, DiskFaultError, LiveLog, LogOptions, SyncPolicy, checkpoint_file, store
 from tickmind.record.log import mending
 from tickmind.record.log.salvage import Loss
 from tickmind.record.log.segment import Index, SegmentReader, foot_frame
 from tickmind.server import Authority, Checkpoint, Leases, TickLoop, resume
-from tickmind.server.delivery.reports import Told
 
 Mutation: TypeAlias = Callable[[], AbstractContextManager[Any]]
 
@@ -167,7 +166,7 @@ def thought_shown_before_it_is_kept() -> Iterator[None]:
 
     def hasty(authority: Authority, record: TickRecord) -> None:
         new, old = authority.reports.take(), authority._reported
-        authority._reported = Told(old.thoughts + new.thoughts, old.statuses + new.statuses)
+        authority._reported = TickReports(old.thoughts + new.thoughts, old.statuses + new.statuses)
         publish(authority, record)
 
     with patch.object(Authority, "publish", hasty):

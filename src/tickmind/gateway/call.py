@@ -8,12 +8,10 @@ import orjson
 
 from tickmind.gateway.accounting.budgets import FREE
 from tickmind.gateway.call_host import CallHost
-from tickmind.gateway.fairness.broadcast import Broadcast
-from tickmind.gateway.fairness.cache import EVENT_STREAM, JSON, Kept
 from tickmind.gateway.http.collecting import Collected
 from tickmind.gateway.http.exchange import Responder
 from tickmind.gateway.http.masking import masked, masked_error
-from tickmind.gateway.http.outcomes import outcome_of_error, told_error
+from tickmind.gateway.http.outcomes import error_in_reply, outcome_of_error
 from tickmind.gateway.http.relay import StreamRelay, error_of_stream
 from tickmind.gateway.http.reply import ReplyHead, UpstreamExchange
 from tickmind.gateway.http.reply_headers import reply_headers, shared_headers, stream_headers
@@ -22,6 +20,8 @@ from tickmind.gateway.http.stream_reply import StreamReply
 from tickmind.gateway.queue.job import JobState, Outcome, Result
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.reply_sharing.broadcast import Broadcast
+from tickmind.gateway.reply_sharing.cache import EVENT_STREAM, JSON, Kept
 from tickmind.gateway.routing.plan import Target
 from tickmind.gateway.surface_format import SurfaceFormat
 from tickmind.llm.errors import LLMResponseError
@@ -81,7 +81,7 @@ class Call:
         self._head = None
         body = self.form.request(self, target)
         self.gateway.deadlines.add(self, job.deadline_s)
-        way = self.gateway.upstreams.way_to(target)
+        way = self.gateway.upstreams.route_to(target)
         self.secrets = way.secrets
         self._exchange = way.send(job.plan.surface, body, self)
 
@@ -356,7 +356,7 @@ class Call:
         """Fail the attempt: a stream that begins with an error counts as an error, whatever its status."""
         self._drop_exchange()
         job, target = self._sent()
-        outcome = told_error(orjson.loads(error), error, self.body, self.secrets)
+        outcome = error_in_reply(orjson.loads(error), error, self.body, self.secrets)
         assert outcome is not None, "an error has an outcome"
         if self._end(job, target, outcome, used=False):
             status, failure = self.form.failure(self, target, outcome, error)

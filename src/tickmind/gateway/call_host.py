@@ -4,7 +4,6 @@ from typing import Protocol, TypeVar
 
 from tickmind.base import Clock
 from tickmind.gateway.accounting.tally import UsageTally
-from tickmind.gateway.fairness.cache import ReplyCache
 from tickmind.gateway.http.deadlines import Deadlines
 from tickmind.gateway.http.upstreams import Upstreams
 from tickmind.gateway.queue.dispatcher import Dispatcher
@@ -12,6 +11,7 @@ from tickmind.gateway.queue.holding import Holding
 from tickmind.gateway.queue.job import Outcome
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Refusal
+from tickmind.gateway.reply_sharing.cache import ReplyCache
 from tickmind.gateway.routing.plan import Target
 from tickmind.gateway.settings.config import GatewayConfig
 

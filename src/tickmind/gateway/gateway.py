@@ -10,11 +10,10 @@ from tickmind.gateway.accounting.budgets import FREE, Budgets
 from tickmind.gateway.accounting.feed import Feed
 from tickmind.gateway.accounting.tally import UsageTally
 from tickmind.gateway.accounting.trend import Look, Trend
-from tickmind.gateway.admission import CallOptions, read_call_options
 from tickmind.gateway.call import Call
+from tickmind.gateway.call_options import CallOptions, read_call_options
 from tickmind.gateway.cluster.lanes import SharedLanes
 from tickmind.gateway.cluster.state import SharedState
-from tickmind.gateway.fairness.cache import CacheRole, ReplyCache
 from tickmind.gateway.fairness.caller_keys import CallerKeys
 from tickmind.gateway.fairness.cooldown import Cooldowns
 from tickmind.gateway.fairness.defer import Defers
@@ -30,6 +29,7 @@ from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.limits.rate_limiter import local_pace
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
+from tickmind.gateway.reply_sharing.cache import CacheRole, ReplyCache
 from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.routing.router import Router
 from tickmind.gateway.settings.config import GatewayConfig

@@ -61,6 +61,7 @@ from tickmind.protocol.record import (
     Utterance,
 )
 from tickmind.protocol.reports import (
+    NO_REPORTS,
     AgentState,
     AgentStatus,
     BoardEntry,
@@ -68,6 +69,7 @@ from tickmind.protocol.reports import (
     MemoryNote,
     NodeStatus,
     ThoughtReport,
+    TickReports,
     TreeLine,
 )
 from tickmind.protocol.result import Ack, ActionResult, Effect
@@ -80,6 +82,7 @@ __all__ = [
     "ACTION_TYPES",
     "ENTERED",
     "MOVED",
+    "NO_REPORTS",
     "REASONS",
     "REASON_CODES",
     "UNKNOWN",
@@ -136,6 +139,7 @@ __all__ = [
     "ThoughtSink",
     "TickEvent",
     "TickRecord",
+    "TickReports",
     "TreeLine",
     "Use",
     "Utterance",

@@ -113,3 +113,18 @@ class Insight:
         entries = sum(len(entry.key) + len(entry.value_json) for entry in self.board)
         notes = sum(len(note.text) + len(note.about) for note in self.memories)
         return texts + entries + notes + len(self.node_statuses or b"")
+
+
+@dataclass(frozen=True, slots=True)
+class TickReports:
+    """The reports of agents until a tick was over."""
+
+    thoughts: tuple[ThoughtReport, ...] = ()
+    statuses: tuple[AgentStatus, ...] = ()
+    insights: tuple[Insight, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.thoughts or self.statuses or self.insights)
+
+
+NO_REPORTS = TickReports()

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from typing import Self
 
 from tickmind.base import LimitExceededError, get_logger
-from tickmind.protocol import AgentStatus, Insight, ThoughtReport, TickRecord
+from tickmind.protocol import NO_REPORTS, AgentStatus, Insight, ThoughtReport, TickRecord, TickReports
 from tickmind.record.disk import DiskLock, disk_fault
 from tickmind.record.errors import DiskFaultError, RecordOrderError
 from tickmind.record.limits import MAX_PENDING_CHARS, MAX_PENDING_REPORTS
 from tickmind.record.log.log_writer import LogWriter
-from tickmind.record.log.tick_codec import NO_REPORTS, TickReports
 from tickmind.record.tables.sealing import Progress, no_progress
 
 _log = get_logger(__name__)

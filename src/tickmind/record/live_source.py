@@ -8,13 +8,22 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from tickmind.protocol import ActorColumns, AgentStatus, Insight, NeedColumns, ObjectDelta, ThoughtReport, TickRecord
+from tickmind.protocol import (
+    ActorColumns,
+    AgentStatus,
+    Insight,
+    NeedColumns,
+    ObjectDelta,
+    ThoughtReport,
+    TickRecord,
+    TickReports,
+)
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.log.frame import LogFrameKind
 from tickmind.record.log.report_codec import insights_in, statuses_in, thoughts_in
 from tickmind.record.log.segment import SegmentReader, segment_name, segment_number
-from tickmind.record.log.tick_codec import LoggedTick, TickReports, read_all, read_only_state, read_reports, read_tick
+from tickmind.record.log.tick_codec import LoggedTick, read_all, read_only_state, read_reports, read_tick
 from tickmind.record.tables.counts import Between, TickCounts
 from tickmind.record.tables.report_reader import NewestThoughts
 

@@ -370,7 +370,7 @@ class Authority:
         if not controlled:
             self.inbox.forget(rows)
         kind = LifecycleKind.CONTROLLED if controlled else LifecycleKind.UNCONTROLLED
-        for stream in self.lifecycle.tell(self.world.tick_id, kind, rows):
+        for stream in self.lifecycle.publish(self.world.tick_id, kind, rows):
             self.streams.cut_off(stream, "the reader can't keep up; reconnect to get the present state")
         self.on_progress()
 

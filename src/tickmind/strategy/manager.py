@@ -48,7 +48,7 @@ class Role:
     declared: Declared
 
 
-class Wish(NamedTuple):
+class QueryRequest(NamedTuple):
     """A request about an entity's next deliberation, from any thread."""
 
     entity_id: int
@@ -83,7 +83,7 @@ class LLMManager(Callbacks):
         self._router: Router | None = None
         self._count_tokens: TokenCount = estimate_tokens
         self._unknown_parsers: set[str] = set()  # already logged
-        self._wishes: deque[Wish] = deque()
+        self._wishes: deque[QueryRequest] = deque()
 
     # Definitions
 
@@ -338,7 +338,7 @@ class LLMManager(Callbacks):
 
     def ask_soon(self, eid: int) -> None:
         """Request a deliberation as soon as limits allow, whatever the interval says. Any thread may call it."""
-        self._wishes.append(Wish(eid))
+        self._wishes.append(QueryRequest(eid))
 
     def ask_now(self, eid: int) -> None:
         """Request a deliberation in the next tick, before all others; any thread may call it.
@@ -346,14 +346,14 @@ class LLMManager(Callbacks):
         This ends a deferral and a cooldown after failures. Limits still hold, and so does a wait that a client
         required. An entity that waits for an answer is asked again when it has it.
         """
-        self._wishes.append(Wish(eid, at_once=True))
+        self._wishes.append(QueryRequest(eid, at_once=True))
 
     def defer(self, eid: int, ticks: int) -> None:
         """Delay an agent's next deliberation by so many ticks and notify a gateway. Any thread may call it."""
         if ticks < 0 or ticks != int(ticks):
             raise ConfigError(f"ticks must be 0 or more, not {ticks!r}")
-        self._wishes.append(Wish(eid, int(ticks)))
+        self._wishes.append(QueryRequest(eid, int(ticks)))
 
-    def take_wishes(self) -> list[Wish]:
+    def take_wishes(self) -> list[QueryRequest]:
         """Return the requests since the last call."""
         return [self._wishes.popleft() for _ in range(len(self._wishes))]

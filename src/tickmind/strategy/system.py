@@ -1,6 +1,6 @@
 """`LLMSystem`: the system that lets entities deliberate. It harvests, times out and dispatches, and never waits.
 
-`AgentRoster` knows the agents and when they are due, `QueryDispatcher` asks, `Answers` processes the outcomes.
+`DueAgents` knows the agents and when they are due, `QueryDispatcher` asks, `Answers` processes the outcomes.
 User code may raise; none of its errors leaves the system.
 """
 
@@ -14,10 +14,10 @@ from tickmind.strategy.clients.client import ClientStatistics, SharedClient
 from tickmind.strategy.clients.workers import Workers, WorkerStatistics, WorkItem
 from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.queries.answers import Answers, Counts
+from tickmind.strategy.queries.due_agents import DueAgents
 from tickmind.strategy.queries.flights import Flights
 from tickmind.strategy.queries.pace import Paces, PaceStatistics
 from tickmind.strategy.queries.questions import LOCKSTEP_PATIENCE_S, QueryDispatcher
-from tickmind.strategy.queries.roster import AgentRoster
 
 if TYPE_CHECKING:
     from tickmind.tick import TickContext, World
@@ -75,7 +75,7 @@ class LLMSystem:
         self._flights = Flights(self._workers)
         self._paces = Paces()
         self._finished: list[WorkItem[Any]] = []  # answers that came before their tick
-        self._roster = AgentRoster(manager, self._flights, self._paces)
+        self._roster = DueAgents(manager, self._flights, self._paces)
         self._answers = Answers(manager, self._roster, self._flights, self._counts, clock, self._paces)
         self._questions = QueryDispatcher(
             manager, self._roster, self._answers, self._flights, self._workers, self._counts, self._paces

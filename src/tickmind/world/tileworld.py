@@ -28,9 +28,15 @@ from tickmind.world.rules.aftermath import NOTHING, Aftermath
 from tickmind.world.rules.intents import check_intents, compile_intents
 from tickmind.world.rules.inventory import drop_items, give_items, pick_up_items, use_items
 from tickmind.world.rules.movement import move
-from tickmind.world.rules.needs import NeedsBefore
+from tickmind.world.rules.needs_and_rest import (
+    fall_asleep_and_wake,
+    feel_needs,
+    leave_alone,
+    stop_the_unable,
+    take_control,
+)
+from tickmind.world.rules.needs_reporting import NeedsBefore
 from tickmind.world.rules.objects import change_objects, grow_stock, interact
-from tickmind.world.rules.rest import fall_asleep_and_wake, feel_needs, leave_alone, stop_the_unable, take_control
 from tickmind.world.rules.speech import speak
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.scenario import Scenario

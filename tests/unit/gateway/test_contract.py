@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tickmind.gateway
-from tickmind.gateway.admission import read_call_options
+from tickmind.gateway.call_options import read_call_options
 from tickmind.gateway.fairness.sessions import check_session_id
 from tickmind.gateway.refusal import RefusedError
 from tickmind.gateway.surface.openapi import openapi

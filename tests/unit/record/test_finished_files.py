@@ -12,7 +12,7 @@ import pytest
 from pyarrow import fs
 
 from tickmind.record import Archive, LogOptions, NoSuchRunError, RunStore, SyncPolicy
-from tickmind.record.tables.actors import MOST_CELLS, Blocks
+from tickmind.record.tables.actor_state_writer import MOST_CELLS, Blocks
 from tickmind.record.testing import RandomRun, differences
 
 QUICK = LogOptions(sync=SyncPolicy.NEVER)

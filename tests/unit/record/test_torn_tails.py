@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tickmind.base import LimitExceededError, ManualClock
+from tickmind.protocol import TickReports
 from tickmind.record import DamagedRunError, LogOptions, SyncPolicy
 from tickmind.record.errors import SchemaVersionError
 from tickmind.record.limits import MAX_FRAME_BYTES, MAX_SEGMENT_BYTES, MAX_SEGMENT_TICKS
@@ -33,7 +34,6 @@ from tickmind.record.log.segment import (
     segment_name,
     segment_number,
 )
-from tickmind.record.log.tick_codec import TickReports
 from tickmind.record.testing import CrashedError, MemoryDisk, RandomRun
 
 FOLDER, BESIDE = Path("/live"), Path("/beside")

@@ -21,7 +21,7 @@ from tickmind.llm import (
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.strategy import AsyncLLMClient, GatewayAdapter, MockClient, SharedClient
 from tickmind.strategy.clients.client import Deliberation
-from tickmind.strategy.queries.schedule import QuerySchedule, QueryTurn
+from tickmind.strategy.queries.due_queue import DueQueue, QueryTurn
 from tickmind.tools import ToolAgent
 
 GOAL = '{"goal": "hunt"}'
@@ -420,7 +420,7 @@ def test_a_client_that_can_not_be_closed_holds_up_no_other(stage):
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 20), st.integers(1, 20)), max_size=60))
 def test_a_held_turn_comes_up_when_its_hold_is_over_and_not_before(steps):
-    schedule = QuerySchedule()
+    schedule = DueQueue()
     until: dict[int, int] = {}  # entity -> until when it is held
     for tick, (entity, due, length) in enumerate(steps, start=1):
         if entity not in until:

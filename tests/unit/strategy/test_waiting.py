@@ -1,7 +1,7 @@
 """Who waits is asked in the end: age counts beside priority."""
 
 from tickmind.strategy import MockClient
-from tickmind.strategy.queries.schedule import QuerySchedule
+from tickmind.strategy.queries.due_queue import DueQueue
 
 
 def order(schedule):
@@ -28,7 +28,7 @@ def test_nobody_starves_by_default(stage):
 
 
 def test_a_step_of_priority_weighs_as_much_as_the_named_number_of_ticks():
-    schedule = QuerySchedule(aging_ticks=10)
+    schedule = DueQueue(aging_ticks=10)
     schedule.put(1, 0, 0)
     schedule.advance(0)
     schedule.put(2, 9, 1)
@@ -48,7 +48,7 @@ def test_one_that_came_late_is_not_old_because_its_interval_is_long_over(stage):
 
 
 def test_age_is_kept_by_who_is_put_back_and_by_who_is_held():
-    schedule = QuerySchedule(aging_ticks=10)
+    schedule = DueQueue(aging_ticks=10)
     schedule.put(1, 0, 0)
     schedule.put(2, 0, 0)
     schedule.advance(0)

@@ -13,7 +13,7 @@ from tickmind.protocol import NeedColumns
 from tickmind.viewer.sources import bundles
 from tickmind.viewer.sources.bundles import Bundle, Bundles
 from tickmind.viewer.sources.minds import Minds
-from tickmind.viewer.sources.shelf import Shelf
+from tickmind.viewer.sources.shelf import LiveReportHistory
 
 ROOM = Limit("memory of a test", 1 << 24, "bytes")
 PARTS = st.lists(st.tuples(st.integers(0, 40), st.binary(max_size=30), st.integers(0, 3)), max_size=60)
@@ -61,7 +61,7 @@ def test_what_is_large_is_kept_apart_so_that_its_neighbours_are_packed():
 
 
 def test_large_documents_are_packed_too():
-    shelf = Shelf(ROOM.at(1_000_000))
+    shelf = LiveReportHistory(ROOM.at(1_000_000))
     for tick in range(50):
         shelf.add(0, tick, {"tick": tick, "text": f"{tick} berries " * 40_000})
     assert len(list(shelf.newest(0, 0, 50))) == 50

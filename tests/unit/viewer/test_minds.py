@@ -11,7 +11,7 @@ from tickmind.record.testing import RandomRun
 from tickmind.viewer.sources import minds
 from tickmind.viewer.sources.minds import Minds, NeedsNow
 from tickmind.viewer.sources.replay import RunFrames
-from tickmind.viewer.sources.shelf import Shelf
+from tickmind.viewer.sources.shelf import LiveReportHistory
 
 
 def needs(*told):
@@ -56,7 +56,7 @@ def test_what_is_kept_of_minds_is_bounded(monkeypatch):
 @pytest.mark.slow
 def test_a_shelf_takes_no_more_memory_than_it_says():
     limit = minds.MAX_MIND_BYTES.at(1_000_000)
-    shelf = Shelf(limit)
+    shelf = LiveReportHistory(limit)
     tracemalloc.start()
     try:
         for tick in range(60_000):

@@ -60,7 +60,7 @@ def test_an_hour_of_a_village_is_kept_in_a_few_megabytes():
                 history.begin(tick - 1, b"K" * 2000)
             history.add(tick, b"%d " % tick + frame)
             if tick % 3 == 0:
-                history.add_told(tick, b"%d told " % tick + frame)
+                history.add_reports(tick, b"%d told " % tick + frame)
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

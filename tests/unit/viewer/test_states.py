@@ -60,7 +60,7 @@ def test_a_window_of_a_live_world_has_what_was_told_of_it_a_little_later():
             history.begin(tick, b"K%d " % tick)
         history.add(tick + 1, b"T%d " % (tick + 1))
         if tick + 1 in (3, 9, 30):
-            history.add_told(tick + 1, b"N%d " % (tick + 1))
+            history.add_reports(tick + 1, b"N%d " % (tick + 1))
     assert history.window(1, 8) == b"K0 T1 T2 T3 T4 T5 T6 T7 T8 N3 N9 "
     assert history.window(9, 12) == b"K8 T9 T10 T11 T12 N9 "
 

@@ -67,7 +67,7 @@ class ControlStream(Protocol):
 OpenLine = Callable[[Secret | None], AbstractAsyncContextManager[ControlStream]]
 
 
-def line_opener(client: WorldClient, entities: tuple[Assignment, ...], clock: Clock) -> OpenLine:
+def stream_opener(client: WorldClient, entities: tuple[Assignment, ...], clock: Clock) -> OpenLine:
     """Return the kind of stream that fits the number of entities; leaving it gives up no lease."""
     if len(entities) == 1:
         return lambda previous: _open_solo(client, entities[0], previous, clock)
@@ -80,10 +80,10 @@ async def _open_solo(
 ) -> AsyncIterator[ControlStream]:
     session = client.control(entity.entity_id, entity.controller_id, previous=previous, release=False)
     async with session:
-        yield SoloLine(session, clock)
+        yield SingleEntityStream(session, clock)
 
 
-class SoloLine:
+class SingleEntityStream:
     """One entity over its own stream."""
 
     def __init__(self, session: ControlSession, clock: Clock) -> None:
@@ -145,10 +145,10 @@ async def _open_host(
     controller_id = entities[0].controller_id
     session = client.control_batch(world, controller_id, actor, previous=previous, release=False)
     async with session:
-        yield HostLine(session, world, controller_id, actor, clock)
+        yield BatchedStream(session, world, controller_id, actor, clock)
 
 
-class HostLine:
+class BatchedStream:
     """Several entities over one stream."""
 
     def __init__(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from tickmind.agent.contract import WORLD_TOKEN, Launch
-from tickmind.agent.control.streams import ControlStream, TickPart, line_opener
+from tickmind.agent.control.streams import ControlStream, TickPart, stream_opener
 from tickmind.agent.control.turns import LONGEST_QUIET_S, Played, TurnPlayer
 from tickmind.agent.errors import AgentError, ControlLostError
 from tickmind.agent.minds import MindHost
@@ -131,7 +131,7 @@ class AgentProcess:
 
     async def _stay(self, client: WorldClient, reporter: ReportSender) -> None:
         """Hold control, and take it again after a break."""
-        open_line = line_opener(client, self._launch.entities, self._clock)
+        open_line = stream_opener(client, self._launch.entities, self._clock)
         secret = self._lease_file.read()
         failures = 0
         while True:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tickmind.base import Clock, SystemClock
-from tickmind.cli.drill.processes import Known, alive, below
+from tickmind.cli.drill.processes import ProcessIdentity, alive, below
 from tickmind.cli.drill.provider import Mood, MoodyProvider
 from tickmind.cli.drill.witness import Witness
 from tickmind.cli.ensemble.ensemble import RunningParts
@@ -39,8 +39,8 @@ class DrillLog:
     """What was done and seen."""
 
     troubles: list[Trouble] = field(default_factory=list)
-    victims: set[Known] = field(default_factory=set)  # killed processes, with all their children
-    seen: set[Known] = field(default_factory=set)  # all processes ever seen
+    victims: set[ProcessIdentity] = field(default_factory=set)  # killed processes, with all their children
+    seen: set[ProcessIdentity] = field(default_factory=set)  # all processes ever seen
     survivors: int = 0  # of the victims
     all_began: bool = False  # all characters acted before the first trouble
     thinks_again: bool = False  # a model answered after all troubles

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tickmind.base import Clock, Limit
-from tickmind.gateway.cluster.port import LaneLimit
+from tickmind.gateway.cluster.lane_limits import LaneLimit
 from tickmind.gateway.queue.lane import Lane
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.limits.rate_limiter import tightest

@@ -1,8 +1,8 @@
 """Merges news from other gateways into sessions and lanes, and collects the news to publish."""
 
 from tickmind.base import Clock
+from tickmind.gateway.cluster.lane_limits import LaneLimit, LimitedLanes
 from tickmind.gateway.cluster.news import DeferNews, LimitNews, News, UseNews
-from tickmind.gateway.cluster.port import LaneLimit, LimitedLanes
 from tickmind.gateway.fairness.activity import NEVER, Activity, KeyUse
 from tickmind.gateway.fairness.cooldown import Cooldowns
 from tickmind.gateway.fairness.defer import Decision, Defers

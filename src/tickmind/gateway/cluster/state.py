@@ -10,10 +10,10 @@ from weakref import WeakSet
 from tickmind.base import Clock, ConfigError, Secret, get_logger, secret_token
 from tickmind.gateway.accounting.budgets import Budgets
 from tickmind.gateway.cluster.census import Census
+from tickmind.gateway.cluster.lane_limits import LimitedLanes, NoLanes
 from tickmind.gateway.cluster.merge import Merger
 from tickmind.gateway.cluster.news import News, decode, encode
 from tickmind.gateway.cluster.pool import Pool
-from tickmind.gateway.cluster.port import LimitedLanes, NoLanes
 from tickmind.gateway.cluster.rate_limiter import SharedPace
 from tickmind.gateway.cluster.script import BEAT, RESERVE
 from tickmind.gateway.cluster.server_clock import ServerClock

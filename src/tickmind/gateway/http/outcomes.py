@@ -149,7 +149,7 @@ def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:
     return tokens_of({"usage": usage})
 
 
-def told_error(document: Any, body: bytes, request: bytes, secrets: tuple[bytes, ...] = ()) -> Outcome | None:
+def error_in_reply(document: Any, body: bytes, request: bytes, secrets: tuple[bytes, ...] = ()) -> Outcome | None:
     """Classify a reply with status 200 that contains an error; return None if it contains none.
 
     The message has the `secrets` masked, however they are spelt.

@@ -5,9 +5,9 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tickmind.gateway.fairness.cache import EVENT_STREAM
 from tickmind.gateway.queue.job import Attempt, Job, Result
 from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.reply_sharing.cache import EVENT_STREAM
 from tickmind.llm.gateway_contract import (
     ATTEMPTS_HEADER,
     COOLDOWN_HEADER,

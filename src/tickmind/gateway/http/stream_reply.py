@@ -1,9 +1,9 @@
 """A streamed reply to a caller, and to the callers of identical requests."""
 
-from tickmind.gateway.fairness.broadcast import Broadcast
 from tickmind.gateway.http.exchange import Responder
 from tickmind.gateway.http.relay import StreamRelay
 from tickmind.gateway.http.shared_stream import StreamReader
+from tickmind.gateway.reply_sharing.broadcast import Broadcast
 
 
 class StreamReply:

@@ -16,7 +16,7 @@ _PATHS: dict[Surface, str] = {"chat": "/chat/completions", "responses": "/respon
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class TargetRoute:
     """The route to a target: its pool, request heads and secrets."""
 
     pool: UpstreamPool
@@ -34,18 +34,18 @@ class Upstreams:
     def __init__(self, wire: WireConfig, loop: asyncio.AbstractEventLoop) -> None:
         self._wire = wire
         self._loop = loop
-        self._ways: dict[tuple[str, str, str, bool], Way] = {}  # the oldest first
-        self._by_target: dict[int, tuple[Target, Way]] = {}  # id of a target -> the target, kept alive, and its way
+        self._routes: dict[tuple[str, str, str, bool], TargetRoute] = {}  # the oldest first
+        self._by_target: dict[int, tuple[Target, TargetRoute]] = {}  # id of a target -> the target, kept alive
         self._reply_heads: HeadMemo[ReplyHead] = HeadMemo()
         self._context: ssl.SSLContext | None = None
 
-    def way_to(self, target: Target) -> Way:
+    def route_to(self, target: Target) -> TargetRoute:
         """Return the way to a target; the same object each time, as long as it is used."""
         cached = self._by_target.get(id(target))
         if cached is not None:
             return cached[1]
         name = (target.provider.name, target.key.id, target.provider.base_url, target.custom)
-        way = self._ways.get(name) or self._open(name, target)
+        way = self._routes.get(name) or self._open(name, target)
         if len(self._by_target) >= MAX_POOLS:
             self._by_target.clear()
         self._by_target[id(target)] = (target, way)
@@ -53,16 +53,16 @@ class Upstreams:
 
     def statistics(self) -> dict[str, dict[str, int]]:
         """Return connections by provider and key."""
-        return {f"{provider}/{key_id}": way.pool.statistics() for (provider, key_id, *_), way in self._ways.items()}
+        return {f"{provider}/{key_id}": way.pool.statistics() for (provider, key_id, *_), way in self._routes.items()}
 
     def close(self) -> None:
         """Drop all connections."""
-        for way in self._ways.values():
+        for way in self._routes.values():
             way.pool.close()
-        self._ways.clear()
+        self._routes.clear()
         self._by_target.clear()
 
-    def _open(self, name: tuple[str, str, str, bool], target: Target) -> Way:
+    def _open(self, name: tuple[str, str, str, bool], target: Target) -> TargetRoute:
         endpoint = UpstreamAddress.of(target.provider.base_url, target.pin)
         pool = UpstreamPool(
             endpoint,
@@ -72,12 +72,12 @@ class Upstreams:
             heads=self._reply_heads,
         )
         heads = {surface: _head(endpoint, target, path) for surface, path in _PATHS.items()}
-        way = Way(pool, heads, secrets_of(target))
-        self._ways[name] = way
-        if len(self._ways) > MAX_POOLS:
-            oldest = next((other for other in self._ways if other[3]), None)  # a caller's own
+        way = TargetRoute(pool, heads, secrets_of(target))
+        self._routes[name] = way
+        if len(self._routes) > MAX_POOLS:
+            oldest = next((other for other in self._routes if other[3]), None)  # a caller's own
             if oldest is not None:
-                self._ways.pop(oldest).pool.close_idle()
+                self._routes.pop(oldest).pool.close_idle()
                 self._by_target.clear()
         return way
 

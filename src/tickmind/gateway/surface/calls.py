@@ -9,8 +9,8 @@ from urllib.parse import unquote
 import orjson
 
 from tickmind.base import get_logger
-from tickmind.gateway.admission import CallOptions
 from tickmind.gateway.call import Call
+from tickmind.gateway.call_options import CallOptions
 from tickmind.gateway.fairness.defer import DEFAULT_DEFER_MS
 from tickmind.gateway.http.exchange import Handler, Request, Responder
 from tickmind.gateway.refusal import Code, Refusal, RefusedError

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from tickmind.gateway.http.masking import masked
-from tickmind.gateway.http.outcomes import tokens_of, told_error
+from tickmind.gateway.http.outcomes import error_in_reply, tokens_of
 from tickmind.gateway.http.reply_headers import attempts_json
 from tickmind.gateway.queue.job import Attempt, Outcome, Priority, Result
 from tickmind.gateway.refusal import Refusal
@@ -127,7 +127,7 @@ class GenerateForm:
         """Return the text with provider, usage and cooldown."""
         try:
             document = load_json(body)
-            if (error := told_error(document, body, call.body, call.secrets)) is not None:
+            if (error := error_in_reply(document, body, call.body, call.secrets)) is not None:
                 return b"", error
             choice = document["choices"][0]
             content = choice["message"].get("content") or ""

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from tickmind.gateway.http.outcomes import count_of, tokens_of, told_error
+from tickmind.gateway.http.outcomes import count_of, error_in_reply, tokens_of
 from tickmind.gateway.queue.job import Attempt, Outcome, Result, new_tuple
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.routing.plan import Target
@@ -88,7 +88,7 @@ class OpenAIForm:
             counts = _tokens_of(body)
             if counts is None:
                 document = load_json(body)
-                error = told_error(document, body, call.body, call.secrets)
+                error = error_in_reply(document, body, call.body, call.secrets)
                 if error is not None:
                     return b"", error
                 counts = tokens_of(document)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tickmind.base import Clock
-from tickmind.protocol import ActorColumns, TickRecord
+from tickmind.protocol import NO_REPORTS, ActorColumns, TickRecord, TickReports
 from tickmind.record.disk import Disk, DiskFile
 from tickmind.record.limits import MAX_SEGMENT_TICKS
 from tickmind.record.log.frame import Codec, CompressionBackoff, LogFrameKind, pack_frame
 from tickmind.record.log.segment import Index, foot_frame, head_frame, segment_name
 from tickmind.record.log.sync_policy import SyncPolicy
-from tickmind.record.log.tick_codec import NO_REPORTS, TickReports, pack_only_reports, pack_tick
+from tickmind.record.log.tick_codec import pack_only_reports, pack_tick
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,12 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import (
+    NO_REPORTS,
     ActorColumns,
-    AgentStatus,
-    Insight,
     NeedColumns,
     ObjectDelta,
-    ThoughtReport,
     TickRecord,
+    TickReports,
     Utterance,
 )
 from tickmind.record.columns import batch, numbers, one_row, pack_batches, unpack_batches
@@ -32,20 +31,6 @@ from tickmind.record.log.log_schema import SCHEMAS, LogTable
 from tickmind.record.log.report_codec import pack_reports, read_insights, read_statuses, read_thoughts
 from tickmind.record.log.steps import keyframe, read_state, steps
 
-
-@dataclass(frozen=True, slots=True)
-class TickReports:
-    """The reports of agents until a tick was over."""
-
-    thoughts: tuple[ThoughtReport, ...] = ()
-    statuses: tuple[AgentStatus, ...] = ()
-    insights: tuple[Insight, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.thoughts or self.statuses or self.insights)
-
-
-NO_REPORTS = TickReports()
 _TICK = pa.struct(list(SCHEMAS[LogTable.TICK]))
 _SAID = ("actor_id", "channel", "text", "x", "y")
 

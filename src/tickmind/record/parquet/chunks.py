@@ -41,7 +41,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Words:
+class DictionaryPage:
     """A dictionary, as its page."""
 
     page: bytes
@@ -60,20 +60,20 @@ def encoded_text(text: str) -> bytes:
     return len(data).to_bytes(4, "little") + data
 
 
-def words(texts: Iterable[bytes]) -> Words:
+def words(texts: Iterable[bytes]) -> DictionaryPage:
     """Make a dictionary of encoded texts."""
     encoded = list(texts)
     return _words(b"".join(encoded), len(encoded))
 
 
-def numbers(low: int, high: int) -> Words:
+def numbers(low: int, high: int) -> DictionaryPage:
     """Make a dictionary of all whole numbers from `low` to `high`."""
     return _words(np.arange(low, high + 1, dtype="<i4").tobytes(), high - low + 1)
 
 
-def _words(raw: bytes, count: int) -> Words:
+def _words(raw: bytes, count: int) -> DictionaryPage:
     page, raw_bytes = _page(_DICTIONARY, raw, count, PLAIN)
-    return Words(page, raw_bytes, count)
+    return DictionaryPage(page, raw_bytes, count)
 
 
 def _page(kind: int, raw: bytes, values: int, encoding: int) -> tuple[bytes, int]:
@@ -108,7 +108,7 @@ def _present(rows: int, *, optional: bool) -> bytes:
     return len(levels).to_bytes(4, "little") + levels
 
 
-def _coded(dictionary: Words, rows: int, runs: bytes, *, optional: bool) -> Chunk:
+def _coded(dictionary: DictionaryPage, rows: int, runs: bytes, *, optional: bool) -> Chunk:
     raw = b"".join((_present(rows, optional=optional), bytes((dictionary.width,)), runs))
     page, raw_bytes = _page(_DATA, raw, rows, CODES)
     return Chunk(
@@ -120,12 +120,12 @@ def _coded(dictionary: Words, rows: int, runs: bytes, *, optional: bool) -> Chun
     )
 
 
-def same(dictionary: Words, rows: int, code: int = 0, *, optional: bool = False) -> Chunk:
+def same(dictionary: DictionaryPage, rows: int, code: int = 0, *, optional: bool = False) -> Chunk:
     """Encode one word in every row."""
     return _coded(dictionary, rows, _run(rows, code, dictionary.width), optional=optional)
 
 
-def each_in_turn(dictionary: Words, times: int) -> Chunk:
+def each_in_turn(dictionary: DictionaryPage, times: int) -> Chunk:
     """Encode every word of the dictionary so many times, one after another."""
     size = (dictionary.width + 7) // 8
     codes = np.arange(dictionary.count, dtype="<u4").view(np.uint8).reshape(-1, 4)[:, :size]
@@ -143,7 +143,7 @@ def ticks_in_turn(ticks: Sequence[int], times: Sequence[int]) -> Chunk:
     return replace(chunk, ends=(ticks[0], ticks[-1]))
 
 
-def coded(dictionary: Words, codes: Column, *, optional: bool = False) -> Chunk:
+def coded(dictionary: DictionaryPage, codes: Column, *, optional: bool = False) -> Chunk:
     """Encode a word for each code; codes take one byte or four."""
     groups = thrift.varint(-(-len(codes) // 8) << 1 | 1)
     return _coded(dictionary, len(codes), groups + pack_bits(codes, dictionary.width), optional=optional)

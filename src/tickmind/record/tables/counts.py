@@ -15,7 +15,7 @@ from tickmind.record.errors import DamagedRunError
 from tickmind.record.meta import RunMeta
 from tickmind.record.parquet.file import TableFile
 from tickmind.record.parquet.schemas import ACTION_RESULTS, ACTOR_STATE, REPLAY, TableSpec
-from tickmind.record.tables.actors import Blocks
+from tickmind.record.tables.actor_state_writer import Blocks
 from tickmind.record.tables.row_groups import OUTCOME_COLUMNS, RowGroups, decode_outcomes, decode_rows
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ class NewestThoughts:
         return sorted(self._found, key=lambda report: -report.tick_id)[: self._count]
 
 
-class ToldTables:
+class ReportTables:
     """Thoughts, statuses and insights of a finished run. Rows are in recorded order."""
 
     def __init__(self, file: Callable[[TableSpec], TableFile]) -> None:

@@ -36,10 +36,10 @@ from tickmind.record.parquet.schemas import (
     UTTERANCES,
     TableSpec,
 )
-from tickmind.record.tables.actor_blocks import ActorBlocks
+from tickmind.record.tables.actor_state_reader import ActorStateReader
 from tickmind.record.tables.counts import Between, SealedCounts, TickCounts
 from tickmind.record.tables.needs import NeedsFile
-from tickmind.record.tables.report_reader import ToldTables
+from tickmind.record.tables.report_reader import ReportTables
 from tickmind.record.tables.row_groups import (
     DELTA_COLUMNS,
     RESULT_COLUMNS,
@@ -62,10 +62,10 @@ class SealedSource:
         self._files: dict[str, TableFile] = {}  # opened so far
         self._rows = {actor_id: row for row, actor_id in enumerate(actor_ids)}
         self._events: _Events | None = None
-        self._actors: ActorBlocks | None = None
+        self._actors: ActorStateReader | None = None
         self._needs: NeedsFile | None = None
         self._counts: SealedCounts | None = None
-        self._told = ToldTables(self._file)
+        self._told = ReportTables(self._file)
 
     @property
     def first_tick_id(self) -> int | None:
@@ -171,9 +171,9 @@ class SealedSource:
                 raise DamagedRunError(f"{spec.file_name} has another number of rows than meta.json states")
         return self._files[spec.name]
 
-    def _blocks(self) -> ActorBlocks:
+    def _blocks(self) -> ActorStateReader:
         if self._actors is None:
-            self._actors = ActorBlocks(self._file(ACTOR_STATE), self._meta, self._rows)
+            self._actors = ActorStateReader(self._file(ACTOR_STATE), self._meta, self._rows)
         return self._actors
 
     def _clip(self, first: int, last: int) -> range:

@@ -8,8 +8,8 @@ from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
 
-from tickmind.protocol import AgentStatus, Insight, ThoughtReport, WorldInfo
-from tickmind.record.log.tick_codec import LoggedTick, TickReports
+from tickmind.protocol import AgentStatus, Insight, ThoughtReport, TickReports, WorldInfo
+from tickmind.record.log.tick_codec import LoggedTick
 from tickmind.record.meta import TableMeta
 from tickmind.record.parquet.chunk_file import ChunkFile
 from tickmind.record.parquet.chunks import Chunk
@@ -29,7 +29,7 @@ from tickmind.record.parquet.schemas import (
     UTTERANCES,
     TableSpec,
 )
-from tickmind.record.tables.actors import LARGE, ActorTable, Blocks
+from tickmind.record.tables.actor_state_writer import LARGE, ActorStateWriter, Blocks
 from tickmind.record.tables.events import (
     ResultsTable,
     deltas_table,
@@ -132,7 +132,7 @@ class Sealer:
         self._actor_lane, self._event_lane = SealingThread(), SealingThread()
         for lane in (self._actor_lane, self._event_lane):
             stack.callback(lane.close)
-        self._actors = ActorTable(
+        self._actors = ActorStateWriter(
             self._tables.file(ACTOR_STATE),
             run_id,
             [actor.entity_id for actor in info.actors],

@@ -34,7 +34,7 @@ class Lifecycle:
         self._readers: dict[Stream[Changes], None] = {}
         self._of_tick: list[Changes] = []
 
-    def tell(self, tick_id: int, kind: LifecycleKind, rows: "Int32") -> list[Stream[Changes]]:
+    def publish(self, tick_id: int, kind: LifecycleKind, rows: "Int32") -> list[Stream[Changes]]:
         """Send a change; return the streams of readers whose backlog is full."""
         changes = Changes(tick_id, kind, rows)
         self._of_tick.append(changes)

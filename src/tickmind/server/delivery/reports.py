@@ -1,9 +1,8 @@
 """Reports of agents about themselves: recorded at once, and kept for viewers until the tick is over."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
-from tickmind.protocol import AgentStatus, Insight, Reason, ThoughtReport
+from tickmind.protocol import AgentStatus, Insight, Reason, ThoughtReport, TickReports
 from tickmind.server.limits import MAX, ServerLimits
 
 
@@ -21,15 +20,6 @@ class ReportSink(Protocol):
     def insight(self, insight: Insight) -> None:
         """Store an insight into a mind."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """The reports of one tick."""
-
-    thoughts: tuple[ThoughtReport, ...] = ()
-    statuses: tuple[AgentStatus, ...] = ()
-    insights: tuple[Insight, ...] = ()
 
 
 class ReportBuffer:
@@ -82,9 +72,9 @@ class ReportBuffer:
         self._count += 1
         return self._limits.reports_per_tick.allows(self._count)
 
-    def take(self) -> Told:
+    def take(self) -> TickReports:
         """Return the reports since the last call."""
-        reports = Told(tuple(self._thoughts), tuple(self._statuses.values()), tuple(self._insights.values()))
+        reports = TickReports(tuple(self._thoughts), tuple(self._statuses.values()), tuple(self._insights.values()))
         self._thoughts, self._statuses, self._insights = [], {}, {}
         self._chars = self._count = 0
         return reports

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from tickmind.protocol import (
+    NO_REPORTS,
     ActorColumns,
     LifecycleEvent,
     NeedColumns,
     ObjectDelta,
     ResultColumns,
     TickRecord,
+    TickReports,
     WorldInfo,
 )
 from tickmind.server.delivery.lens import Lens, Lenses
-from tickmind.server.delivery.reports import Told
 from tickmind.wire import ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
 from tickmind.wire.columns import encode_viewer_event
 from tickmind.wire.messages.limits import MAX_EVENTS
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32
 
 T = TypeVar("T")
-NOTHING_TOLD = Told()
 MOST = int(MAX_EVENTS.maximum)  # entries of each list in one event; the rest is left out
 _GROUND = re.compile(r"ground:([0-9]+),([0-9]+)")
 
@@ -53,7 +53,7 @@ class Viewing:
         self._encoded: dict[ViewFilter, bytes] = {}  # of the newest event
 
     def publish(
-        self, record: TickRecord, lifecycle: Iterable[LifecycleEvent] = (), reports: Told = NOTHING_TOLD
+        self, record: TickRecord, lifecycle: Iterable[LifecycleEvent] = (), reports: TickReports = NO_REPORTS
     ) -> None:
         """Make the event of a recorded tick."""
         old, now = self._before, record.actor_state

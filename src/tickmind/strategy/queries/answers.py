@@ -18,9 +18,9 @@ from tickmind.strategy.errors import CAUGHT, ErrorKind, OutdatedError, ParseErro
 from tickmind.strategy.functions import refuse_coroutine
 from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.queries.batches import Reply, share, taken_apart
+from tickmind.strategy.queries.due_agents import DueAgents
 from tickmind.strategy.queries.flights import Flight, Flights
 from tickmind.strategy.queries.pace import Paces
-from tickmind.strategy.queries.roster import AgentRoster
 from tickmind.strategy.replies.parsers import parse_into
 from tickmind.strategy.replies.streaming import Streamed
 
@@ -68,7 +68,7 @@ class Answers:
     """Process what the workers return."""
 
     def __init__(
-        self, manager: LLMManager, roster: AgentRoster, flights: Flights, counts: Counts, clock: Clock, paces: Paces
+        self, manager: LLMManager, roster: DueAgents, flights: Flights, counts: Counts, clock: Clock, paces: Paces
     ) -> None:
         self._clock = clock
         self._manager = manager

@@ -16,10 +16,10 @@ from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.prompts import PromptTooLongError
 from tickmind.strategy.queries.answers import Answers, Counts
 from tickmind.strategy.queries.batches import joined, joined_schema, share
+from tickmind.strategy.queries.due_agents import URGENT, DueAgents
+from tickmind.strategy.queries.due_queue import QueryTurn
 from tickmind.strategy.queries.flights import Flight, Flights
 from tickmind.strategy.queries.pace import Paces
-from tickmind.strategy.queries.roster import URGENT, AgentRoster
-from tickmind.strategy.queries.schedule import QueryTurn
 
 if TYPE_CHECKING:
     from tickmind.tick import World
@@ -56,7 +56,7 @@ class QueryDispatcher:
     def __init__(
         self,
         manager: LLMManager,
-        roster: AgentRoster,
+        roster: DueAgents,
         answers: Answers,
         flights: Flights,
         workers: Workers,

@@ -73,7 +73,7 @@ class FrameHistory:
         """Add the frame of a tick."""
         self._windows[-1].frames.add(tick_id, frame)
 
-    def add_told(self, tick_id: int, frame: bytes) -> None:
+    def add_reports(self, tick_id: int, frame: bytes) -> None:
         """Add the reports that came with a tick; they may be of ticks a little before."""
         self._windows[-1].notes.add(tick_id, frame)
 

@@ -14,7 +14,7 @@ from tickmind.viewer.sources.digest import Digest
 from tickmind.viewer.sources.frame_builder import FrameBuilder, scene_of_snapshot
 from tickmind.viewer.sources.history import MAX_HISTORY_BYTES, FrameHistory
 from tickmind.viewer.sources.minds import Minds, NeedsNow
-from tickmind.viewer.sources.shelf import Shelf
+from tickmind.viewer.sources.shelf import LiveReportHistory
 from tickmind.viewer.sources.source import Span, window_ticks
 from tickmind.viewer.sources.states import AgentStates
 from tickmind.viewer.sources.watchers import Watchers
@@ -57,7 +57,7 @@ class LiveSource:
         self._stage: FrameBuilder | None = None
         self._history = FrameHistory(1)
         self._digest = Digest(0)
-        self._thoughts = Shelf(MAX_THOUGHT_BYTES)
+        self._thoughts = LiveReportHistory(MAX_THOUGHT_BYTES)
         self._minds = Minds({})
         self._needs = NeedsNow(0)
         self._states = AgentStates({})
@@ -188,7 +188,7 @@ class LiveSource:
             self._hello = hello(world, mode="live", window_ticks=window, run_id=self._run_id)
             self._history = FrameHistory(window, limit=self._limit)
             self._digest = Digest(scene.tick_id + 1)
-            self._thoughts = Shelf(MAX_THOUGHT_BYTES)
+            self._thoughts = LiveReportHistory(MAX_THOUGHT_BYTES)
             self._minds = Minds({actor.entity_id: row for row, actor in enumerate(world.actors)})
             self._needs = NeedsNow(len(world.actors))
             self._states = AgentStates({actor.entity_id: row for row, actor in enumerate(world.actors)})
@@ -216,7 +216,7 @@ class LiveSource:
         self._watchers.send(frame)
         said = notes(event.tick_id, event.sim_time_ms, event.thoughts, event.statuses, stage.names.actor_rows)
         if said:
-            self._history.add_told(event.tick_id, said)
+            self._history.add_reports(event.tick_id, said)
             self._watchers.send(said)
             self._states.take(event.statuses)
         self._digest.add_tick(event.tick_id, stage.scene.actors, event.results, len(event.utterances), gap_ms)

@@ -8,7 +8,7 @@ import numpy as np
 from tickmind.base import Limit
 from tickmind.protocol import NeedColumns
 from tickmind.viewer.sources.bundles import Bundles
-from tickmind.viewer.sources.shelf import Shelf
+from tickmind.viewer.sources.shelf import LiveReportHistory
 
 if TYPE_CHECKING:
     from tickmind.protocol import Insight
@@ -73,7 +73,7 @@ class Minds:
 
     def __init__(self, actor_rows: Mapping[str, int]) -> None:
         self._rows = actor_rows
-        self._insights = Shelf(MAX_MIND_BYTES)
+        self._insights = LiveReportHistory(MAX_MIND_BYTES)
         self._needs = Bundles(MAX_NEED_BYTES)
 
     def add(self, insights: "Iterable[Insight]") -> None:

@@ -11,7 +11,7 @@ from tickmind.viewer.sources.bundles import Bundles
 _LARGEST_DOCUMENT = 1 << 24  # bytes: texts always become much smaller, and few are large
 
 
-class Shelf:
+class LiveReportHistory:
     """Documents by character and tick; the oldest are dropped beyond the limit."""
 
     def __init__(self, limit: Limit) -> None:

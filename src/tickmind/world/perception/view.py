@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.protocol import ActorColumns, NeedColumns
-from tickmind.world.rules.needs import all_needs
+from tickmind.world.rules.needs_reporting import all_needs
 from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.tables import Tables
 

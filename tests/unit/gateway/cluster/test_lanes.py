@@ -3,8 +3,8 @@
 from random import Random
 
 from tickmind.base import ManualClock, Secret
+from tickmind.gateway.cluster.lane_limits import LaneLimit
 from tickmind.gateway.cluster.lanes import MAX_HEARD, SharedLanes
-from tickmind.gateway.cluster.port import LaneLimit
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Provider

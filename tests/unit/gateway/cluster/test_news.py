@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import ManualClock, Secret
+from tickmind.gateway.cluster.lane_limits import LaneLimit
 from tickmind.gateway.cluster.merge import Merger
 from tickmind.gateway.cluster.news import DeferNews, LimitNews, UseNews, decode, encode
-from tickmind.gateway.cluster.port import LaneLimit
 from tickmind.gateway.fairness.cooldown import Cooldowns
 from tickmind.gateway.fairness.defer import Defers
 from tickmind.gateway.fairness.sessions import Sessions

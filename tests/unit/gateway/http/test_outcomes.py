@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of, tokens_of_stream, told_error
+from tickmind.gateway.http.outcomes import error_in_reply, outcome_of_error, tokens_of, tokens_of_stream
 from tickmind.gateway.queue.job import Result
 
 NOW_S = 1_700_000_000.0
@@ -104,14 +104,14 @@ def test_what_an_error_repeats_of_the_request_closes_nothing(status: int, messag
     ],
 )
 def test_an_error_in_a_reply_with_status_200_is_one(document: dict[str, object], result: Result, status: int) -> None:
-    outcome = told_error(document, json.dumps(document).encode(), b"")
+    outcome = error_in_reply(document, json.dumps(document).encode(), b"")
     assert outcome is not None
     assert (outcome.result, outcome.status) == (result, status)
 
 
 @pytest.mark.parametrize("document", [{}, [], None, {"error": None}, {"error": {}}, {"error": "x", "choices": []}])
 def test_a_reply_without_an_error_object_tells_none(document: object) -> None:
-    assert told_error(document, b"", b"") is None
+    assert error_in_reply(document, b"", b"") is None
 
 
 @pytest.mark.parametrize(

@@ -32,18 +32,18 @@ def router() -> Router:
 
 
 def heads(upstreams: Upstreams) -> list[bytes]:
-    return [way.heads["chat"] for way in upstreams._ways.values()]
+    return [way.heads["chat"] for way in upstreams._routes.values()]
 
 
 @pytest.mark.asyncio
 async def test_keys_that_callers_bring_to_a_providers_own_url_do_not_pile_up(router, monkeypatch):
     monkeypatch.setattr(module, "MAX_POOLS", 4)
     upstreams = Upstreams(WireConfig(), asyncio.get_running_loop())
-    upstreams.way_to(router.plan("p/m").targets[0]).send("chat", b"{}", Deaf())
+    upstreams.route_to(router.plan("p/m").targets[0]).send("chat", b"{}", Deaf())
     for number in range(50):
         plan = await router.custom_plan(URL, f"sk-number-{number:010}", "m")
-        upstreams.way_to(plan.targets[0]).send("chat", b"{}", Deaf())
-    assert len(upstreams._ways) == 4
+        upstreams.route_to(plan.targets[0]).send("chat", b"{}", Deaf())
+    assert len(upstreams._routes) == 4
     assert any(OWN_KEY.encode() in head for head in heads(upstreams))
     upstreams.close()
 
@@ -55,6 +55,6 @@ async def test_a_caller_who_knows_our_key_does_not_get_our_other_secrets_sent(ro
     own = router.plan("p/m").targets[0]
     theirs = (await router.custom_plan(URL, OWN_KEY, "m")).targets[0]
     for target in (theirs, own) if callers_first else (own, theirs):
-        upstreams.way_to(target).send("chat", b"{}", Deaf())
+        upstreams.route_to(target).send("chat", b"{}", Deaf())
     assert sorted(TEAM.encode() in head for head in heads(upstreams)) == [False, True]
     upstreams.close()

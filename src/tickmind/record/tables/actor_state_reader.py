@@ -13,7 +13,7 @@ from tickmind.record.columns import Column
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.meta import RunMeta
 from tickmind.record.parquet.file import TableFile
-from tickmind.record.tables.actors import MOST_CELLS, Blocks, smallest
+from tickmind.record.tables.actor_state_writer import MOST_CELLS, Blocks, smallest
 
 _SMALL_CELLS = 4_000_000
 _STATE = ("x", "y", "status_bits", "facing")
@@ -27,7 +27,7 @@ class _Group:
     columns: tuple[Column, ...]  # each place x tick
 
 
-class ActorBlocks:
+class ActorStateReader:
     """The table in its blocks. Small blocks that were read last are cached."""
 
     def __init__(self, file: TableFile, meta: RunMeta, rows: Mapping[str, int]) -> None:

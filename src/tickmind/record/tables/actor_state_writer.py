@@ -53,7 +53,7 @@ class Blocks:
         return [(first, min(first + self.actors, actors)) for first in range(0, actors, self.actors)]
 
 
-class ActorTable:
+class ActorStateWriter:
     """Collects ticks, and writes a block when it is full."""
 
     def __init__(

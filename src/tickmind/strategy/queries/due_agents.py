@@ -1,4 +1,4 @@
-"""`AgentRoster`: the agents of a world, and when each is due.
+"""`DueAgents`: the agents of a world, and when each is due.
 
 The rule: an agent is due when its interval, its cooldown and its deferral are over. Its interval may be cut short (by a
 trigger, or on request), and a first question may be spread over it.
@@ -15,10 +15,10 @@ from tickmind.base import error_text
 from tickmind.strategy.components import LLMAgent, flaw
 from tickmind.strategy.errors import CAUGHT, ErrorKind
 from tickmind.strategy.functions import refuse_coroutine
-from tickmind.strategy.manager import LLMManager, Wish
+from tickmind.strategy.manager import LLMManager, QueryRequest
+from tickmind.strategy.queries.due_queue import MOST_MOVES_PER_TICK, DueQueue
 from tickmind.strategy.queries.flights import Flights
 from tickmind.strategy.queries.pace import Paces
-from tickmind.strategy.queries.schedule import MOST_MOVES_PER_TICK, QuerySchedule
 from tickmind.strategy.replies.streaming import put_back_streamed
 from tickmind.tick import TickError
 
@@ -36,13 +36,13 @@ _SPREAD = 2654435761  # a multiplier that scatters neighbouring ids
 _log = logging.getLogger("tickmind.strategy")
 
 
-class AgentRoster:
+class DueAgents:
     """Track the agents of one world. The world's hooks report changes, so a tick need not look at all."""
 
     def __init__(self, manager: LLMManager, flights: Flights, paces: Paces) -> None:
         self.tick = 0  # the current tick
         self.dt = 0.05  # seconds per tick
-        self.schedule = QuerySchedule(aging_ticks=manager.config.priority_aging_ticks)
+        self.schedule = DueQueue(aging_ticks=manager.config.priority_aging_ticks)
         self._manager = manager
         self._config = manager.config
         self._flights = flights
@@ -213,7 +213,7 @@ class AgentRoster:
                 self.put(wish.entity_id, agent)
         return deferrals
 
-    def _grant(self, wish: Wish, agent: LLMAgent) -> None:
+    def _grant(self, wish: QueryRequest, agent: LLMAgent) -> None:
         eid = wish.entity_id
         if wish.defer_ticks is not None:
             agent.deferred_until = self.tick + wish.defer_ticks

@@ -1,4 +1,4 @@
-"""`QuerySchedule`: when agents are due, at a cost that follows the due agents, not all of them.
+"""`DueQueue`: when agents are due, at a cost that follows the due agents, not all of them.
 
 Agents wait in a heap by the tick in which they are due. Those that are due move to a second heap by priority and age,
 from which they are asked as limits allow. All of them age at one pace, so their order never changes while they wait:
@@ -23,7 +23,7 @@ class QueryTurn(NamedTuple):
     head_start: int = 0  # ticks by which an urgent question counts as older
 
 
-class QuerySchedule:
+class DueQueue:
     """The order in which agents are asked."""
 
     def __init__(self, *, aging_ticks: int | None = None) -> None:

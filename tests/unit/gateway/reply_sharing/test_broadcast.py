@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.gateway.fairness.broadcast import Broadcast
+from tickmind.gateway.reply_sharing.broadcast import Broadcast
 
 
 class Ear:

@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 from tests.long import short_or_long
 
 from tickmind.base import ManualClock, Secret
-from tickmind.gateway.fairness.broadcast import Broadcast
-from tickmind.gateway.fairness.cache import CacheRole, Kept, ReplyCache, request_key
 from tickmind.gateway.fairness.sessions import Session
+from tickmind.gateway.reply_sharing.broadcast import Broadcast
+from tickmind.gateway.reply_sharing.cache import CacheRole, Kept, ReplyCache, request_key
 from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, CacheConfig, Provider
 

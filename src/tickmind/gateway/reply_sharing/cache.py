@@ -17,8 +17,8 @@ from typing import Protocol
 import orjson
 
 from tickmind.base import Clock
-from tickmind.gateway.fairness.broadcast import Broadcast
 from tickmind.gateway.fairness.sessions import Session
+from tickmind.gateway.reply_sharing.broadcast import Broadcast
 from tickmind.gateway.routing.plan import Plan
 from tickmind.gateway.settings.config import CacheConfig
 
