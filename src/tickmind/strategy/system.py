@@ -4,7 +4,7 @@
 User code may raise; none of its errors leaves the system.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from tickmind.strategy.clients.workers import Workers, WorkerStatistics, WorkIte
 from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.queries.answers import Answers, Counts
 from tickmind.strategy.queries.due_agents import DueAgents
-from tickmind.strategy.queries.flights import Flights
+from tickmind.strategy.queries.flights import Flight, Flights
 from tickmind.strategy.queries.pace import Paces, PaceStatistics
 from tickmind.strategy.queries.questions import LOCKSTEP_PATIENCE_S, QueryDispatcher
 
@@ -107,6 +107,8 @@ class LLMSystem:
         self._questions.dispatch(world, now_s)
         if self._config.reply_ticks == 0 and self._config.lockstep:
             self._harvest(world)
+            for flight in self._flights.overdue(self._clock.monotonic()):
+                self._answers.time_out(world, flight)
 
     def _harvest(self, world: "World") -> None:
         """Take in the answers that have come; with `reply_ticks` those that are due, in an order that repeats."""
@@ -117,8 +119,7 @@ class LLMSystem:
             return
         last_tick = self._roster.tick - ticks  # that a question may have been put in
         if self._config.lockstep:
-            due = [flight.job for flight in self._flights.all() if flight.asked_tick <= last_tick]
-            self._workers.settle(due, LOCKSTEP_PATIENCE_S)  # one that takes longer is timed out
+            self._wait_for([flight for flight in self._flights.all() if flight.asked_tick <= last_tick])
         self._finished += self._workers.finished()
         flights = [(job, self._flights.of_job(job)) for job in self._finished]
         self._finished = [job for job, flight in flights if flight is not None and flight.asked_tick > last_tick]
@@ -126,6 +127,12 @@ class LLMSystem:
         for asked_tick, _, job in sorted(ready, key=lambda entry: entry[:2]):
             if asked_tick <= last_tick:
                 self._answers.harvest(world, job)
+
+    def _wait_for(self, flights: Sequence[Flight]) -> None:
+        """Wait for replies, each until its deadline."""
+        if flights:
+            wait_s = max(flight.deadline_s for flight in flights) - self._clock.monotonic()
+            self._workers.settle([flight.job for flight in flights], min(max(wait_s, 0.0), LOCKSTEP_PATIENCE_S))
 
     def settle(self, timeout_s: float = SETTLING_S) -> None:
         """Wait until every question under way has its answer; the next tick processes the answers.

@@ -43,7 +43,7 @@ class Hung(Character):
     thinking: ClassVar = Thinking(
         "You think.", every_ticks=1, soonest_ticks=1,
         config=LLMConfig(
-            max_queries_per_tick=10, max_queries_per_second=None, query_timeout=0.05,
+            max_queries_per_tick=10, max_queries_per_second=None, query_timeout=0.02,
             thread_pool_size={THREADS}, max_stuck_threads={STUCK},
         ),
     )

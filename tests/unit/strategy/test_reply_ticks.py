@@ -84,6 +84,18 @@ def test_without_lockstep_a_late_reply_takes_effect_when_it_arrives(thinking):
     assert effect_tick(engine, board) == 7
 
 
+def test_in_lockstep_a_reply_that_never_comes_is_given_up_at_its_deadline(thinking):
+    errors = []
+    model = Model(held=True)
+    engine, system, board = thinking(model, reply_ticks=0, lockstep=True, query_timeout=0.01)
+    system._manager.on_error(lambda *error: errors.append(error))
+    for _ in range(3):
+        engine.step()
+    model.let_go()
+    assert board.data == {}
+    assert errors
+
+
 def test_in_lockstep_no_limit_holds_a_question_back(thinking):
     model = Model()
     engine, _, _ = thinking(model, reply_ticks=1, lockstep=True, max_queries_per_tick=1, max_in_flight=1)
