@@ -35,9 +35,9 @@ OPTIONS = LogOptions()
 
 
 @cache
-def read_scenario(text: str, source: str) -> Scenario:
+def read_scenario(text: str, source: str, *, seed: int | None = None) -> Scenario:
     """Read a scenario once for all histories, which have the same."""
-    return parse_scenario(text, source)
+    return parse_scenario(text, source, seed=seed)
 
 
 @cache

@@ -1,6 +1,7 @@
 """What the house promises about itself: light imports, documented names, short files, honest tools."""
 
 import ast
+import gc
 import importlib
 import inspect
 import json
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from enum import Enum
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -238,6 +240,20 @@ def test_the_foundation_is_among_the_packages():
 # Files
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    """The syntax tree of a file, without garbage collections in between.
+
+    A finalizer that fails is shown with its traceback, which Python 3.11 parses in the middle of this and then takes for
+    a recursion that went wrong.
+    """
+    gc.disable()
+    try:
+        return ast.parse(file.read_text(encoding="utf-8"))
+    finally:
+        gc.enable()
+
+
 # File -> why it may open a name by itself; all others write through `base.files`, which follows no link.
 OPENS_BY_ITSELF = {
     "base/files.py": "the one place",
@@ -273,7 +289,7 @@ def test_every_file_is_written_through_the_module_that_follows_no_link():
     found = {
         str(file.relative_to(SRC / "tickmind"))
         for file in SRC.rglob("*.py")
-        if any(isinstance(node, ast.Call) and opens_to_write(node) for node in ast.walk(ast.parse(file.read_text())))
+        if any(isinstance(node, ast.Call) and opens_to_write(node) for node in ast.walk(tree_of(file)))
     }
     assert found == set(OPENS_BY_ITSELF)
 
@@ -311,7 +327,7 @@ def test_a_public_class_name_means_one_thing_in_all_packages():
     for file in sorted((SRC / "tickmind").rglob("*.py")):
         if "v1" in file.parts:  # generated
             continue
-        for node in ast.parse(file.read_text()).body:
+        for node in tree_of(file).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(str(file.relative_to(SRC / "tickmind")))
     assert {name: files for name, files in homes.items() if len(files) > 1 and name not in MEANT_TO_REPEAT} == {}
