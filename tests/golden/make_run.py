@@ -47,6 +47,8 @@ def content(reader: RunReader) -> Any:
     info = {**dataclasses.asdict(reader.info), "floor_codes": reader.info.floor_codes.hex()}
     if not reader.info.ground:
         del info["ground"]  # earlier versions did not keep it
+    if reader.info.seed is None:
+        del info["seed"]  # nor that
     insights = [
         {**dataclasses.asdict(one), "node_statuses": list(one.node_statuses or b"")} for one in reader.insights()
     ]

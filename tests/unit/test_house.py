@@ -244,8 +244,8 @@ def test_the_foundation_is_among_the_packages():
 def tree_of(file: Path) -> ast.Module:
     """The syntax tree of a file, without garbage collections in between.
 
-    A finalizer that fails is shown with its traceback, which Python 3.11 parses in the middle of this: then it takes the
-    depth of that for its own.
+    A finalizer that fails is shown with its traceback, which Python 3.11 parses in the middle of this: it then takes
+    the depth of that for its own.
     """
     gc.disable()
     try:
