@@ -184,7 +184,7 @@ def test_a_runner_follows_its_file_and_a_second_one_is_refused(start, mark, fold
     file.write_text(text.replace("use: null", "use: nobody"))
     runner.says(r"the mapping has errors")
     file.write_text(text.replace("use: null", "use: walker"))
-    runner.says(r"loaded anew: 0 agents stop, 1 start")
+    runner.says(r"reloaded: 0 agents stop, 1 start")
     runner.says(r"entity:3: walker is running")
     code, said = runner.end(signal.SIGTERM)
     assert code == 0, said
