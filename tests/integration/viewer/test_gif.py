@@ -24,7 +24,7 @@ async def test_an_animation_shows_people_on_their_way(morning, chromium):
     with morning.open() as reader:
         look = GifLook(width=240, height=160, tick_ms=200, steps=2, follow="entity:1")
         data = await gif_of(reader, Path(chromium), 2, 5, look)
-        with pytest.raises(NoSuchWindowError, match="nobody called 'mallory'"):
+        with pytest.raises(NoSuchWindowError, match="no actor 'mallory'"):
             await gif_of(reader, Path(chromium), 2, 5, GifLook(follow="mallory"))
         with pytest.raises(LimitExceededError, match="width or height of an animation"):
             await gif_of(reader, Path(chromium), 2, 5, GifLook(width=100_000))
