@@ -14,7 +14,7 @@ from tickmind.agent import Assignment, Launch
 from tickmind.protocol import ActionType
 
 ROOT = Path(__file__).parents[3]
-TICKS = short_or_long(300, 10_000)
+TICKS = short_or_long(200, 10_000)
 ENTITIES = 3
 MOST_WORK_S = 0.05  # of the whole process in a tick, at p99.9; measured 0.004 to 0.02
 FIRST_TICKS = 20  # in which it gets going
@@ -43,7 +43,7 @@ class Hung(Character):
     thinking: ClassVar = Thinking(
         "You think.", every_ticks=1, soonest_ticks=1,
         config=LLMConfig(
-            max_queries_per_tick=10, max_queries_per_second=None, query_timeout=0.02,
+            max_queries_per_tick=10, max_queries_per_second=None, query_timeout=0.05,
             thread_pool_size={THREADS}, max_stuck_threads={STUCK},
         ),
     )

@@ -22,6 +22,7 @@ from tickmind.protocol import (
     ThoughtReport,
 )
 from tickmind.server import ServerConfig
+from tickmind.wire.client.link import STATUS_LOST
 from tickmind.wire.codec import encode_intent
 from tickmind.wire.codec.insights import encode_insight
 from tickmind.wire.codec.telemetry import encode_status, encode_thought_report
@@ -130,6 +131,8 @@ async def ask(channel, path, message, metadata=()):
             call.cancel()
         return None if answer is grpc.aio.EOF else method_answer(method, answer)
     except grpc.aio.AioRpcError as error:
+        if error.details() == STATUS_LOST:  # gRPC's own: the world closed the stream before the first frame was written
+            return await ask(channel, path, message, metadata)
         return error.code().name
 
 

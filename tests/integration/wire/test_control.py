@@ -1,4 +1,5 @@
 import asyncio
+from typing import Any
 
 import grpc.aio
 import numpy as np
@@ -7,9 +8,9 @@ import pytest_asyncio
 
 from tickmind.base import Secret
 from tickmind.protocol import UNUSED, Ack, Direction, IntentColumns, Move, Reason, Say, Wait
-from tickmind.wire import ControlClosedError, LeaseRefusedError, UnreachableError, WorldClient, WorldEndpoint
+from tickmind.wire import ControlClosedError, LeaseRefusedError, RpcError, UnreachableError, WorldClient, WorldEndpoint
 from tickmind.wire.client.calls import open_channel
-from tickmind.wire.client.link import LOOKS, Link
+from tickmind.wire.client.link import LOOKS, STATUS_LOST, Link
 from tickmind.wire.codec import decode_down, encode_up
 from tickmind.wire.messages.frames import (
     Closed,
@@ -147,7 +148,7 @@ async def test_what_the_world_said_last_is_read_although_writing_fails(world):
     async with open_channel(connection) as channel:
         call = control_pb2_grpc.ControlServiceStub(channel).Control()
         link = Link(
-            call,
+            lambda: call,
             connection,
             encode=encode_up,
             decode=decode_down,
@@ -163,6 +164,36 @@ async def test_what_the_world_said_last_is_read_although_writing_fails(world):
             await ended.wait()
         await link.close()
     assert frames == [world.close_after_intent]
+
+
+class LostStatus:
+    """A call whose status gRPC lost, because the world had closed it before the first frame was written."""
+
+    def write(self, _message):
+        raise asyncio.InvalidStateError
+
+    def cancel(self):
+        pass
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        no_metadata = grpc.aio.Metadata()
+        raise grpc.aio.AioRpcError(grpc.StatusCode.INTERNAL, no_metadata, no_metadata, STATUS_LOST)
+
+
+async def test_a_stream_whose_refusal_was_lost_is_opened_once_more(world):
+    connection = WorldEndpoint(f"127.0.0.1:{world.port}", timeout_s=30)
+    async with open_channel(connection) as channel:
+        calls = [LostStatus(), control_pb2_grpc.ControlServiceStub(channel).Control()]
+        options: Any = {"encode": encode_up, "decode": decode_down, "awaits": lambda: False}
+        link = Link(lambda: calls.pop(0), connection, on_frame=lambda _: None, on_end=lambda _: None, **options)
+        assert isinstance(await link.open(ControlOpen("actor:0", "me")), ControlOpened)
+        await link.close()
+        lost = Link(LostStatus, connection, on_frame=lambda _: None, on_end=lambda _: None, **options)
+        with pytest.raises(RpcError, match="INTERNAL"):
+            await lost.open(ControlOpen("actor:0", "me"))
 
 
 async def test_the_end_of_control_reaches_whoever_waits(world, client):

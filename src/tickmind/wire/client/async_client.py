@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -194,9 +195,9 @@ class WorldClient:
         release: bool = True,
     ) -> ControlSession:
         """Control an entity over one stream, in `async with`; `release=False` lets the lease run out afterwards."""
-        call = self._control.Control(metadata=self._connection.metadata)
+        dial = partial(self._control.Control, metadata=self._connection.metadata)
         opening = ControlOpen(entity_id, controller_id, previous, want_floors)
-        return ControlSession(call, self._connection, opening, release=release)
+        return ControlSession(dial, self._connection, opening, release=release)
 
     def control_batch(
         self,
@@ -211,9 +212,9 @@ class WorldClient:
         from tickmind.wire.client.batch_control import BatchSession
         from tickmind.wire.columns import ColumnBounds
 
-        call = self._control.ControlBatch(metadata=self._connection.metadata)
+        dial = partial(self._control.ControlBatch, metadata=self._connection.metadata)
         opening = BatchOpen(controller_id, actor, previous)
-        return BatchSession(call, self._connection, opening, ColumnBounds.of(world), release=release)
+        return BatchSession(dial, self._connection, opening, ColumnBounds.of(world), release=release)
 
     def viewer_events(
         self, world: WorldInfo, view: ViewFilter = EVERYTHING, *, retry: Backoff | None = RETRY

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 from typing import Any
 
@@ -36,12 +36,18 @@ class BatchSession:
     """
 
     def __init__(
-        self, call: Any, connection: WorldEndpoint, opening: BatchOpen, bounds: ColumnBounds, *, release: bool
+        self,
+        dial: Callable[[], Any],
+        connection: WorldEndpoint,
+        opening: BatchOpen,
+        bounds: ColumnBounds,
+        *,
+        release: bool,
     ) -> None:
         self._opening = opening
         self._release = release
         self._link: Link[BatchUp, BatchDown] = Link(
-            call,
+            dial,
             connection,
             encode=encode_batch_up,
             decode=lambda message: decode_batch_down(message, bounds),

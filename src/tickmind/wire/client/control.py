@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -43,11 +43,13 @@ class ControlSession:
     open a new session with `previous=session.lease.lease_id`.
     """
 
-    def __init__(self, call: Any, connection: WorldEndpoint, opening: ControlOpen, *, release: bool) -> None:
+    def __init__(
+        self, dial: Callable[[], Any], connection: WorldEndpoint, opening: ControlOpen, *, release: bool
+    ) -> None:
         self._opening = opening
         self._release = release
         self._link: Link[ControlUp, ControlDown] = Link(
-            call,
+            dial,
             connection,
             encode=encode_up,
             decode=decode_down,

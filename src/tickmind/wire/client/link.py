@@ -15,6 +15,8 @@ Up = TypeVar("Up")
 Down = TypeVar("Down")
 
 MAX_UNSENT = 64  # frames queued for a slow connection
+# What gRPC says of a stream that the world closed before the first frame was written: the world's own status is lost.
+STATUS_LOST = "Internal error from Core"
 LOOKS = 3  # checks within a lease's lifetime; an idle link then sends a keep-alive
 
 
@@ -28,7 +30,7 @@ class Link(Generic[Up, Down]):
 
     def __init__(
         self,
-        call: Any,
+        dial: Callable[[], Any],
         connection: WorldEndpoint,
         *,
         encode: Callable[[Up], Any],
@@ -37,8 +39,9 @@ class Link(Generic[Up, Down]):
         on_end: Callable[[WireError | None], None],
         awaits: Callable[[], bool],
     ) -> None:
-        self._call = call
-        self._frames = aiter(call)  # unlike `read`, it returns frames received before a write failed
+        self._dial = dial
+        self._call = dial()
+        self._frames = aiter(self._call)  # unlike `read`, it returns frames received before a write failed
         self._connection = connection
         self._encode = encode
         self._decode = decode
@@ -56,15 +59,25 @@ class Link(Generic[Up, Down]):
         """Whether the stream has ended."""
         return self._ended
 
+    async def _exchange(self, opening: Any) -> Any:
+        with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # reading reports why
+            await self._call.write(opening)
+        return await anext(self._frames, grpc.aio.EOF)
+
     async def open(self, first: Up) -> Down:
         """Send the first frame and wait for the first answer."""
         timeout_s = self._connection.timeout_s
         opening = self._encode(first)
         try:
             async with asyncio.timeout(timeout_s):
-                with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # reading reports why
-                    await self._call.write(opening)
-                message = await anext(self._frames, grpc.aio.EOF)
+                try:
+                    message = await self._exchange(opening)
+                except grpc.aio.AioRpcError as error:
+                    if error.details() != STATUS_LOST:
+                        raise
+                    self._call = self._dial()
+                    self._frames = aiter(self._call)
+                    message = await self._exchange(opening)
         except TimeoutError:
             self._call.cancel()
             raise DeadlineError(
