@@ -18,14 +18,15 @@ class MindChance(Random):
     def __init__(self, seed: int, entity_id: str, purpose: str) -> None:
         self._key = f"{seed}:{purpose}:{entity_id}"
         self._tick_id = 0
-        self._begun = False  # whether this tick's numbers are being drawn
         super().__init__(0)
+        self._begun = False  # whether this tick's numbers are being drawn
 
     def begin(self, tick_id: int) -> None:
         """Begin a tick; the numbers are made when the first one is drawn."""
         if tick_id != self._tick_id:
             self._tick_id = tick_id
             self._begun = False
+            self.gauss_next = None  # the second of a pair that `gauss` drew in the tick before
 
     def random(self) -> float:
         """Draw a number from 0 to 1."""
@@ -43,6 +44,16 @@ class MindChance(Random):
         """Begin anew from another seed, until the next tick."""
         self._begun = True
         super().seed(a, version)
+
+    def __reduce__(self) -> Any:
+        """Copy by key and state; `Random` would make the copy without arguments."""
+        seed, purpose, entity_id = self._key.split(":", 2)
+        return MindChance, (int(seed), entity_id, purpose), (self._tick_id, self._begun, self.getstate())
+
+    def __setstate__(self, state: Any) -> None:
+        """Take over the state of the copied one."""
+        self._tick_id, self._begun, numbers = state
+        self.setstate(numbers)
 
     def _start(self) -> None:
         self.seed(f"{self._key}:{self._tick_id}")

@@ -1,5 +1,6 @@
 """Chance of minds: by seed, entity, purpose and tick, and by nothing else."""
 
+import copy
 import random
 
 from hypothesis import given
@@ -85,3 +86,29 @@ def test_without_a_seed_of_the_run_a_character_keeps_the_chance_that_it_was_give
     given_chance = random.Random(3)
     host = CharacterHost(Villager, lambda entity_id: Start(entity_id, random=given_chance))
     assert host.character("entity:1").random is given_chance
+
+
+def test_what_is_drawn_before_the_first_tick_goes_by_seed_and_entity_too():
+    drawn = {MindChance(seed, entity, "mind").random() for seed in (1, 2) for entity in ("a", "b")}
+    assert len(drawn) == 4
+    assert MindChance(1, "a", "mind").random() in drawn
+
+
+def test_no_number_is_carried_over_into_the_next_tick():
+    used, fresh = (MindChance(1, "a", "mind") for _ in range(2))
+    used.begin(1)
+    used.gauss(0, 1)  # draws two, and keeps one
+    used.begin(2)
+    fresh.begin(2)
+    assert used.gauss(0, 1) == fresh.gauss(0, 1)
+
+
+def test_a_copy_goes_on_as_the_original_does():
+    chance = MindChance(3, "entity:1", "mind")
+    chance.begin(5)
+    chance.random()
+    twin = copy.deepcopy(chance)
+    assert [twin.random(), twin.gauss(0, 1)] == [chance.random(), chance.gauss(0, 1)]
+    twin.begin(6)
+    chance.begin(6)
+    assert twin.random() == chance.random()
