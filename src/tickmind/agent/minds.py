@@ -9,6 +9,7 @@ from tickmind.agent.chance import MindChance
 from tickmind.agent.reporting.insights import InsightCollector, MindState, showing
 from tickmind.agent.settings import Settings
 from tickmind.protocol import Insight, Intent, Observation, RunInfo, Thought
+from tickmind.wire.messages.limits import MAX_DURATION_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ def begin_chance(chance: Random, tick_id: int) -> None:
     """Begin a tick of a character's chance, if it is keyed by ticks."""
     if isinstance(chance, MindChance):
         chance.begin(tick_id)
+
+
+def is_lockstep(deadline_ms: int) -> bool:
+    """Return whether a world waits for minds instead of the clock: then it gives all the time that can be stated."""
+    return deadline_ms >= MAX_DURATION_MS.maximum
 
 
 class Mind(Protocol):
@@ -104,7 +110,7 @@ class PlainMindHost:
     def enter(self, run: RunInfo) -> None:
         """In another run of the world all minds are made anew."""
         if self._run is not None and self._run.run_id != run.run_id:
-            self._minds = {}
+            self._minds, self._starts = {}, {}
         self._run = run
 
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:

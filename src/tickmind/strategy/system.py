@@ -5,7 +5,7 @@ User code may raise; none of its errors leaves the system.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from tickmind.strategy.queries.answers import Answers, Counts
 from tickmind.strategy.queries.due_agents import DueAgents
 from tickmind.strategy.queries.flights import Flight, Flights
 from tickmind.strategy.queries.pace import Paces, PaceStatistics
-from tickmind.strategy.queries.questions import LOCKSTEP_PATIENCE_S, QueryDispatcher
+from tickmind.strategy.queries.questions import QueryDispatcher
 
 if TYPE_CHECKING:
     from tickmind.tick import TickContext, World
@@ -114,7 +114,8 @@ class LLMSystem:
         """Take in the answers that have come; with `reply_ticks` those that are due, in an order that repeats."""
         ticks = self._config.reply_ticks
         if ticks is None:
-            for job in self._workers.finished():
+            finished, self._finished = self._finished + self._workers.finished(), []
+            for job in finished:
                 self._answers.harvest(world, job)
             return
         last_tick = self._roster.tick - ticks  # that a question may have been put in
@@ -132,7 +133,7 @@ class LLMSystem:
         """Wait for replies, each until its deadline."""
         if flights:
             wait_s = max(flight.deadline_s for flight in flights) - self._clock.monotonic()
-            self._workers.settle([flight.job for flight in flights], min(max(wait_s, 0.0), LOCKSTEP_PATIENCE_S))
+            self._workers.settle([flight.job for flight in flights], max(wait_s, 0.0))
 
     def settle(self, timeout_s: float = SETTLING_S) -> None:
         """Wait until every question under way has its answer; the next tick processes the answers.
@@ -152,6 +153,14 @@ class LLMSystem:
         for eid, agent in self._flights.let_go():
             self._roster.put(eid, agent)
         self._workers.close([client.aclose for client in self._manager.clients.values() if hasattr(client, "aclose")])
+
+    def change_timing(self, *, reply_ticks: int | None, lockstep: bool) -> None:
+        """Let replies take effect in other ticks from now on, as another world requires."""
+        config = self._manager.config
+        streams = config.stream_fields and reply_ticks is None  # else no field may arrive before its tick
+        self._config = replace(config, reply_ticks=reply_ticks, lockstep=lockstep, stream_fields=streams)
+        self._questions.use_config(self._config)
+        self._answers.use_config(self._config)
 
     def statistics(self) -> StrategyStatistics:
         """Return the state of the strategic layer in numbers."""

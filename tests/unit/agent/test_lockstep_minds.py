@@ -5,6 +5,7 @@ import hashlib
 import json
 import random
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
@@ -34,12 +35,12 @@ class SlowModel:
         return Deliberation(json.dumps(plan))
 
 
-def lived(groups, seed, ticks=40, thinking_ticks=0):
+def lived(groups, seed, ticks=40, thinking_ticks=0, kind=Villager):
     """State hashes, prompts and thoughts of a lockstep run whose characters are grouped into processes like this."""
     world = TileWorld.from_scenario(meadow(6))
     hosts, models = [], [SlowModel() for _ in groups]
     for rows, model in zip(groups, models, strict=True):
-        host = CharacterHost(Villager, Start, client=model)
+        host = CharacterHost(kind, Start, client=model)
         host.enter(RunInfo("run", seed, thinking_ticks))
         hosts.append((host, rows))
     hashes, thoughts = [], []
@@ -80,3 +81,38 @@ def test_a_reply_acts_so_many_ticks_after_its_question_as_the_scenario_says(thin
     """It is taken in after the tick before."""
     _, _, thoughts = lived([range(6)], 7, ticks=12, thinking_ticks=thinking_ticks)
     assert {answered - asked for _, asked, answered, _ in thoughts} == {taken}
+
+
+class Streaming(Villager):
+    """A villager that takes in fields as they arrive, where a world lets it."""
+
+    thinking: ClassVar = replace(Villager.thinking, config=replace(Villager.thinking.config, stream_fields=True))
+
+
+def test_fields_that_arrive_early_wait_for_their_tick_in_lockstep():
+    hashes, _, thoughts = lived([range(6)], 7, ticks=12, kind=Streaming)
+    assert len(hashes) == 12
+    assert thoughts
+
+
+@pytest.mark.parametrize("enters_first", [True, False])
+def test_a_host_follows_the_timing_of_each_world_that_it_enters(enters_first):
+    world = TileWorld.from_scenario(meadow(2))
+    host = CharacterHost(Villager, Start, client=SlowModel())
+    host.enter(RunInfo("first", 1, 0))
+    if enters_first:
+        host.begin(1, [replace(one, deadline_ms=500) for one in world.observe(range(2))])
+    else:
+        host.character("entity:1")
+    host.enter(RunInfo("second", 1, 4))
+    thoughts = []
+    for _ in range(12):
+        seen = [replace(one, deadline_ms=int(MAX_DURATION_MS.maximum)) for one in world.observe(range(2))]
+        host.begin(world.tick_id, seen)
+        for observation in seen:
+            host.perceive(observation)
+        world.step({row: host.act(observation) for row, observation in enumerate(seen)})
+        host.reflect(world.tick_id)
+        thoughts += host.take_thoughts()
+    host.close()
+    assert {thought.answered_tick - thought.asked_tick for _, thought in thoughts} == {3}

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from tickmind.ai import Blackboard
-from tickmind.base import ConfigError
+from tickmind.base import ConfigError, ManualClock
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, make_llm_system
 from tickmind.tick import Engine
 
@@ -33,14 +33,14 @@ class Model:
 def thinking():
     systems = []
 
-    def make(client, **options):
+    def make(client, clock=None, **options):
         manager = LLMManager(LLMConfig(max_queries_per_second=None, **options))
         manager.register_client(client)
         manager.define_role("r", "You are a wolf.")
         manager.define_personality("p", "Be quick.")
         manager.define_context("c", lambda _world, eid: f"I am {eid}.")
         engine = Engine(tps=10, seed=1)
-        system = make_llm_system(manager)
+        system = make_llm_system(manager, clock=clock)
         systems.append(system)
         engine.add_system(system)
         board = Blackboard()
@@ -112,3 +112,48 @@ def test_in_lockstep_no_limit_holds_a_question_back(thinking):
 def test_settings_that_contradict_each_other_are_refused(options):
     with pytest.raises(ConfigError, match="reply_ticks"):
         LLMConfig(**options)
+
+
+@pytest.mark.parametrize("lockstep", [False, True])
+def test_a_reply_that_came_in_time_is_not_timed_out_while_it_waits_for_its_tick(thinking, lockstep):
+    clock = ManualClock()
+    engine, system, board = thinking(Model(), clock, reply_ticks=4, lockstep=lockstep, query_timeout=30.0)
+    engine.step()
+    system.settle()
+    for _ in range(4):
+        clock.advance(10.0)
+        engine.step()
+    assert board.data == {"goal": "hunt"}
+
+
+class Blocking:
+    """A blocking client for whose every call ten seconds pass."""
+
+    def __init__(self, clock):
+        self._clock = clock
+        self._one_at_a_time = threading.Lock()
+
+    def query(self, system_prompt, user_message):
+        with self._one_at_a_time:
+            self._clock.advance(10.0)
+        return '{"goal": "hunt"}'
+
+
+def test_in_lockstep_a_question_that_waits_for_a_thread_is_not_timed_out(thinking):
+    """The last of 20 questions is answered after 200 s; each call is within its 60."""
+    clock = ManualClock()
+    client = Blocking(clock)
+    engine, system, _ = thinking(client, clock, reply_ticks=0, lockstep=True, query_timeout=60.0, thread_pool_size=1)
+    for _ in range(19):
+        engine.world.spawn(Blackboard(), LLMAgent("r", "p", "c", query_interval=100, last_query_tick=-100))
+    engine.step()
+    assert system.statistics().answered == 20
+
+
+def test_the_timing_may_change_while_a_reply_is_under_way(thinking):
+    engine, system, board = thinking(Model(), reply_ticks=5)
+    engine.step()
+    system.settle()
+    engine.step()
+    system.change_timing(reply_ticks=None, lockstep=False)
+    assert effect_tick(engine, board) == 3

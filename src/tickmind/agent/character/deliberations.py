@@ -43,18 +43,12 @@ class Deliberations:
         engine: "Engine",
         *,
         clock: "Clock | None" = None,
-        lockstep: bool = False,
-        thinking_ticks: int = 0,
     ) -> None:
         self._thinking = thinking
         self._characters: dict[int, BaseCharacter] = {}  # entity of the private world -> the character
         self._thoughts: list[tuple[str, Thought]] = []
         self._world_ticks: dict[int, int] = {}  # tick of the private engine -> tick of the world
         config = replace(thinking.config, trigger_gap=thinking.soonest_ticks)
-        if lockstep or thinking_ticks:
-            # A question is put after all have acted, and a reply taken in then acts in the next tick. So a reply that
-            # takes one tick, as in lockstep at least, is taken in at once.
-            config = replace(config, lockstep=lockstep, reply_ticks=max(0, thinking_ticks - 1))
         manager = self._manager = LLMManager(config)
         manager.register_client(client)
         manager.define_role(_ROLE, thinking.role, keys=[PLAN])
@@ -71,6 +65,15 @@ class Deliberations:
         self._system = make_llm_system(manager, clock=clock)
         engine.add_system(self._system)
         self._engine = engine
+
+    def change_timing(self, *, lockstep: bool, thinking_ticks: int) -> None:
+        """Follow a world's rule for the time that a thought takes.
+
+        A question is put after all have acted, and a reply taken in then acts in the next tick. So a reply that takes
+        one tick, as in lockstep at least, is taken in at once.
+        """
+        reply_ticks = max(0, thinking_ticks - 1) if lockstep or thinking_ticks else None
+        self._system.change_timing(reply_ticks=reply_ticks, lockstep=lockstep)
 
     def enrol(self, eid: int, character: BaseCharacter) -> None:
         """Start asking for a character; its first question goes out as soon as the model has time for it."""

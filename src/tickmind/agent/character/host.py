@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from tickmind.agent.character.base import BaseCharacter
 from tickmind.agent.character.tactics import Tactic, tactics_of
 from tickmind.agent.knowledge.memory_files import MemoryFiles, restore
-from tickmind.agent.minds import Start, begin_chance, begun
+from tickmind.agent.minds import Start, begin_chance, begun, is_lockstep
 from tickmind.agent.reporting.insights import InsightCollector, MindState
 from tickmind.ai import AIManager, BehaviorTree, Node
 from tickmind.protocol import Insight, Intent, Observation, RunInfo, Thought
 from tickmind.tick import Engine, TickContext, World
-from tickmind.wire.messages.limits import MAX_DURATION_MS, MAX_MEMORIES
+from tickmind.wire.messages.limits import MAX_MEMORIES
 
 if TYPE_CHECKING:
     from tickmind.agent.character.deliberations import Deliberations
@@ -53,6 +53,7 @@ class CharacterHost(Generic[CharacterT]):
         self._tick_id = 0
         self._run_id = ""  # of the world that the characters live in
         self._run_now: RunInfo | None = None  # from the next tick on
+        self._timing = (False, 0)  # whether the world waits for minds, and its ticks for a thought
         self._clock = clock
         self._engine: Engine | None = None
         self._deliberations: Deliberations | None = None
@@ -86,7 +87,8 @@ class CharacterHost(Generic[CharacterT]):
         self._tick_id = tick_id
         if observations:
             deadline_ms = observations[0].deadline_ms
-            self._private_engine(_tick_s(deadline_ms), lockstep=_is_lockstep(deadline_ms))
+            self._private_engine(_tick_s(deadline_ms))
+            self._follow_timing(lockstep=is_lockstep(deadline_ms))
         self._chosen = dict.fromkeys(self._mirror.choose(one.me.entity_id for one in observations), False)
 
     def perceive(self, observation: Observation) -> None:
@@ -194,7 +196,14 @@ class CharacterHost(Generic[CharacterT]):
             self._tree = TREE
         self._ai.check()
 
-    def _private_engine(self, tick_s: float, *, lockstep: bool = False) -> Engine:
+    def _follow_timing(self, *, lockstep: bool) -> None:
+        """Follow the rule of the world that the characters are in now: they may outlive one and enter another."""
+        timing = (lockstep, self._run_now.thinking_ticks if self._run_now is not None else 0)
+        if self._deliberations is not None and timing != self._timing:
+            self._timing = timing
+            self._deliberations.change_timing(lockstep=timing[0], thinking_ticks=timing[1])
+
+    def _private_engine(self, tick_s: float) -> Engine:
         if self._engine is None:
             engine = self._engine = Engine(tps=1 / tick_s, seed=0)
             if self._kind.thinking is not None and self._client is not None:
@@ -206,8 +215,6 @@ class CharacterHost(Generic[CharacterT]):
                     self._client,
                     engine,
                     clock=self._clock,
-                    lockstep=lockstep,
-                    thinking_ticks=self._run_now.thinking_ticks if self._run_now is not None else 0,
                 )
             engine.add_system(self._note_context)
             engine.step()
@@ -238,11 +245,6 @@ class CharacterHost(Generic[CharacterT]):
 
 def _tick_s(deadline_ms: int) -> float:
     """How long a tick is whose first half is for intents."""
-    if _is_lockstep(deadline_ms):
+    if is_lockstep(deadline_ms):
         return LOCKSTEP_TICK_S
     return min(max(2 * deadline_ms / 1000, 0.001), LONGEST_TICK_S)
-
-
-def _is_lockstep(deadline_ms: int) -> bool:
-    """Whether the world waits for intents instead of the clock: then it gives all the time that can be stated."""
-    return deadline_ms >= MAX_DURATION_MS.maximum

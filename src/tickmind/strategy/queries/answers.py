@@ -14,6 +14,7 @@ from tickmind.protocol import Thought
 from tickmind.strategy.clients.client import Deliberation
 from tickmind.strategy.clients.workers import WorkItem
 from tickmind.strategy.components import LLMAgent
+from tickmind.strategy.config import LLMConfig
 from tickmind.strategy.errors import CAUGHT, ErrorKind, OutdatedError, ParseError, RelevanceError, kind_of
 from tickmind.strategy.functions import refuse_coroutine
 from tickmind.strategy.manager import LLMManager
@@ -78,6 +79,10 @@ class Answers:
         self._counts = counts
         self._paces = paces
 
+    def use_config(self, config: LLMConfig) -> None:
+        """Go by other settings from now on."""
+        self._config = config
+
     def take_fields(self, world: "World") -> None:
         """Put streamed fields on the Blackboard; take back those of a reply that is requested again."""
         for flight in self._flights.all():
@@ -107,7 +112,7 @@ class Answers:
         if flight is None:
             return
         assert job.done_at_s is not None, "a finished job has its time"
-        if job.done_at_s > flight.deadline_s:
+        if not flight.came_in_time:
             self.time_out(world, flight)
             return
         latency_s = job.done_at_s - flight.sent_at_s

@@ -43,6 +43,11 @@ class Flight:
         started_at_s = self.job.started_at_s
         return self.submitted_at_s if started_at_s is None else started_at_s
 
+    @property
+    def came_in_time(self) -> bool:
+        """Whether the answer is there, and came before the deadline."""
+        return self.job.done_at_s is not None and self.job.done_at_s <= self.deadline_s
+
     def outcome(self) -> Deliberation | None:
         """Return the client's answer; None if it is no text."""
         value = self.job.value
@@ -119,6 +124,8 @@ class Flights:
         while self._deadlines and self._deadlines[0][0] <= now_s:
             flight = heapq.heappop(self._deadlines)[2]
             if self._is_under_way(flight):
+                if flight.came_in_time:
+                    continue  # its tick to take effect comes later
                 self.end(flight.job)
                 flights.append(flight)
                 jobs.append(flight.job)

@@ -11,6 +11,7 @@ from tickmind.base import error_text
 from tickmind.strategy.clients.client import Question, folded
 from tickmind.strategy.clients.workers import Workers, WorkItem
 from tickmind.strategy.components import LLMAgent
+from tickmind.strategy.config import LLMConfig
 from tickmind.strategy.errors import CAUGHT, ErrorKind, kind_of
 from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.prompts import PromptTooLongError
@@ -28,7 +29,7 @@ MOST_PASSED_OVER_PER_TICK = 256  # agents that are due but skipped: unchanged, u
 MOST_WARNINGS = 1000  # different ones
 NO_LIMIT = 1 << 30  # queries in one tick of a lockstep run
 LOCKSTEP_PATIENCE_S = 600.0  # of real time, for one reply in a lockstep run
-DEFERRED = "deferred"  # the reason of a wait that somebody chose
+DEFERRED = "deferred"  # the reason of a wait that was asked for
 _log = logging.getLogger("tickmind.strategy")
 
 
@@ -74,6 +75,10 @@ class QueryDispatcher:
         self._left: list[QueryTurn] = []  # agents that are due in this tick, and whose client is busy
         self._recent: deque[float] = deque()  # when the queries of the last second went out
         self._warned: set[str] = set()  # problems that are already logged
+
+    def use_config(self, config: LLMConfig) -> None:
+        """Go by other settings from now on."""
+        self._config = config
 
     def room(self, now_s: float) -> int:
         """How many queries may go out in this tick."""
@@ -310,7 +315,7 @@ class QueryDispatcher:
             first.client,
             tick,
             now_s,
-            now_s + timeout_s,
+            now_s + timeout_s * self._rounds(first.client),
             self._flights.under_way(first.client) + 1,
         )
         for member in group:
@@ -330,6 +335,12 @@ class QueryDispatcher:
         size = question.size(folds=not manager.answers_on_loop(first.client))
         for place, member in enumerate(group):
             manager.tell_query(member.entity_id, share(size, len(group), place) or 0, tick)
+
+    def _rounds(self, client: str) -> int:
+        """Return how many timeouts a question may take: in lockstep it may wait for the threads before its own call."""
+        if not self._config.lockstep or self._manager.answers_on_loop(client):
+            return 1
+        return 1 + self._flights.under_way(client) // self._config.thread_pool_size
 
     def _patience_s(self, client: str) -> float:
         return LOCKSTEP_PATIENCE_S if self._config.lockstep else self._paces.of(client).patience_s
