@@ -31,11 +31,6 @@ class Screen:
         self._open: Literal["", "answer", "thought"] = ""  # what was last written to the terminal
         self._answer_ends_line = True
 
-    @property
-    def shows_all(self) -> bool:
-        """Whether stderr is a terminal, so that thinking and fields are shown."""
-        return self._console is not None
-
     def content(self, text: str) -> None:
         """Show a piece of the answer."""
         if not text:

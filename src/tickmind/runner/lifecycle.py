@@ -65,7 +65,7 @@ class ProcessLifecycle:
         self._missing_s: float | None = None  # since when
 
     def __repr__(self) -> str:
-        return f"Life({self.spec.name!r}, {self.state.value!r}, restarts={self.restarts})"
+        return f"ProcessLifecycle({self.spec.name!r}, {self.state.value!r}, restarts={self.restarts})"
 
     def may_start(self, now_s: float) -> bool:
         """Whether it is ready to be started."""

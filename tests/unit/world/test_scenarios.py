@@ -124,7 +124,7 @@ def test_sections_of_other_parts_are_left_alone():
         ("object: bush", "object: tree", 15, 31, "there is no kind of object 'tree'"),
         ('"#": rock', '"##": rock', 14, 3, "expected a single character"),
         ('"#": rock', '"#": lava', 14, 8, "there is no floor 'lava'"),
-        ('"1": {floor: grass,', '"1": {floor: rock,', 11, 5, "nobody can stand at [2, 1]"),
+        ('"1": {floor: grass,', '"1": {floor: rock,', 11, 5, "no actor can stand at [2, 1]"),
         ("items:\n  coin: {}", "items: &a\n  coin: {}", 5, 8, "anchors and aliases"),
         ("items:\n  coin: {}", "items: !!map\n  coin: {}", 5, 8, "tags are not read"),
         ("items:\n", "items:\n  coin: {}\n", 7, 3, "the key 'coin' stands here twice, first in line 6"),
@@ -164,7 +164,7 @@ def test_mistakes_in_what_stands_on_the_map_are_told_at_once():
     ("more", "problem"),
     [
         ("actors: [{at: [9, 0]}]", "expected a whole number from 0 to 2, found '9'"),
-        ("actors: [{at: [0, 0]}, {at: [0, 0]}]", "somebody already stands at [0, 0]"),
+        ("actors: [{at: [0, 0]}, {at: [0, 0]}]", "an actor already stands at [0, 0]"),
         ("actors: [{at: [0, 0], id: 'entity:1'}]", "the id 'entity:1' is there twice"),
         ("actors: [{count: 99}]", "there is room for 4 more actors, not for 99"),
         ("actors: [{count: 2, id: x}]", "expected {n} in the id"),

@@ -47,13 +47,13 @@ class Character(BaseCharacter):
     def run(cls, env: Mapping[str, str] | None = None) -> NoReturn:
         """Run as the environment says, until SIGTERM or Ctrl-C; then exit."""
 
-        def company(stage: "ProcessContext") -> CharacterHost[Self]:
+        def host(stage: "ProcessContext") -> CharacterHost[Self]:
             client = cls.client(stage) if cls.thinking else None
             folder = stage.launch.state_dir
             memories = None if folder is None else MemoryFiles(folder, stage.launch.world_addr)
             return CharacterHost(cls, stage.start, client=client, characters=stage.characters, memories=memories)
 
-        run(company, env)
+        run(host, env)
 
     # Conditions
 

@@ -174,10 +174,6 @@ class Surroundings:
         """Return the nearest of some things, as the crow flies."""
         return min(things, key=lambda thing: (distance(thing.at, at), thing.seen.object_id), default=None)
 
-    def thing_at(self, x: int, y: int) -> Thing | None:
-        """Return the known thing on a tile; None if there is none."""
-        return next((thing for thing in self.things.values() if thing.at == (x, y)), None)
-
     @property
     def doors(self) -> tuple[Tile, ...]:
         """Tiles with something closed that can be opened."""

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 MAX_LOOKS = Limit("number of minds that a process inspects in one tick", 64)
 WHOLE_TICKS = 32  # between two full reports, for later readers
 CODES = {Status.SUCCESS: NodeStatus.SUCCESS, Status.FAILURE: NodeStatus.FAILURE, Status.RUNNING: NodeStatus.RUNNING}
-NO_STATUSES: Mapping[int, Status] = {}
 
 
 @dataclass(frozen=True, slots=True)

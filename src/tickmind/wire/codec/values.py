@@ -20,7 +20,6 @@ M = TypeVar("M", bound=Message)
 E = TypeVar("E", bound=Enum)
 
 INT32_MAX = 2**31 - 1
-INT64_MAX = 2**63 - 1
 SIDE = int(MAX_MAP_SIDE.maximum)
 NAME_CHARS = int(MAX_NAME_CHARS.maximum)
 MAX_GOOD_NAMES = 65_536

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from tickmind.world.kernels.compiled import helper, kernel, reads, writes
 
-LANES = 4  # run side by side, because one multiplication has to wait for the one before
-
 
 def new_lanes() -> NDArray[np.uint64]:
     """Return the start of a fingerprint."""

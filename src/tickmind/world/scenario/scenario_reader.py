@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tickmind.base import ConfigError
 from tickmind.base.problems import Problem, in_order
 from tickmind.world.errors import ScenarioError
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
@@ -40,7 +41,7 @@ def load_scenario(path: Path | str, *, seed: int | None = None) -> Scenario:
 
 
 def scenario_text(path: Path | str) -> str:
-    """The text of a scenario file, for whoever keeps it beside a run. Raises `ScenarioError` if it can't be read."""
+    """Return the text of a scenario file, to keep it beside a run. Raises `ScenarioError` if it can't be read."""
     file = Path(path)
     try:
         with file.open(encoding="utf-8") as opened:  # it may be a pipe or a device: neither says how large it is
@@ -60,6 +61,8 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
     Raises `ScenarioError` with all that is wrong, by `source`, line and column.
     A part that can't be read is noted, and the rest is read with something simple in its place.
     """
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise ConfigError(f"a seed must be from 0 to {MAX_SEED}, not {seed}")
     given = read_tree(text, source)
     read = given.place.source
     given.nothing_but(*SECTIONS, *OTHER_SECTIONS)

@@ -144,9 +144,9 @@ class Spawns:
     def _add_actor(self, place: NodePosition, given: YamlMapping, x: int, y: int) -> None:
         tile = y * self._land.width + x
         if not self._walkable[tile]:
-            place.fail(f"nobody can stand at [{x}, {y}]: the tile is not walkable")
+            place.fail(f"no actor can stand at [{x}, {y}]: the tile is not walkable")
         if self._taken[tile]:
-            place.fail(f"somebody already stands at [{x}, {y}]")
+            place.fail(f"an actor already stands at [{x}, {y}]")
         if not MAX_ACTORS.allows(len(self._actors) + 1):
             place.fail(f"more than {MAX_ACTORS.maximum} actors")
         entity_id = self._id(given.get("id"), "entity:{n}", place, self._actors)

