@@ -15,10 +15,12 @@ The environment, without any arguments:
 The launch file is a JSON object, every part of which may be left out:
 
     {"entities": [{"entity_id": "alice", "controller_id": "runner:alice:villager"}],
-     "settings": {}, "state_dir": "/run/agents/alice", "gateway_url": "", "session": ""}
+     "settings": {}, "state_dir": "/run/agents/alice", "gateway_url": "", "session": "",
+     "replies": {"path": "/runs/replies.jsonl", "fills": true}}
 
 Several entities are controlled by one process over one stream. `state_dir` is a folder of the process's own, where it
-keeps what takes its entities back after a crash. Secrets are a JSON object of names and values, read once.
+keeps what takes its entities back after a crash. `replies` is a file that model calls are played from, and kept in
+where they are missing if it `fills`. Secrets are a JSON object of names and values, read once.
 """
 
 import json
@@ -62,6 +64,14 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptReplies:
+    """The file that the model calls of a run are played from; with `fills`, missing ones are asked for and kept."""
+
+    path: Path
+    fills: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """The settings that a character's process is started with, read once at its start.
 
@@ -74,6 +84,7 @@ class Launch:
     state_dir: Path | None = None
     gateway_url: str = ""
     session: str = ""  # whose share of the models the process uses
+    replies: KeptReplies | None = None
     config_path: Path | None = None
     secrets_fd: int | None = None
     secrets_path: Path | None = None
@@ -111,6 +122,7 @@ class Launch:
             state_dir=Path(state_dir) if (state_dir := file.text("state_dir")) else None,
             gateway_url=file.text("gateway_url"),
             session=file.text("session"),
+            replies=file.replies(),
             config_path=path,
             secrets_fd=_descriptor(env, SECRETS_FD),
             secrets_path=Path(secrets_path) if secrets_path else None,
@@ -145,6 +157,8 @@ class Launch:
             "gateway_url": self.gateway_url,
             "session": self.session,
         }
+        if self.replies is not None:
+            content["replies"] = {"path": str(self.replies.path), "fills": self.replies.fills}
         replace_file(self.config_path, json.dumps(content, ensure_ascii=False).encode(), mode=PRIVATE_MODE)
 
     def take_secrets(self) -> dict[str, Secret]:
@@ -204,6 +218,16 @@ class _LaunchFile:
         if not isinstance(value, dict):
             raise LaunchError("settings in the launch file must be an object")
         return Settings(value)
+
+    def replies(self) -> KeptReplies | None:
+        value = self._content.get("replies")
+        if value is None:
+            return None
+        path = value.get("path") if isinstance(value, dict) else None
+        fills = value.get("fills", False) if isinstance(value, dict) else None
+        if not isinstance(path, str) or not path or not isinstance(fills, bool):
+            raise LaunchError("replies in the launch file must have a path, and may have fills as true or false")
+        return KeptReplies(Path(path), fills)
 
     def text(self, name: str) -> str:
         value = self._content.get(name, "")

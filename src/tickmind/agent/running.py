@@ -7,16 +7,20 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tickmind.agent.contract import Launch, log_level
 from tickmind.agent.minds import Mind, MindHost, PlainMindHost, Start
 from tickmind.agent.process.agent_process import AgentProcess
+from tickmind.agent.process.restoring import RestoringHost
 from tickmind.base import ConfigError, Secret, TickmindError, configure_logging, redact
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.base.process_guard import guard_process
 from tickmind.protocol import Intent, Observation
 from tickmind.tick.hooks import checked
+
+if TYPE_CHECKING:
+    from tickmind.llm.cassettes.replies import ReplyTransport
 
 EXIT_FAILED = 1
 MOST_YOUNG = 200_000  # new objects after which garbage is collected even within a tick
@@ -31,6 +35,7 @@ class ProcessContext:
     secrets: Mapping[str, Secret]
     env: Mapping[str, str]
     characters: dict[int, Any] = field(default_factory=dict)  # entity of the private world -> its character
+    reply_transports: "list[ReplyTransport]" = field(default_factory=list)  # of models whose replies are kept
 
     def start(self, entity_id: str) -> Start:
         """What one of its characters begins with."""
@@ -102,11 +107,16 @@ def run(make_cast: Callable[[ProcessContext], MindHost], env: Mapping[str, str] 
         configure_logging(level=log_level(env))
         launch = Launch.from_environment(env)
         stage = ProcessContext(launch, launch.take_secrets(), env)
-        asyncio.run(_live(stage, make_cast(stage)))
+        asyncio.run(_live(stage, _restoring(make_cast(stage), stage)))
     except TickmindError as error:
         sys.stderr.write(f"{redact(str(error))}\n")
         sys.exit(EXIT_FAILED)
     sys.exit(0)
+
+
+def _restoring(cast: MindHost, stage: ProcessContext) -> MindHost:
+    folder = stage.launch.state_dir
+    return cast if folder is None else RestoringHost(cast, folder, stage.reply_transports)
 
 
 async def _live(stage: ProcessContext, cast: MindHost) -> None:

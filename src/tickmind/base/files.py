@@ -76,7 +76,8 @@ def open_to_read(path: str | Path, flags: int = 0) -> int:
 def read_at_most(path: Path, size: int) -> bytes:
     """Return the content of a regular file, at most `size` bytes of it; raises as `open_to_read`."""
     with open(path, "rb", opener=open_to_read) as file:  # Path.open has no opener
-        return file.read(size)
+        # A whole buffer of `size` bytes would be more than a small process may have.
+        return file.read(min(size, os.fstat(file.fileno()).st_size + 1))
 
 
 def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:

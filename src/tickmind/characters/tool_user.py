@@ -4,10 +4,11 @@ Between two runs of the model, and without one, it looks after itself by a small
 """
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from tickmind.agent import Character, Start, action
-from tickmind.agent.character.models import find_client
+from tickmind.agent.character.models import call_site_of, find_client
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import distance
 from tickmind.ai import Action, BoardManager, Condition, Node, Selector, Sequence, Status
@@ -110,7 +111,7 @@ class ToolUser(Character):
             tools = [*character.tools(), *board_tools(boards)]
             return ToolAgent(model, tools, agent_id=character.entity_id, answer_at_limit=True)
 
-        return ToolAgentAdapter(make_agent)
+        return ToolAgentAdapter(make_agent, site_of=partial(call_site_of, stage))
 
     def tools(self) -> list[Tool]:
         """Return the model's tools. Each is something that the character could decide on by itself."""

@@ -11,6 +11,7 @@ import typer
 
 from tickmind.base import ConfigError
 from tickmind.cli.ensemble.empty_run import discard_empty_run
+from tickmind.cli.ensemble.lockstep import Lockstep, lockstep_arguments
 from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner.commands import STATE_DIR, needs_world, state_dir
 from tickmind.cli.world.scenarios import new_run_id, scenario_file
@@ -43,6 +44,7 @@ class _Plan:
     browser: bool
     any_ports: bool
     seed: int | None = None
+    lockstep: bool = False
 
     def world(self, *begun: str) -> list[str]:
         """Return the arguments of the world, with which it begins or resumes."""
@@ -65,13 +67,14 @@ def demo(
         bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser.")
     ] = True,
     scripted: Annotated[
-        bool, typer.Option("--scripted", help="Use a script instead of a model, which is fast and free.")
+        bool, typer.Option("--scripted", help="Use a script instead of a model: it is fast and free.")
     ] = False,
     drill: Annotated[bool, typer.Option("--drill", help="Run an outage drill and judge it; uses no model.")] = False,
     gateway_config: Annotated[
         Path | None, typer.Option(help="A gateway's settings file, to use the models in it.")
     ] = None,
     runs: Annotated[Path, typer.Option(help="The folder in which the run is recorded.")] = Path("runs"),
+    lockstep: Lockstep = False,
     ports: Annotated[
         bool, typer.Option("--any-ports", help="Take any free ports instead of 50051, 8766 and 8700.")
     ] = False,
@@ -86,8 +89,11 @@ def demo(
 
     from tickmind.cli.runner.status import RunnerStatus
 
-    if drill and (ticks is not None or gateway_config is not None):
-        raise ConfigError("a drill uses a scripted model and ends by itself; leave out --ticks and --gateway-config")
+    if drill and (ticks is not None or gateway_config is not None or lockstep):
+        raise ConfigError(
+            "a drill uses a scripted model, real time and ends by itself; leave out --ticks, --gateway-config "
+            "and --lockstep"
+        )
     if gateway_config is not None:
         from tickmind.cli.check import check_file
 
@@ -108,8 +114,8 @@ def demo(
         offer_model(WeightStore(), typer.confirm)
     run_id = new_run_id("drill" if drill else "demo")
     open_page = browser and not drill  # a browser would count as a process that outlives the drill
-    plan = _Plan(run_id, runs, ticks, tps, gateway_config, scripted or drill, open_page, ports, seed)
-    status = RunnerStatus()
+    plan = _Plan(run_id, runs, ticks, tps, gateway_config, scripted or drill, open_page, ports, seed, lockstep)
+    status = RunnerStatus(progress=lockstep, ticks=ticks)
     played = _drill(status) if drill else None
     try:
         asyncio.run(_demo(plan, status, played))
@@ -132,6 +138,7 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
     from tickmind.cli.ensemble.ensemble import Ensemble, bring_up
     from tickmind.llm.local.model_choice import choose_model
     from tickmind.runner import MappingFile
+    from tickmind.world import load_scenario
 
     def on_page(url: str) -> None:
         status.say(f"Watch it at {url}")
@@ -158,19 +165,20 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
         gateway = ["--config", str(plan.gateway_config), "--port", str(gateway_port)]
     begun = [str(scenario), "--run-id", plan.run_id, "--wait-for", "1", *plan.port(WORLD_PORT)]
     begun += ["--seed", str(plan.seed)] if plan.seed is not None else []
+    local = not plan.scripted and plan.gateway_config is None and bool(choose_model().weights)
+    file = MappingFile(scenario, settings={"local_model": True} if local else None)
+    waiting = lockstep_arguments(load_scenario(scenario), file.mapping) if plan.lockstep else []
     ensemble = Ensemble(
-        plan.world(*begun),
+        plan.world(*begun, *waiting),
         gateway,
         gateway_port if plan.gateway_config is None else None,
         plan.port(VIEWER_PORT),
-        resume=plan.world("--resume", plan.run_id),
+        resume=plan.world("--resume", plan.run_id, *waiting),
         world_addr="" if plan.any_ports else f"127.0.0.1:{WORLD_PORT}",
         models=models,
         on_page=on_page,
         beside=None if played is None else played.run,
     )
-    local = not plan.scripted and plan.gateway_config is None and bool(choose_model().weights)
-    file = MappingFile(scenario, settings={"local_model": True} if local else None)
     await bring_up(ensemble, file, folder, status)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tickmind.cli.ensemble.empty_run import discard_empty_run
+from tickmind.cli.ensemble.lockstep import Lockstep, Replies, kept_replies, lockstep_arguments
 from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner.commands import STATE_DIR, StateDir, needs_world, state_dir
 from tickmind.cli.world.scenarios import find_scenario, new_run_id
@@ -35,6 +36,8 @@ def up(
         int | None,
         typer.Option(min=0, help="The seed of all chance, of the world and of its minds; the scenario's if left out."),
     ] = None,
+    lockstep: Lockstep = False,
+    replies: Replies = None,
     state: StateDir = None,
 ) -> None:
     """Start a world with all its characters and their models; a world that is killed is resumed. Ctrl-C stops all."""
@@ -53,23 +56,26 @@ def up(
         state = Path.cwd() / STATE_DIR / scenario  # not in the folder of installed files
     scenario = file_given
     mapping = agents or scenario
-    load_scenario(scenario)  # raises before anything starts, like the next line
+    loaded = load_scenario(scenario, seed=seed)  # raises before anything starts, like the next lines
     check_start(mapping, os.environ)
+    kept = kept_replies(replies)
+    gateway = gateway and (kept is None or kept.fills)  # where replies are only played, no model is asked
     if gateway_config is not None:
         check_file(gateway_config)
     wanted = [WantedPort("world", port, "--port")]
     wanted += [WantedPort("gateway", gateway_port, "--gateway-port")] if gateway else []
     wanted += [WantedPort("viewer", viewer_port, "--viewer-port")] if viewer else []
     check_ports(wanted, "choose another with the option named here; 0 takes any free port")
-    file = MappingFile(mapping)
+    file = MappingFile(mapping, replies=kept)
     run_id = new_run_id(scenario.stem)
     always = ["--runs", str(runs)]
     always += ["--tps", str(tps)] if tps is not None else []
     always += ["--until", str(ticks)] if ticks is not None else []
+    always += lockstep_arguments(loaded, file.mapping) if lockstep else []
     begun = ["--seed", str(seed)] if seed is not None else []
     models = ["--port", str(gateway_port)] if gateway else []
     models += ["--config", str(gateway_config)] if models and gateway_config is not None else []
-    status = RunnerStatus()
+    status = RunnerStatus(progress=lockstep, ticks=ticks)
     ensemble = Ensemble(
         [str(scenario), "--run-id", run_id, "--port", str(port), "--wait-for", "1", *begun, *always],
         models,

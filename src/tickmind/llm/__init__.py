@@ -9,6 +9,7 @@ Set `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS = False` in tests, and no reque
 """
 
 from tickmind.llm.cassettes.cassette import CassettePlayer, CassetteRecorder, open_cassette
+from tickmind.llm.cassettes.replies import CallSite, ReplyFile, ReplyTransport, call_site
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import (
     CHARACTER,
@@ -78,6 +79,7 @@ __all__ = [
     "SUMMARIZER",
     "Audio",
     "CallConfig",
+    "CallSite",
     "Capabilities",
     "CassettePlayer",
     "CassetteRecorder",
@@ -108,7 +110,9 @@ __all__ = [
     "PartialReader",
     "Price",
     "ReadReply",
+    "ReplyFile",
     "ReplySchema",
+    "ReplyTransport",
     "RetryingTransport",
     "Served",
     "ServedAttempt",
@@ -134,6 +138,7 @@ __all__ = [
     "Usage",
     "UsageMeter",
     "as_messages",
+    "call_site",
     "cost_usd",
     "estimate_messages_tokens",
     "estimate_tokens",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tickmind.agent import Settings
+from tickmind.agent.contract import KeptReplies
 from tickmind.agent.settings import Json
 from tickmind.base import ConfigError, get_logger
 from tickmind.runner.mapping import load_mapping
@@ -16,13 +17,20 @@ _log = get_logger(__name__)
 class MappingFile:
     """Rereads a mapping file when it has changed. `world_addr` and `gateway_url` override the file's.
 
-    `settings` are for all agents whose own settings do not say otherwise.
+    `settings` are for all agents whose own settings do not say otherwise, `replies` keeps or plays their models' calls.
     """
 
     def __init__(
-        self, path: Path, *, world_addr: str = "", gateway_url: str = "", settings: Mapping[str, Json] | None = None
+        self,
+        path: Path,
+        *,
+        world_addr: str = "",
+        gateway_url: str = "",
+        settings: Mapping[str, Json] | None = None,
+        replies: KeptReplies | None = None,
     ) -> None:
         self.path = path
+        self._replies = replies
         self._settings = dict(settings or {})
         self.world_addr = world_addr
         self.gateway_url = gateway_url
@@ -70,6 +78,7 @@ class MappingFile:
             world_addr=self.world_addr or mapping.world_addr,
             gateway_url=self.gateway_url or mapping.gateway_url,
             agents=agents,
+            replies=self._replies,
         )
 
     def _stamp(self) -> tuple[int, int, int]:

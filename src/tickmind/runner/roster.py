@@ -142,4 +142,11 @@ class GroupRoster:
 
 def _outside(mapping: RunnerMapping) -> tuple[object, ...]:
     """Return what every process gets besides its spec."""
-    return mapping.world_addr, mapping.name, mapping.gateway_url, mapping.session, mapping.world_token
+    return (
+        mapping.world_addr,
+        mapping.name,
+        mapping.gateway_url,
+        mapping.session,
+        mapping.world_token,
+        mapping.replies,
+    )

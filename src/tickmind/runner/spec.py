@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tickmind.agent import Settings
-from tickmind.agent.contract import DEFAULT_WORLD_ADDR
+from tickmind.agent.contract import DEFAULT_WORLD_ADDR, KeptReplies
 from tickmind.protocol import EntityInfo
 
 RESTART_WINDOW_S = 600.0
@@ -99,6 +99,7 @@ class RunnerMapping:
     gateway_url: str = ""
     session: str = ""
     world_token: SecretSource | None = None
+    replies: KeptReplies | None = None  # of the agents' models, kept in a file or played from one
 
     def spec_for(self, entity: EntityInfo) -> AgentSpec | None:
         """Return the agent of an entity, if it gets one."""

@@ -113,6 +113,7 @@ class Unit:
             state_dir=state,
             gateway_url=mapping.gateway_url,
             session=mapping.session or mapping.name,
+            replies=mapping.replies,
             config_path=self._folder / "launch.json",
             secrets_fd=_SECRETS_FD if secrets else None,
             heartbeat_fd=_HEARTBEAT_FD,

@@ -7,6 +7,7 @@ import pytest
 
 from tickmind.agent import Start
 from tickmind.agent.control.turns import MAX_STUCK, TurnPlayer
+from tickmind.agent.errors import AgentError
 from tickmind.agent.minds import PlainMindHost
 from tickmind.agent.testing import observe
 from tickmind.protocol import Say, Wait
@@ -221,4 +222,31 @@ async def test_whoever_perceives_slowly_is_not_stuck_and_nobody_misses_what_happ
     played = await turns.play(3, everybody("a", "b", "c", tick=3), LONG_S)
     assert played.intents == {name: Say(name) for name in "abc"}
     assert (entered[:3], sorted(entered[3:])) == (list("abc"), list("abc"))
+    turns.close()
+
+
+async def test_in_lockstep_a_turn_is_over_when_all_have_reflected():
+    class Reflecting(Minds):
+        reflected: tuple[int, ...] = ()
+
+        def reflect(self, tick_id):
+            self.reflected += (tick_id,)
+
+    minds = Reflecting(Say)
+    turns = TurnPlayer(minds)
+    for tick in (1, 2):
+        played = await turns.play(tick, everybody("a", tick=tick), LONG_S, lockstep=True)
+        assert played.intents == {"a": Say("a")}
+        assert minds.reflected == tuple(range(1, tick + 1))
+    turns.close()
+
+
+async def test_a_host_that_cannot_go_on_ends_the_process():
+    class Broken(Minds):
+        def begin(self, tick_id, observations):
+            raise AgentError("no past")
+
+    turns = TurnPlayer(Broken(Say))
+    with pytest.raises(AgentError, match="no past"):
+        await turns.play(1, everybody("a"), LONG_S)
     turns.close()

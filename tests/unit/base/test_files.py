@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -129,3 +131,16 @@ def test_a_file_that_can_not_be_put_in_place_leaves_no_draft(tmp_path, monkeypat
     with pytest.raises(OSError, match="no"):
         replace_file(tmp_path / "file", b"new", mode=0o600)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_reading_takes_no_more_memory_than_the_file_has(tmp_path):
+    """A limit of gigabytes must not cost gigabytes: an agent's process has one."""
+    (tmp_path / "small").write_bytes(b"abc")
+    program = (
+        "import resource, sys; from pathlib import Path; from tickmind.base.files import read_at_most;"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30));"
+        "print(read_at_most(Path(sys.argv[1]), 4_000_000_000))"
+    )
+    command = [sys.executable, "-c", program, tmp_path / "small"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "b'abc'\n", done.stderr

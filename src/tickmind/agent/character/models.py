@@ -1,9 +1,21 @@
 """Find the model of a thinking character from the settings of its process."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from tickmind.llm import CallConfig, GatewayClient, ModelClient, load_gateway_config, load_model_config
-from tickmind.llm.transport import Capabilities
+from tickmind.llm import (
+    CallConfig,
+    CallSite,
+    GatewayClient,
+    ModelClient,
+    ModelConfig,
+    ReplyFile,
+    ReplyTransport,
+    load_gateway_config,
+    load_model_config,
+)
+from tickmind.llm.transport import Capabilities, Transport
+from tickmind.llm.transports import make_transport
 from tickmind.strategy import GatewayAdapter, ModelAdapter
 from tickmind.strategy.queries.pace import MOST_PATIENCE_S
 
@@ -12,6 +24,7 @@ if TYPE_CHECKING:
     from tickmind.strategy.clients.client import AnyClient
 
 MAX_TOKENS = 600
+PLAYED = "played"  # name of a model that is not asked, because its replies are in a file
 LOCAL = Capabilities(output="grammar", tools=False)
 API_KEY, GATEWAY_KEY = "LLM_API_KEY", "LLM_GATEWAY_KEY"  # names of secrets
 
@@ -25,23 +38,40 @@ def find_model(stage: "ProcessContext") -> "AnyClient | None":
     client = find_client(stage)
     max_tokens = stage.launch.settings.whole("max_tokens", MAX_TOKENS)
     call = CallConfig(max_tokens=max_tokens, timeout_s=MOST_PATIENCE_S)  # the strategic layer learns its own timeout
+    site_of = partial(call_site_of, stage)
     if isinstance(client, GatewayClient):
-        return GatewayAdapter(client, call, agent_name=lambda eid: stage.characters[eid].entity_id)
-    return None if client is None else ModelAdapter(client, call)
+        return GatewayAdapter(client, call, agent_name=lambda eid: stage.characters[eid].entity_id, site_of=site_of)
+    return None if client is None else ModelAdapter(client, call, site_of=site_of)
+
+
+def call_site_of(stage: "ProcessContext", eid: int) -> CallSite:
+    """Return the site of a call that a character makes now, by which its replies are kept."""
+    character = stage.characters[eid]
+    return CallSite(character.entity_id, character.tick)
 
 
 def find_client(stage: "ProcessContext") -> ModelClient | None:
     """Return the model of `find_model` as a plain client, for characters that ask by themselves."""
-    launch = stage.launch
+    launch, replies = stage.launch, stage.launch.replies
     model = launch.settings.text("model") or None
     capabilities = LOCAL if launch.settings.flag("local_model") else Capabilities()
+    file = None if replies is None else ReplyFile(replies.path, fills=replies.fills)
+
+    def kept(transport: Transport | None) -> ReplyTransport:
+        keeper = ReplyTransport(file, transport, capabilities=capabilities)
+        stage.reply_transports.append(keeper)
+        return keeper
+
+    if file is not None and not file.fills:  # there is no model to ask
+        return ModelClient(ModelConfig(model=model or PLAYED), kept(None))
     if launch.gateway_url:
         key = stage.secrets.get(GATEWAY_KEY)
         config = load_gateway_config(
             url=launch.gateway_url, api_key=key, model=model, env=stage.env, capabilities=capabilities
         )
-        return GatewayClient(config, session=launch.session)
+        return GatewayClient(config, session=launch.session, wrap=kept)
     if stage.env.get("LLM_BASE_URL"):
         key = stage.secrets.get(API_KEY)
-        return ModelClient(load_model_config(api_key=key, model=model, env=stage.env, capabilities=capabilities))
+        config = load_model_config(api_key=key, model=model, env=stage.env, capabilities=capabilities)
+        return ModelClient(config, kept(make_transport(config)))
     return None

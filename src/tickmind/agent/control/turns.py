@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tickmind.agent.errors import AgentError
 from tickmind.agent.minds import MindHost
 from tickmind.agent.mistakes import Mistakes
 from tickmind.base import Clock, Limit, SystemClock, get_logger
@@ -36,9 +37,16 @@ class _Turn:
     """One tick's work for a thread."""
 
     def __init__(
-        self, tick_id: int, observations: Sequence[Observation], until_s: float, loop: asyncio.AbstractEventLoop
+        self,
+        tick_id: int,
+        observations: Sequence[Observation],
+        until_s: float,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        lockstep: bool,
     ) -> None:
         self.tick_id = tick_id
+        self.lockstep = lockstep  # the world waits, also for what follows the acts
         self.until_s = until_s  # end of the quiet period
         self.observations = observations
         self.intents: dict[str, Intent] = {}
@@ -49,6 +57,7 @@ class _Turn:
         self.closed = False  # no further act is started
         self.ended = False
         self.given_up = False  # its thread was abandoned
+        self.fatal: AgentError | None = None  # why the process can't go on
         self._loop = loop
         self.over = asyncio.Event()
 
@@ -107,21 +116,28 @@ class TurnPlayer:
         """Whether no entity acts now."""
         return self._last is None or self._last.ended
 
-    async def play(self, tick_id: int, observations: Sequence[Observation], timeout_s: float) -> Played:
-        """Let all entities act, until the time is over."""
+    async def play(
+        self, tick_id: int, observations: Sequence[Observation], timeout_s: float, *, lockstep: bool = False
+    ) -> Played:
+        """Let all entities act, until the time is over; in lockstep return when they have reflected, too.
+
+        Raises the `AgentError` of a host that can't begin a tick and must not be asked again.
+        """
         self._leave_stuck_thread()
         ready = [seen for seen in observations if seen.me.entity_id not in self._stuck]
         ready.sort(key=lambda seen: seen.me.entity_id not in self._behind)
         if not ready or (self._last is not None and not self._last.ended and not self._last.given_up):
             return Played(late=frozenset(seen.me.entity_id for seen in observations))
         until_s = self._clock.monotonic() + min(timeout_s, LONGEST_QUIET_S)
-        turn = self._last = _Turn(tick_id, ready, until_s, asyncio.get_running_loop())
+        turn = self._last = _Turn(tick_id, ready, until_s, asyncio.get_running_loop(), lockstep=lockstep)
         self._thread().put(turn)
         try:
             async with asyncio.timeout(max(0.0, timeout_s)):
                 await turn.over.wait()
         except TimeoutError:
             pass  # the intents so far count
+        if turn.fatal is not None:
+            raise turn.fatal
         with self._lock:
             turn.closed = True
             intents, failed = dict(turn.intents), dict(turn.failed)
@@ -172,6 +188,8 @@ class TurnPlayer:
         turn = work.get()
         while turn is not None and self._begin(turn):
             self._play(turn)
+            if turn.lockstep:
+                self._reflect(turn)
             with self._lock:
                 turn.ended = True
                 if turn.given_up:
@@ -179,7 +197,7 @@ class TurnPlayer:
                     return
             turn.wake()
             early = self._rest(work, turn.until_s)
-            if not self._lost_in_thought:
+            if not (turn.lockstep or self._lost_in_thought):
                 self._reflect(turn)
             if not early:
                 self._on_quiet()
@@ -204,6 +222,9 @@ class TurnPlayer:
     def _play(self, turn: _Turn) -> None:
         try:
             self._cast.begin(turn.tick_id, turn.observations)
+        except AgentError as error:
+            turn.fatal = error
+            return
         except Exception as error:  # noqa: BLE001  a cast is user code
             why = self._mistakes.note("the tick could not begin, so no entity acts in it", error, tick=turn.tick_id)
             with self._lock:

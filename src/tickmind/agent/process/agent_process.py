@@ -10,7 +10,7 @@ from tickmind.agent.contract import WORLD_TOKEN, Launch
 from tickmind.agent.control.streams import ControlStream, TickPart, stream_opener
 from tickmind.agent.control.turns import LONGEST_QUIET_S, Played, TurnPlayer
 from tickmind.agent.errors import AgentError, ControlLostError
-from tickmind.agent.minds import MindHost
+from tickmind.agent.minds import MindHost, is_lockstep
 from tickmind.agent.mistakes import Mistakes
 from tickmind.agent.process.heartbeat import Heartbeat, HeartbeatWriter
 from tickmind.agent.process.lease_file import LeaseFile
@@ -32,6 +32,7 @@ from tickmind.wire import (
 
 MARGIN_S, MARGIN_RATIO = 0.1, 0.2  # how long before the deadline an act must be over, whichever is less
 IDLE_BEAT_S = 2.0  # between heartbeats while the world does not tick
+LOCKSTEP_REPORTS_S = 10.0  # for the thoughts of a tick to reach a world that waits for them
 LEAVE_S = 2.0  # for the last reports, and again for giving up the lease
 ERROR_TICKS = 100  # for which the last error of an entity is shown after it acts well again
 STATUS_TICKS = 10  # between two reports of an entity's state, which may change with each thought
@@ -193,7 +194,11 @@ class AgentProcess:
         deadline_s = moment.deadline_ms / 1000
         until_s = moment.received_s + deadline_s - min(MARGIN_S, MARGIN_RATIO * deadline_s)
         reporter.hold(min(until_s, moment.received_s + LONGEST_QUIET_S))
-        played = await self._turns.play(moment.tick_id, moment.observations, until_s - self._clock.monotonic())
+        timeout_s, lockstep = until_s - self._clock.monotonic(), is_lockstep(moment.deadline_ms)
+        played = await self._turns.play(moment.tick_id, moment.observations, timeout_s, lockstep=lockstep)
+        if lockstep:  # the thoughts of a tick are in the record before its intents, so a run that ends has them all
+            self._report_thoughts(moment.tick_id, line, reporter)
+            await reporter.flush(LOCKSTEP_REPORTS_S)
         everybody = [seen.me.entity_id for seen in moment.observations]
         intents: dict[str, Intent] = {name: masked_intent(played.intents.get(name, _WAIT)) for name in everybody}
         if intents:
@@ -206,15 +211,18 @@ class AgentProcess:
         self._tick_id = moment.tick_id
         self._acted += len(played.intents)
         self._note(played, everybody, line, reporter)
-        for entity_id, thought in self._cast.take_thoughts():
-            self._counts[entity_id]["failed_thoughts" if thought.error_type else "thoughts"] += 1
-            if entity_id in line.leases:
-                reporter.thought(line.leases[entity_id], moment.tick_id, thought)
+        self._report_thoughts(moment.tick_id, line, reporter)
         if reporter.free:
             reporter.insights(line.leases, self._cast.take_insights())
         self._beat()
         self._give_up_if_all_fail(played, everybody)
         self._give_up_if_all_are_stuck(played, everybody)
+
+    def _report_thoughts(self, tick_id: int, line: ControlStream, reporter: ReportSender) -> None:
+        for entity_id, thought in self._cast.take_thoughts():
+            self._counts[entity_id]["failed_thoughts" if thought.error_type else "thoughts"] += 1
+            if entity_id in line.leases:
+                reporter.thought(line.leases[entity_id], tick_id, thought)
 
     def _without(self, played: Played, unsent: Mapping[str, str]) -> Played:
         """Count an intent that can't be sent as a failed act."""

@@ -20,11 +20,15 @@ _STYLES = {"running": "green", "failed": "red", "backing off": "yellow", "fallba
 
 
 class RunnerStatus:
-    """Shows the characters' status on stderr. Only a terminal gets the live table; elsewhere lines are few."""
+    """Shows the characters' status on stderr. Only a terminal gets the live table; elsewhere lines are few.
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    With `progress`, for a run as fast as its minds allow, it shows the tick and how many pass in a second, too.
+    """
+
+    def __init__(self, clock: Clock | None = None, *, progress: bool = False, ticks: int | None = None) -> None:
         self._live: Any = None
         self._clock = clock or SystemClock()
+        self._pace = RunProgress(ticks, self._clock) if progress else None
         self._reported: dict[str, str] = {}  # character -> its last line
         self._error_reported_s: dict[str, float] = {}  # character -> when its last error was shown
         self._numbers, self._numbers_s = "", -math.inf  # the last line of totals, and its time
@@ -52,8 +56,11 @@ class RunnerStatus:
     def show(self, runner: "Runner") -> None:
         """Update the table; without a terminal, print changes."""
         rows = runner.rows()
+        tick_id = runner.statistics().tick_id
         if self._live is None:
             self._report(rows)
+            if self._pace is not None and (line := self._pace.next_line(tick_id)):
+                self.say(line)
             return
         if not self._live.is_started:
             self._live.start()
@@ -66,7 +73,8 @@ class RunnerStatus:
         if self._models is not None:
             self._models.stop()
         stats = runner.statistics()
-        self.say(f"{stats.characters:,} characters, {stats.restarts:,} restarts; all agents have ended.")
+        restarts = f"{stats.restarts:,} restart{'s' if stats.restarts != 1 else ''}"
+        self.say(f"{stats.characters:,} characters, {restarts}; all agents have ended.")
 
     def _report(self, rows: "list[CharacterRow]") -> None:
         if len(rows) > _MOST_NAMED:
@@ -134,12 +142,41 @@ class RunnerStatus:
                   for at, cell in enumerate(cells))
             )  # fmt: skip
         more = f", {len(rows) - most:,} more not shown" if len(rows) > most else ""
+        tick = f"tick {stats.tick_id:,}" if self._pace is None else self._pace.text(stats.tick_id)
         head = (
-            f"tick {stats.tick_id:,}: {stats.characters:,} characters in {stats.processes:,} processes, "
+            f"{tick}: {stats.characters:,} characters in {stats.processes:,} processes, "
             f"{stats.restarts:,} restarts{more}"
         )
         models = [] if self._models is None else [Text(self._models.text())]
         return Group(Text(head), *models, table)
+
+
+class RunProgress:
+    """How far a run is, and how many ticks pass in a second of real time."""
+
+    def __init__(self, ticks: int | None, clock: Clock) -> None:
+        self._ticks = ticks
+        self._clock = clock
+        self._first: tuple[float, int] | None = None  # time and tick of the first look
+        self._last_s, self._last_tick = -math.inf, -1  # of the last line
+
+    def text(self, tick_id: int) -> str:
+        """Return the tick, of how many, and the pace since the first look."""
+        now_s = self._clock.monotonic()
+        if self._first is None and tick_id:
+            self._first = (now_s, tick_id)
+        of = f" of {self._ticks:,}" if self._ticks is not None else ""
+        began_s, began_tick = self._first or (now_s, tick_id)
+        pace = f", {(tick_id - began_tick) / (now_s - began_s):.1f} ticks a second" if now_s > began_s else ""
+        return f"tick {tick_id:,}{of}{pace}"
+
+    def next_line(self, tick_id: int) -> str:
+        """Return the text again after a while, if a tick has passed; else nothing."""
+        text, now_s = self.text(tick_id), self._clock.monotonic()
+        if tick_id == self._last_tick or now_s - self._last_s < _NUMBERS_EVERY_S:
+            return ""
+        self._last_s, self._last_tick = now_s, tick_id
+        return text
 
 
 class ModelLine:

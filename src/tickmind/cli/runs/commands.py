@@ -138,6 +138,27 @@ def _table_text(table: "TableMeta") -> str:
     return f"{table.rows:,} row{'s' if table.rows != 1 else ''}, {size_text(table.size_bytes)}"
 
 
+@runs_app.command()
+def compare(
+    first: RunId,
+    second: Annotated[str, typer.Argument(help="The id of the other run.")],
+    folder: Folder = RUNS_FOLDER,
+) -> None:
+    """Compare the world after each tick, and each prompt and thought, of two runs; exits with 1 if they differ."""
+    from tickmind.record.report.comparison import compare_runs
+
+    store = open_store(folder)
+    with store.open(first) as one, store.open(second) as other:
+        outcome = compare_runs(one, other)
+    if outcome.equal:
+        typer.echo(f"The runs are the same: {outcome.ticks:,} ticks, {outcome.thoughts:,} thoughts.")
+        return
+    for difference in (outcome.state_difference, outcome.thought_difference):
+        if difference:
+            typer.echo(harmless(f"{difference[0].upper()}{difference[1:]}."))
+    raise typer.Exit(1)
+
+
 def recover(run_id: RunId, folder: Folder = RUNS_FOLDER, drop_log: DropLog = False) -> None:
     """Finish a run after a crash: write the tables of every whole tick. A finished run is not changed."""
     store = open_store(folder)

@@ -1,6 +1,6 @@
 """Cassettes: `CassetteRecorder` records model calls to a file, `CassettePlayer` replays them without a model.
 
-A cassette is a file of JSON lines that people can read and compare; `cassette_format` says what is in them. Secrets
+A cassette is a file of JSON lines that people can read and compare; `format` says what is in them. Secrets
 are masked on the way in, and a crash or a full disk costs at most the calls that were being written.
 """
 
@@ -8,43 +8,38 @@ import asyncio
 import json
 import os
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Any, Literal
 
-from tickmind.base import Clock, Limit, SystemClock, get_logger, redact
+from tickmind.base import Clock, Limit, get_logger, redact
 from tickmind.base.files import PRIVATE_MODE, open_file, read_at_most
+from tickmind.llm.cassettes.calls import RecordingTransport, played
 from tickmind.llm.cassettes.format import (
     FORMAT_VERSION,
+    MODE_WORDS,
+    CallMode,
+    RecordedCall,
     Redactor,
-    TimedPiece,
-    error_form,
     form_key,
-    pieces_form,
-    read_error,
-    read_pieces,
-    read_reply,
-    reply_form,
     request_form,
     to_json,
 )
-from tickmind.llm.errors import LLMConfigError, LLMConnectionError, LLMError
+from tickmind.llm.errors import LLMConfigError, LLMConnectionError
 from tickmind.llm.http.time_budget import Sleep, TimeBudget
 from tickmind.llm.texts import shortened
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, Transport
 
-CallMode = Literal["complete", "stream"]
 RecordMode = Literal["new", "append", "replace"]
 MAX_CASSETTE_BYTES = Limit("size of the cassette", 2_000_000_000, "bytes")
-_MODE_WORDS: dict[CallMode, str] = {"complete": "whole reply", "stream": "stream"}
 _SHOWN_TEXT = 80  # characters of a prompt in an error
 _log = get_logger("tickmind.llm.cassettes.cassette")
 
 
-class CassetteRecorder:
+class CassetteRecorder(RecordingTransport):
     """Wrap a transport and write every call that it carries, each as soon as it is over.
 
     A cassette that already holds calls is not touched unless `mode` says "append" or "replace". `redactor` masks
@@ -61,9 +56,7 @@ class CassetteRecorder:
         clock: Clock | None = None,
         redactor: Redactor = redact,
     ) -> None:
-        self._inner = inner
-        self._clock = clock or SystemClock()
-        self._redactor = redactor
+        super().__init__(inner, clock=clock, redactor=redactor)
         self._path = Path(path)
         self._calls = 0
         self._sound_bytes = 0  # up to here the file is whole
@@ -90,53 +83,15 @@ class CassetteRecorder:
                 self._file.close()
                 raise
 
-    @property
-    def capabilities(self) -> Capabilities:
-        """The capabilities of the wrapped transport."""
-        return self._inner.capabilities
-
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
         """Carry the call and write its reply, or its error."""
-        line = self._begin(request, "complete")
-        start_s = self._clock.monotonic()
-        try:
-            reply = await self._inner.complete(request, timeout_s=timeout_s)
-        except LLMError as error:
-            self._write(line | self._took(start_s) | {"error": error_form(error, redactor=self._redactor)})
-            raise
-        self._write(line | self._took(start_s) | {"reply": reply_form(reply, redactor=self._redactor)})
-        return reply
+        return await self._record_whole(request, timeout_s, self._begin(request, "complete"))
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
         """Carry the call and write its pieces with the times at which they came."""
-        line = self._begin(request, "stream")
-        start_s = self._clock.monotonic()
-        pieces: list[TimedPiece] = []
-        end: Any = "closed"
-
-        async def read(source: AsyncIterator[StreamPiece]) -> AsyncGenerator[StreamPiece, None]:
-            nonlocal end
-            try:
-                async for piece in source:
-                    pieces.append((self._clock.monotonic() - start_s, piece))
-                    yield piece
-            except LLMError as error:
-                end = error_form(error, redactor=self._redactor)
-                raise
-            end = "done"
-
-        async with AsyncExitStack() as stack:
-            try:
-                source = await stack.enter_async_context(self._inner.stream(request, timeout_s=timeout_s))
-            except LLMError as error:
-                self._write(line | {"pieces": [], "end": error_form(error, redactor=self._redactor)})
-                raise
-            try:
-                async with aclosing(read(source)) as reader:
-                    yield reader
-            finally:
-                self._write(line | {"pieces": pieces_form(pieces, redactor=self._redactor), "end": end})
+        async with self._record_stream(request, timeout_s, self._begin(request, "stream")) as pieces:
+            yield pieces
 
     async def aclose(self) -> None:
         """Close the file and the wrapped transport."""
@@ -149,9 +104,6 @@ class CassetteRecorder:
         form = request_form(request, redactor=self._redactor)
         self._calls += 1
         return {"seq": self._calls, "key": form_key(form), "mode": mode, "request": form}
-
-    def _took(self, start_s: float) -> dict[str, float]:
-        return {"took_s": round(self._clock.monotonic() - start_s, 6)}
 
     def _write(self, line: Mapping[str, Any]) -> None:
         if self._file.closed:
@@ -214,9 +166,9 @@ class CassettePlayer:
         self._redactor = redactor
         tape = _Tape.load(self._path)
         self._capabilities = tape.capabilities
-        self._left: dict[tuple[str, str], deque[_Line]] = defaultdict(deque)  # (mode, key) -> calls, oldest first
+        self._left: dict[tuple[str, str], deque[RecordedCall]] = defaultdict(deque)  # (mode, key) -> oldest first
         self._total: dict[tuple[str, str], int] = defaultdict(int)
-        self._last: dict[tuple[str, str], _Line] = {}
+        self._last: dict[tuple[str, str], RecordedCall] = {}
         for line in sorted(tape.lines, key=lambda line: line.seq):
             self._left[line.mode, line.key].append(line)
             self._total[line.mode, line.key] += 1
@@ -252,26 +204,13 @@ class CassettePlayer:
         line = self._next(request, "stream")
         if line.failure is not None and not line.pieces:
             raise line.error()
-        async with aclosing(self._play(line, TimeBudget(timeout_s, sleep=self._sleep))) as pieces:
+        async with aclosing(played(line, self._path, TimeBudget(timeout_s, sleep=self._sleep), self._pace)) as pieces:
             yield pieces
 
     async def aclose(self) -> None:
         """Do nothing: a player holds no file open."""
 
-    async def _play(self, line: "_Line", budget: TimeBudget) -> AsyncGenerator[StreamPiece, None]:
-        now_s = 0.0
-        for at_s, piece in line.pieces:
-            await budget.wait((at_s - now_s) * self._pace)
-            now_s = at_s
-            yield piece
-        if line.failure is not None:
-            raise line.error()
-        if not line.whole:
-            raise LLMConnectionError(
-                f"the recording in {self._path} ends here: its caller left this stream after {len(line.pieces)} pieces"
-            )
-
-    def _next(self, request: ModelRequest, mode: CallMode) -> "_Line":
+    def _next(self, request: ModelRequest, mode: CallMode) -> "RecordedCall":
         form = request_form(request, redactor=self._redactor)
         key = form_key(form)
         place = (mode, key)
@@ -285,12 +224,12 @@ class CassettePlayer:
 
     def _explain(self, request: ModelRequest, form: Mapping[str, Any], mode: CallMode, key: str) -> str:
         text = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
-        about = f"{_MODE_WORDS[mode]} for model {request.model!r} and {shortened(text, _SHOWN_TEXT)!r} (key {key})"
+        about = f"{MODE_WORDS[mode]} for model {request.model!r} and {shortened(text, _SHOWN_TEXT)!r} (key {key})"
         other: CallMode = "stream" if mode == "complete" else "complete"
         if total := self._total.get((mode, key)):
             why = f"it was recorded {total} times and all are played; pass repeat_last=True to go on with the last"
         elif self._total.get((other, key)):
-            why = f"this request was recorded as a {_MODE_WORDS[other]} only"
+            why = f"this request was recorded as a {MODE_WORDS[other]} only"
         else:
             why = self._difference(form)
         return (
@@ -320,46 +259,9 @@ def open_cassette(path: str | Path, inner: Transport) -> "CassetteRecorder | Cas
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    seq: int
-    key: str
-    mode: CallMode
-    request: Mapping[str, Any]
-    took_s: float
-    failure: Mapping[str, Any] | None  # how it failed, if it did
-    whole: bool  # False for a stream that its caller left
-    reply: ModelReply | None  # of a whole reply that did not fail
-    pieces: tuple[TimedPiece, ...]  # of a stream
-
-    @classmethod
-    def read(cls, form: Mapping[str, Any]) -> "_Line":
-        mode = form["mode"]
-        if mode not in _MODE_WORDS:
-            raise ValueError(f"mode is {mode!r}")
-        end = form.get("error", "done") if mode == "complete" else form["end"]
-        failure = end if isinstance(end, Mapping) else None
-        if failure is not None:
-            read_error(failure)
-        return cls(
-            seq=int(form["seq"]),
-            key=str(form["key"]),
-            mode=mode,
-            request=form.get("request", {}),
-            took_s=float(form.get("took_s", 0.0)),
-            failure=failure,
-            whole=end == "done",
-            reply=read_reply(form["reply"]) if mode == "complete" and failure is None else None,
-            pieces=read_pieces(form["pieces"]) if mode == "stream" else (),
-        )
-
-    def error(self) -> LLMError:
-        return read_error(self.failure or {})
-
-
-@dataclass(frozen=True, slots=True)
 class _Tape:
     capabilities: Capabilities
-    lines: tuple[_Line, ...]
+    lines: tuple[RecordedCall, ...]
     sound_bytes: int  # up to here the file is whole; behind it is what a crash left half written
 
     @classmethod
@@ -400,11 +302,11 @@ def _read_header(form: Any, path: Path) -> Capabilities:
     return Capabilities(capabilities.get("output", "json_schema"), bool(capabilities.get("tools", True)))
 
 
-def _read_lines(forms: list[Any], path: Path) -> tuple[_Line, ...]:
-    lines: list[_Line] = []
+def _read_lines(forms: list[Any], path: Path) -> tuple[RecordedCall, ...]:
+    lines: list[RecordedCall] = []
     for number, form in enumerate(forms, start=2):
         try:
-            lines.append(_Line.read(form))
+            lines.append(RecordedCall.read(form))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise LLMConfigError(f"line {number} of the cassette {path} can't be read: {error!r}") from error
     return tuple(lines)

@@ -13,8 +13,8 @@ Fields with nothing in them are left out.
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 from tickmind.base import redact, redact_fields
 from tickmind.llm.errors import (
@@ -33,6 +33,8 @@ from tickmind.llm.messages import ThinkingBlock, ToolCall
 from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
 
 FORMAT_VERSION = 1
+CallMode = Literal["complete", "stream"]
+MODE_WORDS: dict[CallMode, str] = {"complete": "whole reply", "stream": "stream"}
 Redactor = Callable[[str], str]
 TimedPiece = tuple[float, StreamPiece]  # seconds since the call began
 _KEY_DIGITS = 32
@@ -50,6 +52,47 @@ _ERRORS: dict[str, type[LLMError]] = {
         LLMResponseError,
     )
 }
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """One call as it was recorded."""
+
+    seq: int
+    key: str
+    mode: CallMode
+    request: Mapping[str, Any]
+    took_s: float
+    failure: Mapping[str, Any] | None  # how it failed, if it did
+    whole: bool  # False for a stream that its caller left
+    reply: ModelReply | None  # of a whole reply that did not fail
+    pieces: tuple[TimedPiece, ...]  # of a stream
+
+    @classmethod
+    def read(cls, form: Mapping[str, Any]) -> "RecordedCall":
+        """Read a call from its written form; raises what a malformed one causes."""
+        mode = form["mode"]
+        if mode not in MODE_WORDS:
+            raise ValueError(f"mode is {mode!r}")
+        end = form.get("error", "done") if mode == "complete" else form["end"]
+        failure = end if isinstance(end, Mapping) else None
+        if failure is not None:
+            read_error(failure)
+        return cls(
+            seq=int(form.get("seq", 0)),
+            key=str(form.get("key", "")),
+            mode=mode,
+            request=form.get("request", {}),
+            took_s=float(form.get("took_s", 0.0)),
+            failure=failure,
+            whole=end == "done",
+            reply=read_reply(form["reply"]) if mode == "complete" and failure is None else None,
+            pieces=read_pieces(form["pieces"]) if mode == "stream" else (),
+        )
+
+    def error(self) -> LLMError:
+        """Return the error that it ended with."""
+        return read_error(self.failure or {})
 
 
 def request_key(request: ModelRequest, *, redactor: Redactor = redact) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Self, TypedDict, Unpack
 
@@ -23,6 +23,7 @@ from tickmind.llm.gateway_client.gate import Gates
 from tickmind.llm.gateway_client.transport import GatewayTransport, OnCooldown
 from tickmind.llm.prices import PRICES, Price, UsageMeter
 from tickmind.llm.served import SessionCooldown
+from tickmind.llm.transport import Transport
 
 HEARTBEAT_S = 30.0
 DEFER_MS = 5000
@@ -52,6 +53,7 @@ class GatewayClient(ModelClient):
     the gateway's queue or to be refused. The client retries nothing: the gateway does.
 
     From its first use until `aclose` it sends heartbeats, so that the session keeps its share during a pause.
+    `wrap` may put another transport around its own, such as one that keeps replies.
 
         async with GatewayClient(load_gateway_config(), session="village") as client:
             result = await client.complete("Say hello.", call=gateway_call(agent="anna"))
@@ -67,6 +69,7 @@ class GatewayClient(ModelClient):
         clock: Clock | None = None,
         prices: Mapping[str, Price] = PRICES,
         meter: UsageMeter | None = None,
+        wrap: Callable[[Transport], Transport] = lambda transport: transport,
     ) -> None:
         from tickmind.llm.gateway_client.endpoint import GatewayEndpoint
 
@@ -86,7 +89,7 @@ class GatewayClient(ModelClient):
         self._way = GatewayTransport(
             self._endpoint.transport, self._gates, on_cooldown=on_cooldown, on_use=self._begin, clock=clock
         )
-        super().__init__(config, self._way, clock=clock, prices=prices, meter=meter)
+        super().__init__(config, wrap(self._way), clock=clock, prices=prices, meter=meter)
 
     async def __aenter__(self) -> Self:
         self._begin()

@@ -6,11 +6,12 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from tickmind.base import ConfigError
 from tickmind.llm import (
     CallConfig,
+    CallSite,
     GatewayClient,
     LLMError,
     Message,
@@ -21,17 +22,24 @@ from tickmind.llm import (
     gateway_call,
 )
 from tickmind.strategy.clients.client import AnyClient, Deliberation, Question, answers_on_loop, takes
-from tickmind.strategy.clients.deliberation import deliberate, deliberate_with_tools
+from tickmind.strategy.clients.deliberation import at_site, deliberate, deliberate_with_tools
 from tickmind.tools import ToolAgent
 
 T = TypeVar("T")
+SiteOf: TypeAlias = Callable[[int], CallSite | None]
+"""The character and the tick of a call that an entity makes now, for files of replies."""
 _log = logging.getLogger("tickmind.strategy")
+
+
+def nowhere(_entity_id: int) -> None:
+    """Return no site, for calls that are not kept by character and tick."""
 
 
 class ModelAdapter:
     """A `ModelClient` as an `AsyncLLMClient`.
 
-    `extra_for(entity_id)` may give fields to send along, such as the slot that a local model keeps for an entity.
+    `extra_for(entity_id)` may give fields to send along, such as the slot that a local model keeps for an entity;
+    `site_of(entity_id)` the character and the tick of a call, by which a file of replies keeps it.
     """
 
     def __init__(
@@ -40,15 +48,19 @@ class ModelAdapter:
         call: CallConfig | None = None,
         *,
         extra_for: Callable[[int], Mapping[str, Any]] | None = None,
+        site_of: SiteOf = nowhere,
     ) -> None:
         self._client = client
         self._call = call
         self._extra_for = extra_for
+        self._site_of = site_of
 
     def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
         """Ask the model; with a schema the reply is an object, requested again if it can't be read."""
         extra = self._extra_for(question.entity_id) if self._extra_for is not None else None
-        return deliberate(self._client, question, self._call, extra=extra)
+        return at_site(
+            self._site_of(question.entity_id), partial(deliberate, self._client, question, self._call, extra=extra)
+        )
 
     def aclose(self) -> Coroutine[Any, Any, None]:
         """Close the client."""
@@ -69,8 +81,10 @@ class GatewayAdapter:
         call: CallConfig | None = None,
         *,
         agent_name: Callable[[int], str] = str,
+        site_of: SiteOf = nowhere,
     ) -> None:
         self._client = client
+        self._site_of = site_of
         self._async_client = client.async_client if isinstance(client, SyncGatewayClient) else client
         self._call = call
         self._agent_name = agent_name
@@ -80,7 +94,8 @@ class GatewayAdapter:
 
         A reply that can't be read is asked for again when the session's turn comes, within the same deadline.
         """
-        return self._on_clients_loop(partial(self._ask, question))
+        site = self._site_of(question.entity_id)
+        return self._on_clients_loop(lambda: at_site(site, partial(self._ask, question)))
 
     def ready_in_s(self) -> float:
         """Return the time in seconds until the session's turn."""
@@ -134,8 +149,11 @@ class ToolAgentAdapter:
     that was silent the longest is dropped.
     """
 
-    def __init__(self, make_agent: Callable[[int], ToolAgent], *, most_agents: int = 1024) -> None:
+    def __init__(
+        self, make_agent: Callable[[int], ToolAgent], *, most_agents: int = 1024, site_of: SiteOf = nowhere
+    ) -> None:
         self._make_agent = make_agent
+        self._site_of = site_of
         self._most_agents = most_agents
         self._agents: OrderedDict[int, ToolAgent] = OrderedDict()  # entity id -> its agent, the silent ones first
 
@@ -145,7 +163,7 @@ class ToolAgentAdapter:
         self._agents[question.entity_id] = agent
         if len(self._agents) > self._most_agents:
             self._agents.popitem(last=False)
-        return deliberate_with_tools(agent, question.messages())
+        return at_site(self._site_of(question.entity_id), partial(deliberate_with_tools, agent, question.messages()))
 
 
 class SyncModelAdapter:

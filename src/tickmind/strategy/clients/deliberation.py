@@ -1,9 +1,10 @@
 """Ask a model one question on an event loop: a text, an object, or a run with tools."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
+from tickmind.llm.cassettes.replies import CallSite, call_site
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, merge_config
 from tickmind.llm.errors import ErrorType, LLMCooldownError, LLMError, LLMRateLimitError
@@ -14,6 +15,14 @@ from tickmind.llm.structured import ReplySchema, is_flat, reminder
 from tickmind.llm.structured.prompts import AskedForm
 from tickmind.strategy.clients.client import Deliberation, Question
 from tickmind.tools import AgentResult, ToolAgent
+
+T = TypeVar("T")
+
+
+async def at_site(site: CallSite | None, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Ask, with model calls that are those of a character in a tick."""
+    with call_site(site):
+        return await ask()
 
 
 async def deliberate(

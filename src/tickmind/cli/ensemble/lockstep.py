@@ -1,0 +1,65 @@
+"""Options of runs that repeat: lockstep, and files of replies."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tickmind.base import ConfigError
+
+if TYPE_CHECKING:
+    from tickmind.agent.contract import KeptReplies
+    from tickmind.runner import RunnerMapping
+    from tickmind.world import Scenario
+
+Lockstep = Annotated[
+    bool,
+    typer.Option(
+        "--lockstep", help="Wait for all minds and their models, not for the clock: a run repeats with its seed."
+    ),
+]
+Replies = Annotated[
+    tuple[str, Path] | None,
+    typer.Option(
+        metavar="MODE FILE",
+        help="Keep every model call in a new file (record), play them without a model (replay), "
+        "or play them and ask a model for what is missing (fill).",
+    ),
+]
+
+
+class ReplyMode(StrEnum):
+    """What `--replies` does with its file."""
+
+    RECORD = "record"
+    REPLAY = "replay"
+    FILL = "fill"
+
+
+def lockstep_arguments(scenario: "Scenario", mapping: "RunnerMapping") -> list[str]:
+    """Return the arguments of a world that waits for every character that has an agent."""
+    from tickmind.world import TileWorld
+
+    actors = TileWorld.from_scenario(scenario).info.actors
+    count = sum(mapping.spec_for(actor) is not None for actor in actors)
+    if not count:
+        raise ConfigError("no character of this world has an agent, so in lockstep it would wait forever")
+    return ["--lockstep", "--controllers", str(count)]
+
+
+def kept_replies(wanted: "tuple[str, Path] | None") -> "KeptReplies | None":
+    """Return where the replies of a run are; a new file for `record`. Raises `ConfigError` for an unknown mode."""
+    if wanted is None:
+        return None
+    from tickmind.agent.contract import KeptReplies
+    from tickmind.llm import ReplyFile
+
+    mode, path = wanted[0], wanted[1].resolve()
+    if mode not in list(ReplyMode):
+        raise ConfigError(f"--replies takes record, replay or fill and a file, not {mode!r}")
+    if mode == ReplyMode.RECORD:
+        ReplyFile.create(path)
+    else:
+        ReplyFile(path)  # raises before anything starts
+    return KeptReplies(path, fills=mode != ReplyMode.REPLAY)

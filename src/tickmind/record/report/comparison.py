@@ -1,0 +1,88 @@
+"""Compare two runs: the state of the world after each tick, and every thought with its prompt."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from tickmind.record.reader import RunReader
+
+ComparedThought: TypeAlias = tuple[int, str, int, str, str, str, str]
+"""The tick of the question, the actor, the tick of the answer, both parts of the prompt, the reply and the error."""
+_AROUND = 30  # characters before and behind the first difference of two texts
+_PARTS = ("tick of the question", "actor", "tick of the answer", "system prompt", "user message", "reply", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """The outcome: how much was compared, and the first difference of each kind in words; empty if there is none."""
+
+    ticks: int
+    thoughts: int
+    state_difference: str = ""
+    thought_difference: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """Whether the runs are the same."""
+        return not (self.state_difference or self.thought_difference)
+
+
+def compare_runs(first: "RunReader", second: "RunReader") -> RunComparison:
+    """Compare the states of the world and the thoughts of two runs.
+
+    A thought that was reported twice, because a process was killed before it knew that the world had it, counts once.
+    """
+    ticks, state_difference = 0, ""
+    for one, other in zip_longest(first.records(), second.records()):
+        if one is None or other is None:
+            longer, record = (first, one) if one is not None else (second, other)
+            state_difference = f"only {longer.run_id} has tick {record.tick_id}"
+            break
+        if (one.tick_id, one.state_hash) != (other.tick_id, other.state_hash):
+            state_difference = f"the worlds differ after tick {one.tick_id}"
+            break
+        ticks += 1
+    ours, theirs = _thoughts(first), _thoughts(second)
+    return RunComparison(ticks, len(ours), state_difference, _difference(first, ours, second, theirs))
+
+
+def _thoughts(run: "RunReader") -> list[ComparedThought]:
+    return sorted(set(_compared(run)))
+
+
+def _compared(run: "RunReader") -> Iterator[ComparedThought]:
+    for report in run.thoughts():
+        thought = report.thought
+        yield (
+            thought.asked_tick,
+            report.entity_id,
+            thought.answered_tick,
+            thought.system_prompt,
+            thought.user_message,
+            thought.reply,
+            thought.error_type,
+        )
+
+
+def _difference(
+    first: "RunReader", ours: list[ComparedThought], second: "RunReader", theirs: list[ComparedThought]
+) -> str:
+    for one, other in zip_longest(ours, theirs):
+        if one == other:
+            continue
+        if one is None or other is None or one[:2] != other[:2]:
+            longer, thought = (first, one) if other is None or (one is not None and one < other) else (second, other)
+            return f"only {longer.run_id} has a thought of {thought[1]} in tick {thought[0]}"
+        part = next(at for at, (left, right) in enumerate(zip(one, other, strict=True)) if left != right)
+        return f"the {_PARTS[part]} of {one[1]} in tick {one[0]}: {_shown(one[part], other[part])}"
+    return ""
+
+
+def _shown(one: object, other: object) -> str:
+    left, right = str(one), str(other)
+    pairs = enumerate(zip(left, right, strict=False))
+    at = next((place for place, (mine, its) in pairs if mine != its), min(len(left), len(right)))
+    part = slice(max(0, at - _AROUND), at + _AROUND)
+    return f"{left[part]!r} and {right[part]!r}"

@@ -1,0 +1,135 @@
+"""The same run twice: a village in lockstep with models, however its minds are grouped and whoever is killed."""
+
+import hashlib
+import json
+import os
+import random
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from tests.acceptance.test_documents import RUN_CLI, fresh_environment
+from tests.long import LONG, short_or_long
+
+from tickmind.llm.testing import FakeProvider, Late
+from tickmind.record import RunStore
+from tickmind.record.report.comparison import compare_runs
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(short_or_long(290, 20_000))]
+TICKS = short_or_long(25, 60)
+PATIENCE_S = 240
+GOALS = ("explore", "rest", "wander", "talk")
+MAPPING = """
+agents:
+  villager:
+    cmd: [python, -m, tickmind.characters.villager]
+    per_process: {per_process}
+    settings: {{food: [bread, berries, wheat]}}
+assignments: [{{match: {{type: villager}}, use: villager}}]
+"""
+
+
+def answer(request):
+    """A plan that the prompt alone decides, after a while that nothing repeats."""
+    number = int.from_bytes(hashlib.blake2b(request.messages[-1].text.encode(), digest_size=4).digest())
+    plan = {"goal": GOALS[number % 4], "who": "", "say": f"It is {number % 97}.", "remember": f"Saw {number % 89}."}
+    return Late(json.dumps(plan), random.choice((0, 0, 0.01, 0.05)))
+
+
+def processes_with(path: Path):
+    """The processes that hold a file below a folder open."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if any(str(each.readlink()).startswith(str(path)) for each in (folder / "fd").iterdir()):
+                yield int(folder.name)
+        except OSError:
+            continue
+
+
+class Village:
+    """Runs of Willowbrook as a person starts them."""
+
+    def __init__(self, folder, warm):
+        self.folder = folder
+        self.store = RunStore(folder / "runs")
+        self._warm = warm
+        self._count = 0
+
+    def live(self, *options, per_process, seed=5, model="", kill=False, ticks=TICKS):
+        """Live for some ticks and return the run's id; `kill` kills one process of agents on the way."""
+        self._count += 1
+        state, log = self.folder / f"state-{self._count}", self.folder / f"{self._count}.log"
+        mapping = self.folder / f"agents-{per_process}.yaml"
+        mapping.write_text(MAPPING.format(per_process=per_process))
+        words = ["up", "willowbrook", "--agents", str(mapping), "--lockstep", "--seed", str(seed), "--no-viewer"]
+        words += ["--port", "0", "--gateway-port", "0", "--ticks", str(ticks), "--state", str(state), *options]
+        env = fresh_environment() | ({"LLM_BASE_URL": model, "LLM_API_KEY": "k", "LLM_MODEL": "m"} if model else {})
+        with log.open("wb") as opened:
+            process = self._warm.start(["-c", RUN_CLI, *words], cwd=self.folder, env=env, stdout=opened, stderr=opened)
+        if kill:
+            self._kill_one(state, process, log)
+        assert process.wait(PATIENCE_S) == 0, log.read_text()
+        text = log.read_text()
+        assert ("1 restart;" in text) is kill, text
+        (run_id,) = re.findall(r"Run (\S+) begins", text)
+        return run_id
+
+    def _kill_one(self, state, process, log):
+        """Kill one process when its minds have a past to live again."""
+        until_s = time.monotonic() + PATIENCE_S
+        while True:
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < until_s, log.read_text()
+            for journal in state.glob("*/state/lockstep-journal"):
+                pids = list(processes_with(journal))
+                if pids and journal.stat().st_size > 20_000:
+                    os.kill(pids[0], signal.SIGKILL)
+                    return
+            time.sleep(0.02)
+
+    def difference(self, first, second):
+        """What two runs differ in; empty if they are the same."""
+        with self.store.open(first) as one, self.store.open(second) as other:
+            outcome = compare_runs(one, other)
+        assert outcome.thoughts >= 12
+        return outcome.state_difference or outcome.thought_difference
+
+
+@pytest.fixture
+def village(tmp_path, warm):
+    return Village(tmp_path, warm)
+
+
+@pytest.fixture
+def model():
+    with FakeProvider.in_thread(answer, models=("m",)) as provider:
+        yield provider.base_url
+
+
+def test_a_run_repeats_in_one_process_or_many_with_a_kill_and_from_its_replies(village, model):
+    alone = village.live(per_process=12, model=model)
+    killed = village.live("--replies", "record", "replies.jsonl", per_process=4, model=model, kill=True)
+    assert village.difference(alone, killed) == ""
+    played = village.live("--replies", "replay", "replies.jsonl", per_process=12)  # there is no model to ask
+    assert village.difference(alone, played) == ""
+
+
+def check_pairs(village, model, pairs):
+    """Check that runs with one seed are the same, in other groups and with kills, and that those of others differ."""
+    seeds = {}
+    for pair in range(pairs):
+        seed = pair // 2
+        one = village.live(per_process=(12, 4, 1)[pair % 3], seed=seed, model=model)
+        other = village.live(per_process=(4, 1, 12)[pair % 3], seed=seed, model=model, kill=pair % 2 == 1)
+        assert village.difference(one, other) == "", f"pair {pair}"
+        seeds[seed] = one
+    runs = list(seeds.values())
+    assert all(village.difference(runs[0], other) for other in runs[1:])
+
+
+if LONG:
+
+    def test_fifty_pairs_of_runs_are_the_same_and_other_seeds_differ(village, model):
+        check_pairs(village, model, 50)
