@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tickmind.llm.client import ModelClient
@@ -192,6 +192,7 @@ def test_any_answer_reads_the_same_however_it_is_cut(text: str, cut: list[int], 
 
 
 @given(objects, sizes, st.sampled_from([None, 1, 4]))
+@example({"": -(2**63) - 1, "x": 2**64, "y": 10**40}, [], None)
 def test_any_call_reads_the_same_however_it_is_cut(
     arguments: dict[str, Any], cut: list[int], indent: int | None
 ) -> None:

@@ -1,6 +1,7 @@
 """Strict JSON: by orjson where the whole text is JSON, by the standard library's scanner where it must be found."""
 
 import json
+import re
 from typing import Any, NoReturn
 
 import orjson
@@ -12,6 +13,7 @@ def _refuse(word: str) -> NoReturn:
     raise ValueError(f"{word} is no JSON")
 
 
+_LONG_NUMBER = re.compile(r"\d{19}")
 _SCANNER = json.JSONDecoder(parse_constant=_refuse)
 
 
@@ -37,6 +39,8 @@ def strict_json(text: str) -> Any:
 def checked_json(text: str) -> Any:
     """Parse a JSON text as `strict_json` does; raises `ValueError` with the reason if it is none."""
     value = orjson.loads(text)
+    if _LONG_NUMBER.search(text):
+        value = json.loads(text)  # orjson makes a rounded float of an integer beyond 64 bits
     brackets = text.count("{") + text.count("[")
     if not MAX_DEPTH.allows(brackets) and not MAX_DEPTH.allows(_depth(value)):
         raise ValueError(f"it is nested more than {MAX_DEPTH.maximum} levels deep")
