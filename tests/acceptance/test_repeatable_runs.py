@@ -13,6 +13,7 @@ import pytest
 from tests.acceptance.test_documents import RUN_CLI, fresh_environment
 from tests.long import LONG, short_or_long
 
+from tickmind.cli.minds.relived import RelivedMinds
 from tickmind.llm.testing import FakeProvider, Late
 from tickmind.record import RunStore
 from tickmind.record.report.comparison import compare_runs
@@ -89,6 +90,11 @@ class Village:
                     return
             time.sleep(0.02)
 
+    def relived(self, run_id):
+        """How much of a run's minds comes out as recorded when they are lived again."""
+        with self.store.open(run_id) as run:
+            return RelivedMinds(self.store, run).live()
+
     def difference(self, first, second):
         """What two runs differ in; empty if they are the same."""
         with self.store.open(first) as one, self.store.open(second) as other:
@@ -114,6 +120,10 @@ def test_a_run_repeats_in_one_process_or_many_with_a_kill_and_from_its_replies(v
     assert village.difference(alone, killed) == ""
     played = village.live("--replies", "replay", "replies.jsonl", per_process=12)  # there is no model to ask
     assert village.difference(alone, played) == ""
+    for run_id in (killed, played):
+        fidelity = village.relived(run_id)
+        assert fidelity.exact, fidelity.differences
+        assert (fidelity.intents, fidelity.prompts >= 12) == (12 * TICKS, True)
 
 
 def check_pairs(village, model, pairs):

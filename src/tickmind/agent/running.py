@@ -3,20 +3,24 @@
 import asyncio
 import inspect
 import os
+import runpy
 import signal
 import sys
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from tickmind.agent.contract import Launch, log_level
+from tickmind.agent.errors import LaunchError
 from tickmind.agent.minds import Mind, MindHost, PlainMindHost, Start
 from tickmind.agent.process.agent_process import AgentProcess
 from tickmind.agent.process.restoring import RestoringHost
 from tickmind.base import ConfigError, Secret, TickmindError, configure_logging, redact
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.base.process_guard import guard_process
-from tickmind.protocol import Intent, Observation
+from tickmind.protocol import Intent, Observation, Thought
 from tickmind.tick.hooks import checked
 
 if TYPE_CHECKING:
@@ -25,6 +29,12 @@ if TYPE_CHECKING:
 EXIT_FAILED = 1
 MOST_YOUNG = 200_000  # new objects after which garbage is collected even within a tick
 ActFn = Callable[[Observation], Intent]
+MakeHost: TypeAlias = Callable[["ProcessContext"], MindHost]
+_captured: "ContextVar[list[MakeHost] | None]" = ContextVar("captured", default=None)
+
+
+class _LoadedError(BaseException):
+    """Ends a program that was run only to find what makes its host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +46,7 @@ class ProcessContext:
     env: Mapping[str, str]
     characters: dict[int, Any] = field(default_factory=dict)  # entity of the private world -> its character
     reply_transports: "list[ReplyTransport]" = field(default_factory=list)  # of models whose replies are kept
+    past: "Mapping[str, Sequence[Thought]] | None" = None  # entity id -> its thoughts, if its past is lived again
 
     def start(self, entity_id: str) -> Start:
         """What one of its characters begins with."""
@@ -101,6 +112,10 @@ def _check_act(act: Callable[..., Intent], what: str, arguments: int) -> None:
 
 def run(make_cast: Callable[[ProcessContext], MindHost], env: Mapping[str, str] | None = None) -> NoReturn:
     """Read the launch contract, run until SIGTERM or Ctrl-C, and exit: 0, or 1 with a sentence that says why."""
+    captured = _captured.get()
+    if captured is not None:
+        captured.append(make_cast)
+        raise _LoadedError
     env = os.environ if env is None else env
     guard_process()
     try:
@@ -112,6 +127,31 @@ def run(make_cast: Callable[[ProcessContext], MindHost], env: Mapping[str, str] 
         sys.stderr.write(f"{redact(str(error))}\n")
         sys.exit(EXIT_FAILED)
     sys.exit(0)
+
+
+def load_program(option: str, what: str) -> MakeHost:
+    """Return what makes the host of an agent's program, `-m` and a module or a file, without running the agent.
+
+    The program is run up to its call of `run`. Raises `LaunchError` if it never calls it, as one in another language.
+    """
+    captured: list[MakeHost] = []
+    token = _captured.set(captured)
+    arguments, sys.argv = sys.argv, [what]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # that the module was imported before does no harm
+            if option == "-m":
+                runpy.run_module(what, run_name="__main__", alter_sys=True)
+            else:
+                runpy.run_path(what, run_name="__main__")
+    except _LoadedError:
+        return captured[0]
+    except (ImportError, OSError) as error:
+        raise LaunchError(f"the agent's program {what} can't be loaded: {error}") from error
+    finally:
+        sys.argv = arguments
+        _captured.reset(token)
+    raise LaunchError(f"the agent's program {what} runs no agent of tickmind.agent, so its mind can't be lived again")
 
 
 def _restoring(cast: MindHost, stage: ProcessContext) -> MindHost:

@@ -73,6 +73,7 @@ def up(
     always += ["--until", str(ticks)] if ticks is not None else []
     always += lockstep_arguments(loaded, file.mapping) if lockstep else []
     begun = ["--seed", str(seed)] if seed is not None else []
+    begun += ["--agents", str(agents)] if agents is not None else []
     models = ["--port", str(gateway_port)] if gateway else []
     models += ["--config", str(gateway_config)] if models and gateway_config is not None else []
     status = RunnerStatus(progress=lockstep, ticks=ticks)

@@ -27,7 +27,7 @@ def missing_program(spec: AgentSpec, environment: Mapping[str, str]) -> str:
         return why
     if not _ANY_PYTHON.fullmatch(Path(program).name):
         return ""
-    option, what = _python_runs(spec.cmd[1:])
+    option, what = python_runs(spec.cmd[1:])
     if not what:
         return "it names nothing to run; write [python, FILE.py] or [python, -m, MODULE]"
     if option == "-m":
@@ -50,7 +50,7 @@ def _missing_file(program: str, folder: Path, search: str) -> str:
     return "" if os.access(path, os.X_OK) else f"{path} is no program that can be run; run: chmod +x {path}"
 
 
-def _python_runs(arguments: Sequence[str]) -> tuple[str, str]:
+def python_runs(arguments: Sequence[str]) -> tuple[str, str]:
     """Return what Python is to run: `-m` and a module, `-c` and code, or empty and a file; the last may be empty."""
     rest = iter(arguments)
     for word in rest:

@@ -48,10 +48,12 @@ class Character(BaseCharacter):
         """Run as the environment says, until SIGTERM or Ctrl-C; then exit."""
 
         def host(stage: "ProcessContext") -> CharacterHost[Self]:
-            client = cls.client(stage) if cls.thinking else None
+            client = cls.client(stage) if cls.thinking and stage.past is None else None
             folder = stage.launch.state_dir
             memories = None if folder is None else MemoryFiles(folder, stage.launch.world_addr)
-            return CharacterHost(cls, stage.start, client=client, characters=stage.characters, memories=memories)
+            return CharacterHost(
+                cls, stage.start, client=client, characters=stage.characters, memories=memories, past=stage.past
+            )
 
         run(host, env)
 

@@ -1,17 +1,16 @@
 """`Deliberations`: the strategic layer of a host; asks models, whose answers are plans on the Blackboard."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tickmind.agent.character.base import BaseCharacter
-from tickmind.agent.character.thinking import MANNERS, Thinking
+from tickmind.agent.character.prompting import CONTEXT, FITS, PARSER, PLAN, ROLE, RULES, TRIGGER, CharacterPrompts
+from tickmind.agent.character.thinking import Thinking
 from tickmind.base import Limit
 from tickmind.protocol import Thought
 from tickmind.strategy import (
     LLMAgent,
-    LLMManager,
-    Section,
     StrategyStatistics,
     make_directive_parser,
     make_llm_system,
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from tickmind.strategy.clients.client import AnyClient
     from tickmind.tick import Engine, World
 
-PLAN = "plan"
-_ROLE, _MANNERS, _CONTEXT, _PARSER, _TRIGGER, _FITS = "role", "manners", "describe", "plan", "pressing", "fits"
-_IDENTITY = 1000  # the identity stays longest when the prompt is too long
 MAX_TEXT_CHARS = Limit("length of a plan in words", 2000, "characters")
 
 
@@ -45,21 +41,18 @@ class Deliberations:
         clock: "Clock | None" = None,
     ) -> None:
         self._thinking = thinking
-        self._characters: dict[int, BaseCharacter] = {}  # entity of the private world -> the character
         self._thoughts: list[tuple[str, Thought]] = []
         self._world_ticks: dict[int, int] = {}  # tick of the private engine -> tick of the world
         config = replace(thinking.config, trigger_gap=thinking.soonest_ticks)
-        manager = self._manager = LLMManager(config)
+        self._prompts = CharacterPrompts(thinking, config)
+        manager = self._manager = self._prompts.manager
         manager.register_client(client)
-        manager.define_role(_ROLE, thinking.role, keys=[PLAN])
-        manager.define_personality(_MANNERS, MANNERS)
-        manager.define_context(_CONTEXT, lambda _world, eid: self._situation(self._characters[eid]))
         if thinking.schema is None:
-            manager.define_parser(_PARSER, _take_text)
+            manager.define_parser(PARSER, _take_text)
         else:
-            manager.define_parser(_PARSER, make_directive_parser(thinking.schema, namespace=PLAN))
-        manager.define_trigger(_TRIGGER, lambda _world, eid: self._characters[eid].pressing())
-        manager.define_relevance(_FITS, self._fits)
+            manager.define_parser(PARSER, make_directive_parser(thinking.schema, namespace=PLAN))
+        manager.define_trigger(TRIGGER, lambda _world, eid: self._prompts.character(eid).pressing())
+        manager.define_relevance(FITS, self._fits)
         manager.record_thoughts(self._keep)
         manager.on_response(self._date_plan)
         self._system = make_llm_system(manager, clock=clock)
@@ -77,9 +70,9 @@ class Deliberations:
 
     def enrol(self, eid: int, character: BaseCharacter) -> None:
         """Start asking for a character; its first question goes out as soon as the model has time for it."""
-        self._characters[eid] = character
+        self._prompts.add(eid, character)
         interval = self._thinking.every_ticks
-        agent = LLMAgent(_ROLE, _MANNERS, _CONTEXT, _PARSER, query_interval=interval, trigger=_TRIGGER, relevance=_FITS)
+        agent = LLMAgent(ROLE, RULES, CONTEXT, PARSER, query_interval=interval, trigger=TRIGGER, relevance=FITS)
         self._engine.world.attach(eid, agent)
         self._manager.ask_soon(eid)
 
@@ -89,7 +82,7 @@ class Deliberations:
 
     def leave(self, eid: int) -> None:
         """Forget a character whose entity is gone."""
-        self._characters.pop(eid, None)
+        self._prompts.remove(eid)
 
     def note_tick(self, tick_id: int) -> None:
         """Map the engine's next tick to a tick of the world."""
@@ -116,31 +109,22 @@ class Deliberations:
         """Drop all queries under way and close the client."""
         self._system.shutdown()
 
-    def _situation(self, character: BaseCharacter) -> Iterable[Section]:
-        """Yield the identity and the situation; the common part of all prompts comes before, so models can cache it.
-
-        The sections of `describe` should keep that order: first what changes rarely, last what is new.
-        """
-        personality = character.settings.text("personality", self._thinking.personality)
-        yield Section(f"Your name is {character.name}. {personality}", priority=_IDENTITY)
-        situation = character.describe()
-        yield from [Section(situation)] if isinstance(situation, str) else situation
-
     def _fits(self, _world: "World", eid: int, directives: Mapping[str, Any], asked_tick: int) -> bool:
         """Return whether a plan is still to be followed; a plan that changes nothing is."""
         plan = directives.get(PLAN)
-        return plan is None or self._characters[eid].fits(plan, self._world_tick(asked_tick))
+        return plan is None or self._prompts.character(eid).fits(plan, self._world_tick(asked_tick))
 
     def _date_plan(self, eid: int, _latency_s: float, _size: int, _tick: int) -> None:
         agent = self._engine.world.find(eid, LLMAgent)
-        if agent is not None and eid in self._characters:
-            self._characters[eid].plan_tick = self._world_tick(agent.directive_tick)
+        character = self._prompts.find(eid)
+        if agent is not None and character is not None:
+            character.plan_tick = self._world_tick(agent.directive_tick)
 
     def _world_tick(self, tick: int) -> int:
         return self._world_ticks.get(tick, tick)
 
     def _keep(self, thought: Thought) -> None:
-        character = self._characters.get(thought.entity_id)
+        character = self._prompts.find(thought.entity_id)
         if character is None:
             return
         placed = replace(

@@ -1,6 +1,6 @@
 """`CharacterHost`: all characters of a process in a private world, with their Blackboards, trees and thoughts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -17,6 +17,7 @@ from tickmind.wire.messages.limits import MAX_MEMORIES
 
 if TYPE_CHECKING:
     from tickmind.agent.character.deliberations import Deliberations
+    from tickmind.agent.character.past_thoughts import PastThoughts, PromptCheck
     from tickmind.base import Clock
     from tickmind.strategy.clients.client import AnyClient
 
@@ -33,6 +34,7 @@ class CharacterHost(Generic[CharacterT]):
     Once a tick every character processes its observation, and its tree decides; when all intents are chosen, the
     strategic layer reads answers and asks models. Without a client no character thinks; all else is the same.
     `characters` maps the entities of the private world to characters; `memories` is where they keep their memories.
+    With `past`, their recorded thoughts, no model is asked: each thought acts in the tick in which it did.
     """
 
     def __init__(
@@ -43,11 +45,13 @@ class CharacterHost(Generic[CharacterT]):
         client: "AnyClient | None" = None,
         characters: dict[int, CharacterT] | None = None,
         memories: MemoryFiles | None = None,
+        past: "Mapping[str, Sequence[Thought]] | None" = None,
         clock: "Clock | None" = None,
     ) -> None:
         self._kind = kind
         self._start = start
         self._client = client
+        self._past = past
         self._memories = memories
         self._kept: dict[str, int] = {}  # entity id -> its memory's `changes` at the last write or read
         self._tick_id = 0
@@ -56,7 +60,7 @@ class CharacterHost(Generic[CharacterT]):
         self._timing = (False, 0)  # whether the world waits for minds, and its ticks for a thought
         self._clock = clock
         self._engine: Engine | None = None
-        self._deliberations: Deliberations | None = None
+        self._deliberations: Deliberations | PastThoughts | None = None
         self._ctx: TickContext | None = None
         self._characters: dict[str, CharacterT] = {}  # entity id -> character
         self._eids: dict[str, int] = {}  # entity id -> entity of the private world
@@ -146,6 +150,16 @@ class CharacterHost(Generic[CharacterT]):
             character.memory.latest(int(MAX_MEMORIES.maximum)),
         )
 
+    def prompt_checks(self) -> "list[PromptCheck]":
+        """Return the prompts that were made again for past thoughts, each with the recorded one."""
+        from tickmind.agent.character.past_thoughts import PastThoughts
+
+        return self._deliberations.checks if isinstance(self._deliberations, PastThoughts) else []
+
+    def mind(self, entity_id: str) -> MindState:
+        """Return a character's mind as it is: tree, Blackboard and all memories."""
+        return replace(self._mind(entity_id), memories=list(self._characters[entity_id].memory))
+
     def deliberating(self, entity_id: str) -> bool:
         """Return whether a character waits for a model's answer."""
         eid = self._eids.get(entity_id)
@@ -206,7 +220,11 @@ class CharacterHost(Generic[CharacterT]):
     def _private_engine(self, tick_s: float) -> Engine:
         if self._engine is None:
             engine = self._engine = Engine(tps=1 / tick_s, seed=0)
-            if self._kind.thinking is not None and self._client is not None:
+            if self._kind.thinking is not None and self._past is not None:
+                from tickmind.agent.character.past_thoughts import PastThoughts
+
+                self._deliberations = PastThoughts(self._kind.thinking, engine, self._past)
+            elif self._kind.thinking is not None and self._client is not None:
                 # The strategic layer is slow to import, and many agents never think.
                 from tickmind.agent.character.deliberations import Deliberations
 

@@ -56,6 +56,10 @@ def world(
     resume: Annotated[
         str | None, typer.Option(metavar="RUN", help="Resume this run after its last tick, with its own scenario.")
     ] = None,
+    agents: Annotated[
+        Path | None,
+        typer.Option(help="Keep this mapping of agents beside the run, for `tickmind mind`."),
+    ] = None,
     sync: Annotated[
         str, typer.Option(help="When a tick must be on disk: every-tick, never, or at least every so many ms.")
     ] = "every-tick",
@@ -104,7 +108,7 @@ def world(
         found = load_scenario(scenario, seed=seed).with_ticks_of(tick_ms)
         Serving(found, config, pace_of(found), _fewer(ticks, until), wait_for=wait_for).run()
         return
-    run = _open_run(scenario, runs, run_id, resume, sync, tick_ms, seed)
+    run = _open_run(scenario, runs, run_id, resume, sync, tick_ms, seed, agents)
     try:
         _check_pace(run, tick_ms)
         left = None if until is None else max(0, until - (run.log.last_tick_id or 0))
@@ -146,6 +150,7 @@ def _open_run(
     sync: str,
     tick_ms: int | None,
     seed: int | None,
+    agents: Path | None,
 ) -> "WorldRun":
     from tickmind.world.scenario.scenario_reader import scenario_text
 
@@ -161,4 +166,5 @@ def _open_run(
     if resume is not None:
         return store.resume(resume)
     assert scenario is not None, "the arguments were checked"
-    return store.begin(scenario_text(scenario), str(scenario), run_id, tick_ms=tick_ms, seed=seed)
+    kept = scenario_text(agents) if agents is not None else None
+    return store.begin(scenario_text(scenario), str(scenario), run_id, tick_ms=tick_ms, seed=seed, agents=kept)

@@ -11,6 +11,7 @@ from tickmind.world import MAX_SCENARIO_BYTES, Scenario, TileWorld, parse_scenar
 
 SCENARIO = "scenario.yaml"
 CHECKPOINT = "checkpoint"
+AGENTS = "agents.yaml"  # the mapping that the run was started with
 DEFAULT_OPTIONS = LogOptions(keep_log=True)  # so that a world can be resumed however it ended
 
 
@@ -79,15 +80,19 @@ class WorldRuns:
         *,
         tick_ms: int | None = None,
         seed: int | None = None,
+        agents: str | None = None,
     ) -> WorldRun:
         """Begin a run of the scenario in this text; `source` names it in messages.
 
         `tick_ms` is the length of a tick and `seed` the seed of this run, where they are not the scenario's.
+        `agents` is the text of its mapping, if it has one of its own.
         """
         scenario = parse_scenario(text, source, seed=seed).with_ticks_of(tick_ms)
         log = self._store.create(TileWorld.from_scenario(scenario).info, run_id, options=self._options)
         try:
             write_whole(self._disk, self._store.folder(log.run_id) / SCENARIO, text.encode())
+            if agents is not None:
+                write_whole(self._disk, self._store.folder(log.run_id) / AGENTS, agents.encode())
             return self._run(scenario, self._store.open(log.run_id, from_log=True), log, is_new=True)
         except OSError as error:
             log.abandon()

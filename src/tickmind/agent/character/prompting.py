@@ -1,0 +1,57 @@
+"""`CharacterPrompts`: the prompts of a kind of character, from its role, its identity and its situation."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tickmind.agent.character.base import BaseCharacter
+from tickmind.agent.character.thinking import MANNERS, Thinking
+from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, Section
+
+if TYPE_CHECKING:
+    from tickmind.tick import World
+
+PLAN = "plan"
+ROLE, RULES, CONTEXT, PARSER, TRIGGER, FITS = "role", "manners", "describe", "plan", "pressing", "fits"
+_IDENTITY = 1000  # the identity stays longest when the prompt is too long
+
+
+class CharacterPrompts:
+    """Make the prompts of the characters in a private world, in the tick in which they are asked for."""
+
+    def __init__(self, thinking: Thinking, config: LLMConfig | None = None) -> None:
+        self._thinking = thinking
+        self._characters: dict[int, BaseCharacter] = {}  # entity of the private world -> the character
+        manager = self.manager = LLMManager(config or thinking.config)
+        manager.define_role(ROLE, thinking.role, keys=[PLAN])
+        manager.define_personality(RULES, MANNERS)
+        manager.define_context(CONTEXT, lambda _world, eid: self._situation(self._characters[eid]))
+
+    def add(self, eid: int, character: BaseCharacter) -> None:
+        """Begin with a character."""
+        self._characters[eid] = character
+
+    def remove(self, eid: int) -> None:
+        """Forget a character."""
+        self._characters.pop(eid, None)
+
+    def find(self, eid: int) -> BaseCharacter | None:
+        """Return a character, if it is still there."""
+        return self._characters.get(eid)
+
+    def character(self, eid: int) -> BaseCharacter:
+        """Return a character."""
+        return self._characters[eid]
+
+    def make(self, world: "World", eid: int) -> tuple[str, str]:
+        """Return the system prompt and the user message of a character, as it is now."""
+        return self.manager.make_prompt(world, eid, LLMAgent(ROLE, RULES, CONTEXT))
+
+    def _situation(self, character: BaseCharacter) -> Iterable[Section]:
+        """Yield the identity and the situation; the common part of all prompts comes before, so models can cache it.
+
+        The sections of `describe` should keep that order: first what changes rarely, last what is new.
+        """
+        personality = character.settings.text("personality", self._thinking.personality)
+        yield Section(f"Your name is {character.name}. {personality}", priority=_IDENTITY)
+        situation = character.describe()
+        yield from [Section(situation)] if isinstance(situation, str) else situation

@@ -1,0 +1,118 @@
+"""`tickmind mind`: one mind of a recorded run at a tick, whole, as text or JSON."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tickmind.base import ConfigError
+from tickmind.base.files import RUNS_FOLDER
+from tickmind.cli.runs.commands import Folder, RunId
+from tickmind.cli.screen import harmless
+
+if TYPE_CHECKING:
+    from tickmind.agent import CharacterHost
+    from tickmind.cli.minds.relived import Fidelity
+
+PROGRESS_TICKS = 500
+
+
+def mind(
+    run_id: RunId,
+    who: Annotated[str, typer.Argument(help="The id of the actor.")],
+    tick: Annotated[
+        int | None, typer.Option(min=1, help="The tick after which to look; the last one if left out.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    agents: Annotated[
+        Path | None, typer.Option(help="The mapping that the run had, if it is not recorded with it.")
+    ] = None,
+    folder: Folder = RUNS_FOLDER,
+) -> None:
+    """Print a mind as it was after a tick: plan, Blackboard, tree and all memories.
+
+    The run is lived again up to that tick, with its recorded thoughts and without a world or a model. The last lines
+    say how many intents and prompts came out as recorded.
+    """
+    from tickmind.agent import CharacterHost
+    from tickmind.cli.minds.relived import RelivedMinds
+    from tickmind.record import RunStore
+
+    store = RunStore(folder)
+    with store.open(run_id) as run:
+        if run.last_tick_id is None or (tick is not None and tick > run.last_tick_id):
+            raise ConfigError(f"run {run_id} ends with tick {run.last_tick_id or 0}; choose one up to it")
+        minds = RelivedMinds(store, run, [who], agents=agents)
+        fidelity = minds.live(tick, _show_progress(tick or run.last_tick_id))
+        host = minds.host_of(who)
+        if not isinstance(host, CharacterHost):
+            raise ConfigError(f"{who} has no mind that can be shown: its agent is no Character")
+        facts = _facts(host, who, run_id, tick or run.last_tick_id, fidelity)
+    typer.echo(json.dumps(facts, indent=2, ensure_ascii=False, default=str) if as_json else harmless(_text(facts)))
+
+
+def _show_progress(last: int) -> Any:
+    def show(tick_id: int) -> None:
+        if tick_id % PROGRESS_TICKS == 0 and tick_id < last:
+            typer.echo(f"lived {tick_id:,} of {last:,} ticks again", err=True)
+
+    return show
+
+
+def _facts(host: "CharacterHost[Any]", who: str, run_id: str, tick: int, fidelity: "Fidelity") -> dict[str, Any]:
+    state, character = host.mind(who), host.character(who)
+    return {
+        "run": run_id,
+        "actor": who,
+        "tick": tick,
+        "at": list(character.at),
+        "plan": dict(character.plan),
+        "plan_tick": character.plan_tick,
+        "blackboard": {str(key): value for key, value in state.board.items()},
+        "tree": [
+            {
+                "depth": depth,
+                "node": words,
+                "status": status.name.lower() if (status := state.statuses.get(at)) else None,
+            }
+            for at, (depth, words) in enumerate(state.tree)
+        ],
+        "memories": [
+            {"tick": note.tick, "text": note.text, "importance": note.importance, "about": note.about}
+            for note in state.memories
+        ],
+        "lived_again": {
+            "intents": fidelity.intents,
+            "equal_intents": fidelity.equal_intents,
+            "prompts": fidelity.prompts,
+            "equal_prompts": fidelity.equal_prompts,
+            "differences": fidelity.differences,
+        },
+    }
+
+
+def _text(facts: dict[str, Any]) -> str:
+    lines = [f"{facts['actor']} after tick {facts['tick']:,} of {facts['run']}, at {tuple(facts['at'])}"]
+    if facts["plan"]:
+        lines.append(f"plan, asked for in tick {facts['plan_tick']}:")
+        lines += [f"  {name}: {value}" for name, value in facts["plan"].items()]
+    lines.append("tree:")
+    lines += [f"  {'  ' * node['depth']}{node['node']}{_status(node['status'])}" for node in facts["tree"]]
+    lines.append("Blackboard:")
+    lines += [
+        f"  {key}: {json.dumps(value, ensure_ascii=False, default=str)}" for key, value in facts["blackboard"].items()
+    ]
+    lines.append(f"{len(facts['memories'])} memories:")
+    lines += [f"  tick {note['tick']}: {note['text']}" for note in facts["memories"]]
+    lived = facts["lived_again"]
+    lines.append(
+        f"lived again: {lived['equal_intents']:,} of {lived['intents']:,} intents and "
+        f"{lived['equal_prompts']:,} of {lived['prompts']:,} prompts as recorded"
+    )
+    lines += [f"  {difference}" for difference in lived["differences"]]
+    return "\n".join(lines)
+
+
+def _status(status: str | None) -> str:
+    return f" [{status}]" if status else ""

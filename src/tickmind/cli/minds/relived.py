@@ -1,0 +1,167 @@
+"""`RelivedMinds`: the characters of a recorded run, brought to a tick by living it again."""
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tickmind.agent import CharacterHost
+from tickmind.agent.contract import Launch
+from tickmind.agent.control.columns import ColumnReader
+from tickmind.agent.mistakes import Mistakes
+from tickmind.agent.reliving import PastTurn, play_turn
+from tickmind.agent.running import ProcessContext, load_program
+from tickmind.base import ConfigError
+from tickmind.cli.world.run import AGENTS, SCENARIO
+from tickmind.protocol import RunInfo
+from tickmind.record.replay.past_world import PastTick, PastWorld
+from tickmind.runner.mapping import load_mapping
+from tickmind.runner.programs import python_runs
+from tickmind.runner.roster import Group, GroupRoster
+from tickmind.world import TileWorld, load_scenario
+
+if TYPE_CHECKING:
+    from tickmind.agent.minds import MindHost
+    from tickmind.protocol import Intent, IntentColumns, Thought
+    from tickmind.record import RunReader, RunStore
+
+MAX_NAMED = 5  # differences that are named
+
+
+@dataclass(frozen=True, slots=True)
+class RelivedGroup:
+    """The characters that shared a process, in a host of their own."""
+
+    group: Group
+    host: "MindHost"
+    rows: tuple[int, ...]
+    reader: ColumnReader | None  # of the stream that they shared; None for a character with its own
+
+
+@dataclass(slots=True)
+class Fidelity:
+    """How much of a past came out as it was recorded."""
+
+    intents: int = 0
+    equal_intents: int = 0
+    prompts: int = 0
+    equal_prompts: int = 0
+    differences: list[str] = field(default_factory=list)  # the first ones, each with its tick and character
+
+    @property
+    def exact(self) -> bool:
+        """Whether everything did."""
+        return (self.intents, self.prompts) == (self.equal_intents, self.equal_prompts)
+
+    def note(self, difference: str) -> None:
+        """Name a difference, if it is one of the first."""
+        if len(self.differences) < MAX_NAMED:
+            self.differences.append(difference)
+
+
+class RelivedMinds:
+    """Live the minds of a run again. Only the processes of the wanted characters are made; none means all of them."""
+
+    def __init__(
+        self, store: "RunStore", run: "RunReader", who: Sequence[str] = (), *, agents: Path | None = None
+    ) -> None:
+        folder = store.folder(run.run_id)
+        scenario_file = folder / SCENARIO
+        if not scenario_file.is_file():
+            raise ConfigError(f"run {run.run_id} has no scenario beside it, so its world can't be stepped again")
+        self._run = run
+        self._scenario = load_scenario(scenario_file, seed=run.info.seed).with_ticks_of(run.info.tick_duration_ms)
+        recorded = folder / AGENTS
+        mapping = load_mapping(agents or (recorded if recorded.is_file() else scenario_file))
+        known = {actor.entity_id for actor in run.info.actors}
+        for name in who:
+            if name not in known:
+                raise ConfigError(f"run {run.run_id} has no actor {name!r}; it has {', '.join(sorted(known)[:12])}")
+        roster = GroupRoster(mapping)
+        roster.add(run.info.actors)
+        groups = [group for group in roster.groups if not who or set(who) & set(group.entity_ids)]
+        missing = set(who) - {name for group in groups for name in group.entity_ids}
+        if missing or not groups:
+            raise ConfigError(f"no agent is assigned to {', '.join(sorted(missing)) or 'any actor'} in that run")
+        thoughts = self._thoughts()
+        self._world = TileWorld.from_scenario(self._scenario)
+        self.groups = [self._relived(group, set(who), thoughts) for group in groups]
+        self.fidelity = Fidelity()
+
+    def live(self, last: int | None = None, progress: Callable[[int], None] = lambda _tick: None) -> Fidelity:
+        """Live up to and with a tick; return how much of it came out as recorded."""
+        mistakes = Mistakes()
+        for tick in PastWorld(self._run, self._scenario).ticks(last):
+            for relived in self.groups:
+                intents = play_turn(relived.host, self._turn(tick, relived), mistakes)
+                self._compare(tick, relived, intents)
+                relived.host.reflect(tick.tick_id)
+                relived.host.take_insights()
+            progress(tick.tick_id)
+        for relived in self.groups:
+            self._compare_prompts(relived)
+        return self.fidelity
+
+    def host_of(self, entity_id: str) -> "MindHost":
+        """Return the host of a character."""
+        return next(each.host for each in self.groups if entity_id in each.group.entity_ids)
+
+    def _thoughts(self) -> "dict[str, list[Thought]]":
+        thoughts: dict[str, dict[tuple[int, int], Thought]] = defaultdict(dict)
+        for report in self._run.thoughts():  # one that was reported twice counts once
+            thought = report.thought
+            thoughts[report.entity_id][thought.asked_tick, thought.answered_tick] = thought
+        return {name: list(several.values()) for name, several in thoughts.items()}
+
+    def _relived(self, group: Group, who: set[str], thoughts: "dict[str, list[Thought]]") -> RelivedGroup:
+        spec = group.spec
+        option, what = python_runs(spec.cmd[1:])
+        if option != "-m" and not Path(what).is_absolute():
+            what = str(next((path for path in (spec.cwd / what, Path.cwd() / what) if path.is_file()), spec.cwd / what))
+        names = tuple(name for name in group.entity_ids if not who or name in who)
+        launch = Launch(group.assignments("relived"), settings=spec.settings)
+        context = ProcessContext(launch, {}, dict(os.environ), past=thoughts)
+        host = load_program(option, what)(context)
+        host.enter(RunInfo(self._run.run_id, self._scenario.mind_seed, self._scenario.thinking_ticks))
+        rows = tuple(sorted(row for name in names if (row := self._world.row_of(name)) is not None))
+        reader = ColumnReader(self._run.info) if len(group.entity_ids) > 1 else None
+        return RelivedGroup(group, host, rows, reader)
+
+    def _turn(self, tick: PastTick, relived: RelivedGroup) -> PastTurn:
+        if relived.reader is None:
+            return PastTurn(tick.tick_id, tick.observe(relived.rows))
+        return PastTurn(tick.tick_id, relived.reader.read(tick.observe_columns(relived.rows)))
+
+    def _compare(self, tick: PastTick, relived: RelivedGroup, intents: "dict[str, Intent]") -> None:
+        chosen = {row: intents[name] for name in intents if (row := self._world.row_of(name)) is not None}
+        made, recorded = _by_row(self._world.compile(chosen)), _by_row(tick.record.intents)
+        names = {row: actor.entity_id for row, actor in enumerate(self._run.info.actors)}
+        for row in relived.rows:
+            self.fidelity.intents += 1
+            if made.get(row) == recorded.get(row):
+                self.fidelity.equal_intents += 1
+            else:
+                self.fidelity.note(f"tick {tick.tick_id}: {names[row]} does something else than recorded")
+
+    def _compare_prompts(self, relived: RelivedGroup) -> None:
+        if not isinstance(relived.host, CharacterHost):
+            return
+        for check in relived.host.prompt_checks():
+            self.fidelity.prompts += 1
+            if check.equal:
+                self.fidelity.equal_prompts += 1
+            else:
+                self.fidelity.note(f"tick {check.tick_id}: {check.entity_id} has another prompt than recorded")
+
+
+def _by_row(columns: "IntentColumns") -> dict[int, tuple[Any, ...]]:
+    return dict(_rows(columns))
+
+
+def _rows(columns: "IntentColumns") -> "Iterator[tuple[int, tuple[Any, ...]]]":
+    numbers = (columns.action, columns.direction, columns.kind, columns.amount, columns.target)
+    lists = [column.tolist() for column in (columns.actor, *numbers)]
+    for place, (row, *fields) in enumerate(zip(*lists, strict=True)):
+        yield row, (*fields, columns.texts.get(place))

@@ -1,0 +1,1 @@
+"""Recorded runs stepped again: what their actors observed in each tick."""

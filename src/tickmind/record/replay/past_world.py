@@ -1,0 +1,59 @@
+"""`PastWorld`: the world of a recorded run, stepped again through its record. So nothing observed need be recorded."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.record.errors import RecordError
+from tickmind.world import TileWorld
+
+if TYPE_CHECKING:
+    from tickmind.protocol import Observation, ObservationColumns, TickRecord
+    from tickmind.record.reader import RunReader
+    from tickmind.world import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class PastTick:
+    """One tick at its start, with what came of it; good until the next one."""
+
+    record: "TickRecord"
+    world: TileWorld
+
+    @property
+    def tick_id(self) -> int:
+        """The tick."""
+        return self.record.tick_id
+
+    def observe(self, rows: Sequence[int], deadline_ms: int | None = None) -> "list[Observation]":
+        """Return what these actors observed, as a stream for each of them had it."""
+        return self.world.observe(rows, deadline_ms)
+
+    def observe_columns(self, rows: Sequence[int], deadline_ms: int | None = None) -> "ObservationColumns":
+        """Return what these actors observed, as a stream for all of them had it."""
+        return self.world.observe_columns(np.asarray(rows, dtype=np.int32), deadline_ms)
+
+
+class PastWorld:
+    """Step a run's world from its beginning; each tick must give the recorded state."""
+
+    def __init__(self, run: "RunReader", scenario: "Scenario") -> None:
+        self._run = run
+        self._world = TileWorld.from_scenario(scenario)
+        if self._world.info.actors != run.info.actors:
+            raise RecordError(f"the scenario has other actors than run {run.run_id}; use the one that it was made with")
+
+    def ticks(self, last: int | None = None) -> Iterator[PastTick]:
+        """Yield the ticks from the first one to `last`; raises `RecordError` if one gives another state."""
+        world = self._world
+        for record in self._run.records(None, last):
+            if record.tick_id != world.tick_id:
+                raise RecordError(f"run {self._run.run_id} has no tick {world.tick_id}, so its world can't be stepped")
+            yield PastTick(record, world)
+            if world.step(record.intents, record.controlled).state_hash != record.state_hash:
+                raise RecordError(
+                    f"tick {record.tick_id} of run {self._run.run_id} gives another state than recorded; "
+                    "use the version of tickmind that it was made with"
+                )

@@ -1,0 +1,151 @@
+"""Minds lived again from their observations and thoughts: the same intents, prompts and memories, without a model."""
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.agent.test_lockstep_minds import SlowModel
+
+from tickmind.agent import CharacterHost, Start
+from tickmind.agent.errors import LaunchError
+from tickmind.agent.mistakes import Mistakes
+from tickmind.agent.reliving import PastTurn, play_turn, relive
+from tickmind.agent.running import ProcessContext, load_program
+from tickmind.characters.villager import Villager
+from tickmind.protocol import RunInfo
+from tickmind.server.testing import meadow
+from tickmind.wire.messages.limits import MAX_DURATION_MS
+from tickmind.world import TileWorld
+
+ACTORS, TICKS = 4, 40
+RUN = RunInfo("run", 7)
+
+
+class Lived:
+    """A run in lockstep: what was observed, intended and thought."""
+
+    def __init__(self):
+        world = TileWorld.from_scenario(meadow(ACTORS))
+        self.host = CharacterHost(Villager, Start, client=SlowModel())
+        self.host.enter(RUN)
+        self.turns, self.intents, self.thoughts = [], [], {}
+        for _ in range(TICKS):
+            seen = [replace(one, deadline_ms=int(MAX_DURATION_MS.maximum)) for one in world.observe(range(ACTORS))]
+            turn = PastTurn(world.tick_id, seen)
+            chosen = play_turn(self.host, turn, Mistakes())
+            self.host.reflect(world.tick_id)
+            for entity_id, thought in self.host.take_thoughts():
+                self.thoughts.setdefault(entity_id, []).append(thought)
+            self.turns.append(turn)
+            self.intents.append(chosen)
+            world.step({world.row_of(name): intent for name, intent in chosen.items()})
+
+
+@pytest.fixture(scope="module")
+def lived():
+    life = Lived()
+    yield life
+    life.host.close()
+
+
+def relived_host(thoughts):
+    host = CharacterHost(Villager, Start, past=thoughts)
+    host.enter(RUN)
+    return host
+
+
+def test_a_past_gives_the_same_intents_prompts_and_minds(lived):
+    host = relived_host(lived.thoughts)
+    intents = []
+    for turn in lived.turns:
+        intents.append(play_turn(host, turn, Mistakes()))
+        host.reflect(turn.tick_id)
+    assert intents == lived.intents
+    assert len(host.prompt_checks()) == sum(map(len, lived.thoughts.values())) >= ACTORS
+    assert all(check.equal for check in host.prompt_checks())
+    for name in lived.intents[0]:
+        assert host.mind(name).board == lived.host.mind(name).board
+        assert host.mind(name).memories == lived.host.mind(name).memories
+        assert host.character(name).plan_tick == lived.host.character(name).plan_tick
+
+
+def test_a_mind_is_lived_again_alone_as_well_as_with_others(lived):
+    name = "entity:2"
+    host = relived_host(lived.thoughts)
+    turns = [
+        replace(turn, observations=[one for one in turn.observations if one.me.entity_id == name])
+        for turn in lived.turns
+    ]
+    assert relive(host, turns) == TICKS
+    assert host.mind(name).memories == lived.host.mind(name).memories
+
+
+def test_another_past_is_noticed(lived):
+    """A thought that the record lost changes what is asked later."""
+    lost = {name: thoughts[1:] for name, thoughts in lived.thoughts.items()}
+    host = relived_host(lost)
+    relive(host, lived.turns)
+    boards = [host.mind(name).board != lived.host.mind(name).board for name in lived.intents[0]]
+    assert any(boards) or not all(check.equal for check in host.prompt_checks())
+
+
+def test_a_failed_thought_changes_nothing(lived):
+    failed = {
+        name: [replace(thought, error_type="timeout", directives={}) for thought in thoughts]
+        for name, thoughts in lived.thoughts.items()
+    }
+    host = relived_host(failed)
+    relive(host, lived.turns)
+    assert all(not host.mind(name).board for name in lived.intents[0])
+
+
+def test_a_character_waits_for_an_answer_as_it_did(lived):
+    slow = [replace(lived.thoughts["entity:1"][0], asked_tick=3, answered_tick=6)]
+    host = relived_host({"entity:1": slow})
+    waiting = []
+    for turn in lived.turns[:8]:
+        relive(host, [turn])
+        waiting.append(host.deliberating("entity:1"))
+    assert waiting == [False, False, True, True, True, False, False, False]
+
+
+PROGRAM = """
+from tickmind.agent import Character
+
+class Poet(Character):
+    pass
+
+if __name__ == "__main__":
+    Poet.run()
+"""
+
+
+def context():
+    from tickmind.agent import Assignment, Launch
+
+    return ProcessContext(Launch((Assignment("entity:1", "c"),)), {}, {}, past={})
+
+
+def test_the_host_of_a_program_is_made_without_running_it(tmp_path):
+    (tmp_path / "poet.py").write_text(PROGRAM)
+    for given in (
+        ("", str(tmp_path / "poet.py")),
+        ("-m", "tickmind.characters.villager"),
+        ("-m", "tickmind.characters.random_walker"),
+    ):
+        host = load_program(*given)(context())
+        observation = TileWorld.from_scenario(meadow(1)).observe([0])[0]
+        host.begin(1, [observation])
+        host.perceive(observation)
+        assert host.act(observation) is not None
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [("print(1)", "runs no agent"), (None, "can't be loaded"), ("import nowhere", "can't be loaded")],
+)
+def test_a_program_without_an_agent_is_named(tmp_path, source, says):
+    path = tmp_path / "other.py"
+    if source is not None:
+        path.write_text(source)
+    with pytest.raises(LaunchError, match=says):
+        load_program("", str(path))
