@@ -175,10 +175,15 @@ def stepped_time(loop_clock: LoopClock) -> Callable[..., AbstractAsyncContextMan
 
     Between two steps the loop has some real milliseconds for what is under way, so ten seconds pass in a tenth of one.
     After `most_s` the time stands still: what ends then has ended in time, however busy the machine is. What does not
-    end meets any timeout of the test in the end.
+    end meets any timeout of the test in the end. Before `begins` returns True it stands still, too, so that a request
+    is no older for the while that it needs to arrive.
     """
 
-    async def step(steps: Steps, most_s: float) -> None:
+    async def step(steps: Steps, most_s: float, begins: Callable[[], bool]) -> None:
+        for _ in range(round(PATIENCE_S / PAUSE_S)):
+            if begins():
+                break
+            await asyncio.to_thread(time.sleep, PAUSE_S)
         for _ in range(round(most_s / STEP_S)):
             await asyncio.to_thread(time.sleep, TURN_S)
             loop_clock.skip(STEP_S)
@@ -189,10 +194,10 @@ def stepped_time(loop_clock: LoopClock) -> Callable[..., AbstractAsyncContextMan
         loop_clock.skip(1e6)
 
     @asynccontextmanager
-    async def make(most_s: float) -> AsyncIterator[Steps]:
+    async def make(most_s: float, begins: Callable[[], bool] = lambda: True) -> AsyncIterator[Steps]:
         with loop_clock.stopped():
             steps = Steps()
-            stepping = asyncio.create_task(step(steps, most_s))
+            stepping = asyncio.create_task(step(steps, most_s, begins))
             try:
                 yield steps
             finally:
