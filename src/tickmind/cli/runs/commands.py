@@ -144,7 +144,10 @@ def compare(
     second: Annotated[str, typer.Argument(help="The id of the other run.")],
     folder: Folder = RUNS_FOLDER,
 ) -> None:
-    """Compare the world after each tick, and each prompt and thought, of two runs; exits with 1 if they differ."""
+    """Compare two runs tick by tick and thought by thought.
+
+    Exits with 1 if they differ, and names the first other state, prompt or thought.
+    """
     from tickmind.record.report.comparison import compare_runs
 
     store = open_store(folder)
