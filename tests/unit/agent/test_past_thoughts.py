@@ -11,7 +11,7 @@ from tickmind.agent.mistakes import Mistakes
 from tickmind.agent.reliving import PastTurn, play_turn, relive
 from tickmind.agent.running import ProcessContext, load_program
 from tickmind.characters.villager import Villager
-from tickmind.protocol import RunInfo
+from tickmind.protocol import RunInfo, Thought
 from tickmind.server.testing import meadow
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.world import TileWorld
@@ -27,7 +27,8 @@ class Lived:
         world = TileWorld.from_scenario(meadow(ACTORS))
         self.host = CharacterHost(Villager, Start, client=SlowModel())
         self.host.enter(RUN)
-        self.turns, self.intents, self.thoughts = [], [], {}
+        self.turns, self.intents = [], []
+        self.thoughts: dict[str, list[Thought]] = {}
         for _ in range(TICKS):
             seen = [replace(one, deadline_ms=int(MAX_DURATION_MS.maximum)) for one in world.observe(range(ACTORS))]
             turn = PastTurn(world.tick_id, seen)
@@ -37,7 +38,8 @@ class Lived:
                 self.thoughts.setdefault(entity_id, []).append(thought)
             self.turns.append(turn)
             self.intents.append(chosen)
-            world.step({world.row_of(name): intent for name, intent in chosen.items()})
+            rows = {actor.entity_id: row for row, actor in enumerate(world.info.actors)}
+            world.step({rows[name]: intent for name, intent in chosen.items()})
 
 
 @pytest.fixture(scope="module")
