@@ -13,7 +13,7 @@ from tickmind.record.limits import MAX_META_BYTES
 from tickmind.record.run_id import is_run_id
 
 META = "meta.json"
-LOG_SCHEMA_VERSION = "1.0.0"
+LOG_SCHEMA_VERSION = "1.1.0"
 API_VERSION = "v1"
 _FORMAT = "tickmind run"
 

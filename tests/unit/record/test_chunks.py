@@ -105,6 +105,7 @@ def results(ticks, times, codes):
         absent(rows),
         true(rows),
         *by_arrow(ACTION_RESULTS, ("reason", "effects_json"), [some_texts(rows), some_texts(rows)]),
+        *(absent(rows) for _ in ACTION_RESULTS.added),
     ]
 
 

@@ -22,11 +22,12 @@ PUBLIC = {
     "ticks": "run_id:string tick_id:int64 sim_time_ms:int64 world_version:string",
     "actor_state": "run_id:string tick_id:int64 actor_id:string x:int32 y:int32 status_bits:int32 facing:int8?",
     "action_results": "run_id:string tick_id:int64 actor_id:string action_type:string target_id:string? ok:bool "
-    "reason:string? effects_json:string?",
+    "reason:string? effects_json:string? verb:string? kind:string? target:string? item:string? amount:int32?",
     "utterances": "run_id:string tick_id:int64 actor_id:string channel:string text:string x:int32 y:int32",
     "object_deltas": "run_id:string tick_id:int64 object_id:string field:string new_value_json:string",
 }
-OTHERS = {"replay", "thoughts", "llm_calls", "agent_statuses", "insights", "needs", "map", "actors", "objects"}
+OTHERS = {"replay", "thoughts", "llm_calls", "agent_statuses", "insights", "needs"}
+OTHERS |= {"map", "actors", "objects"}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_the_folder_holds_the_promised_files_and_nothing_else(finished):
     names = {f"{name}.parquet" for name in {*PUBLIC, *OTHERS}} | {"meta.json", "lock"}
     assert {path.name for path in folder.iterdir()} == names
     meta = json.loads((folder / "meta.json").read_text())
-    assert meta["log_schema_version"] == "1.0.0"
+    assert meta["log_schema_version"] == "1.1.0"
     assert meta["api_version"] == "v1"
     assert meta["world_version"] == "1.0.0"
     assert meta["tables"].keys() == PUBLIC.keys() | (OTHERS - {"map", "actors", "objects"})

@@ -55,6 +55,7 @@ class TableFile:
         self._spec = spec
         self._starts = [0]  # row group -> its first row; and the end
         self._checked: set[tuple[int, str]] = set()  # columns of row groups whose pages were checked
+        self._missing: frozenset[str] = frozenset()  # columns that a file of an earlier version lacks
         try:
             self._file: pq.ParquetFile = self._trying(self._open)
             self._count()
@@ -82,23 +83,33 @@ class TableFile:
             int.from_bytes(self._source.read_at(4, max(size - _END_BYTES, 0)), "little") if size > _END_BYTES else 0
         )
         MAX_FOOTER_BYTES.check(footer)
-        file = pq.ParquetFile(
-            self._source,
-            read_dictionary=[column.name for column in self._spec.schema if pa.types.is_string(column.type)],
-            pre_buffer=False,
-            page_checksum_verification=True,
-            thrift_string_size_limit=1_000_000,
-            thrift_container_size_limit=4_000_000,
-            arrow_extensions_enabled=False,
-        )
+        texts = [column.name for column in self._spec.schema if pa.types.is_string(column.type)]
+        try:
+            file = self._parquet(texts)
+        except KeyError:  # a text column is missing, as in files of earlier versions
+            file = self._parquet([name for name in texts if name not in self._spec.added])
         types = {column.name: column.type for column in file.schema_arrow}
+        self._missing = frozenset(self._spec.added).difference(types)
         for column in self._spec.schema:
+            if column.name in self._missing:
+                continue
             kind = types.get(column.name)
             if kind is not None and pa.types.is_dictionary(kind):
                 kind = kind.value_type
             if kind != column.type:
                 raise DamagedRunError(f"{self._spec.file_name} has no column {column.name} of type {column.type}")
         return file
+
+    def _parquet(self, texts: list[str]) -> pq.ParquetFile:
+        return pq.ParquetFile(
+            self._source,
+            read_dictionary=texts,
+            pre_buffer=False,
+            page_checksum_verification=True,
+            thrift_string_size_limit=1_000_000,
+            thrift_container_size_limit=4_000_000,
+            arrow_extensions_enabled=False,
+        )
 
     @property
     def rows(self) -> int:
@@ -141,12 +152,17 @@ class TableFile:
 
     def empty(self, columns: Sequence[str]) -> pa.Table:
         """Return these columns without rows."""
-        kinds = {column.name: column.type for column in self._file.schema_arrow}
+        kinds = {column.name: column.type for column in (*self._spec.schema, *self._file.schema_arrow)}
         return pa.table({name: pa.array([], kinds[name]) for name in columns})
 
     def _read(self, number: int, columns: Sequence[str], threads: bool) -> pa.Table:
         metadata = self._check(number, columns)
-        table = self._file.read_row_group(number, columns=list(columns), use_threads=threads).select(list(columns))
+        there = [name for name in columns if name not in self._missing]
+        table = self._file.read_row_group(number, columns=there, use_threads=threads)
+        for name in self._missing.intersection(columns):
+            kind = self._spec.written_schema.field(name).type
+            table = table.append_column(name, pa.nulls(metadata.num_rows, kind))
+        table = table.select(list(columns))
         if table.num_rows != metadata.num_rows:
             raise DamagedRunError(f"{self._spec.file_name} has another number of rows than its footer states")
         return table
@@ -168,7 +184,7 @@ class TableFile:
             return work()
         except LimitExceededError as error:
             raise DamagedRunError(f"{name} is refused: {error}") from error
-        except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
             raise DamagedRunError(f"{name} is damaged, or was not written by tickmind") from error
 
     def close(self) -> None:

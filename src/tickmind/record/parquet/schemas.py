@@ -1,8 +1,9 @@
 """The finished tables: their columns, and how each column is encoded.
 
-The first five are public, and their columns never change within a schema version. `replay` holds what is needed to step
-a world again; `thoughts`, `llm_calls`, `agent_statuses` and `insights` the reports of its agents; `needs` the energy
-and hunger of actors whenever they changed. Runs of earlier versions lack the last two.
+The first five are public: within a schema version none of their columns changes, and a later minor version may add some
+at the end, which files of earlier ones lack (`TableSpec.added`). `replay` holds what is needed to step a world again;
+`thoughts`, `llm_calls`, `agent_statuses` and `insights` the reports of its agents; `needs` the energy and hunger of
+actors whenever they changed. Runs of earlier versions lack the last two.
 """
 
 from collections.abc import Iterable
@@ -27,6 +28,7 @@ class TableSpec:
     schema: pa.Schema
     delta: tuple[str, ...] = ()  # columns written as differences
     plain: tuple[str, ...] = ()  # columns written plain; all others have a dictionary
+    added: tuple[str, ...] = ()  # columns that files of earlier versions lack; they read as nulls
 
     @property
     def file_name(self) -> str:
@@ -93,8 +95,14 @@ ACTION_RESULTS = TableSpec(
         ok=pa.bool_(),
         reason=_TEXT,
         effects_json=_TEXT,
+        verb=_TEXT,  # of the intent: Interact
+        kind=_TEXT,  # of the intent; null if there is none, or it is of no known kind
+        target=_TEXT,  # that the intent names: the object of Interact, the actor of Give
+        item=_TEXT,  # that the intent names: Pickup, Use, Drop, Give
+        amount=_I32,  # that the intent names, whatever came of it
     ),
     plain=("ok",),
+    added=("verb", "kind", "target", "item", "amount"),
 )
 UTTERANCES = TableSpec(
     "utterances",

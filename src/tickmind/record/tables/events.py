@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tickmind.protocol import ACTION_TYPES, REASONS, Effect, TickRecord
+from tickmind.protocol import ACTION_TYPES, REASONS, Effect, TickRecord, WorldInfo
 from tickmind.record.columns import Column, texts
 from tickmind.record.log.tick_codec import LoggedTick
 from tickmind.record.parquet.chunks import (
@@ -22,6 +22,7 @@ from tickmind.record.parquet.chunks import (
     words,
 )
 from tickmind.record.parquet.schemas import ACTION_RESULTS, NEEDS, OBJECT_DELTAS, REPLAY, TICKS, UTTERANCES, TableSpec
+from tickmind.record.tables.result_intents import ResultIntents
 
 _ACTIONS = pa.array([str(one) for one in ACTION_TYPES], pa.string())
 _REASONS = pa.array([str(one) for one in REASONS], pa.string())
@@ -81,9 +82,10 @@ def ticks_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
 class ResultsTable:
     """Makes the rows of `action_results`, encoded: mostly all succeeded, which takes little space."""
 
-    def __init__(self, run_id: str, actor_ids: Sequence[str]) -> None:
+    def __init__(self, run_id: str, info: WorldInfo) -> None:
         self._run_id = words([encoded_text(run_id)])
-        self._actor_ids = words(map(encoded_text, actor_ids))
+        self._actor_ids = words(encoded_text(actor.entity_id) for actor in info.actors)
+        self._intents = ResultIntents(info)
         self._actions = words(map(encoded_text, _ACTIONS.to_pylist()))
 
     def chunks(self, records: Sequence[TickRecord]) -> list[Chunk]:
@@ -109,6 +111,7 @@ class ResultsTable:
             _texts("target_id", targets, rows),
             *_reasons(_joined([record.results.reason for record in records], np.uint8)),
             _texts("effects_json", effects, rows),
+            *self._intents.chunks(records),
         ]
 
     def _action(self, action: Column) -> Chunk:

@@ -139,7 +139,7 @@ class Sealer:
             info.width * info.height,
             run=self._actor_lane.run,
         )
-        self._results = ResultsTable(run_id, [actor.entity_id for actor in info.actors])
+        self._results = ResultsTable(run_id, info)
         self._flush_rows = _FLUSH_ROWS if len(info.actors) < LARGE else _FLUSH_ROWS_OF_LARGE
         self._logged: list[LoggedTick] = []
         self._pending_rows = self._pending_needs = 0

@@ -1,0 +1,99 @@
+"""What the intents behind results meant, as columns of `action_results`.
+
+The log has the intents as codes already, so nothing is written for this during a run.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from tickmind.protocol import ACTION_CODES, ACTION_TYPES, UNUSED, ActionType, IntentColumns, TickRecord, WorldInfo
+from tickmind.record.columns import Column
+from tickmind.record.parquet.chunks import Chunk, absent, by_arrow, coded, encoded_text, same, words
+from tickmind.record.parquet.schemas import ACTION_RESULTS
+
+_INTERACT, _GIVE = ACTION_CODES[ActionType.INTERACT], ACTION_CODES[ActionType.GIVE]
+_WITH_ITEMS = np.zeros(256, dtype=np.bool_)  # code of an action -> whether its intents name items
+_WITH_ITEMS[[ACTION_CODES[one] for one in (ActionType.PICKUP, ActionType.USE, ActionType.DROP, ActionType.GIVE)]] = True
+_NO_INTENT = 255  # an action code for a result without an intent
+_FIELDS = ("action", "kind", "amount", "target")
+
+
+class ResultIntents:
+    """Makes the columns `verb`, `kind`, `target`, `item` and `amount`: null where the intent has none."""
+
+    def __init__(self, info: WorldInfo) -> None:
+        self._kinds = words(map(encoded_text, map(str, ACTION_TYPES)))
+        self._verbs = _names(info.verbs)
+        self._items = _names(info.item_kinds)
+        self._targets = _names([*(one.entity_id for one in info.actors), *(one.object_id for one in info.objects)])
+        self._actors, self._objects = len(info.actors), len(info.objects)
+
+    def chunks(self, records: Sequence[TickRecord]) -> list[Chunk]:
+        """Return the columns of a row group with at least one row, in the order of the schema."""
+        parts = [_of_results(record) for record in records if len(record.results)]
+        action, kind, amount, target = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        works, has_items = action == _INTERACT, _WITH_ITEMS[action]
+        return [
+            _named("verb", kind, works & (kind > 0) & (kind < len(self._verbs)), self._verbs),
+            self._kind(action),
+            self._target(target, works, action == _GIVE),
+            _named("item", kind, has_items & (kind >= 0) & (kind < len(self._items)), self._items),
+            _amount(amount, has_items),
+        ]
+
+    def _kind(self, action: Column) -> Chunk:
+        known = action < len(ACTION_TYPES)
+        if not known.all():
+            return _named("kind", action.astype(np.int32), known, _names([str(one) for one in ACTION_TYPES]))
+        if action.min() == action.max():
+            return same(self._kinds, len(action), int(action[0]), optional=True)
+        return coded(self._kinds, action, optional=True)
+
+    def _target(self, target: Column, works: Column, gives: Column) -> Chunk:
+        there = (works & (target < self._objects)) | (gives & (target < self._actors))
+        return _named("target", np.where(works, target + self._actors, target), there & (target >= 0), self._targets)
+
+
+def _names(names: Sequence[str]) -> pa.Array:
+    return pa.array(names, pa.string())
+
+
+def _of_results(record: TickRecord) -> tuple[Column, ...]:
+    """Return the fields of the intent behind each result; `_NO_INTENT` and `UNUSED` where there is none."""
+    intents, rows = record.intents, record.results.actor
+    if rows is intents.actor or np.array_equal(rows, intents.actor):
+        return tuple(getattr(intents, name) for name in _FIELDS)
+    return _joined(intents, rows)
+
+
+def _joined(intents: IntentColumns, rows: Column) -> tuple[Column, ...]:
+    places = np.searchsorted(intents.actor, rows)
+    places[places == len(intents)] = 0
+    found = intents.actor[places] == rows if len(intents) else np.zeros(len(rows), dtype=np.bool_)
+    columns = []
+    for name in _FIELDS:
+        column: Column = getattr(intents, name)
+        nothing = column.dtype.type(_NO_INTENT if name == "action" else UNUSED)
+        columns.append(np.where(found, column[places], nothing) if len(intents) else np.full(len(rows), nothing))
+    return tuple(columns)
+
+
+def _named(field: str, codes: Column, there: Column, names: pa.Array) -> Chunk:
+    """Return a column of names, null where `there` is false; only names that occur are written."""
+    if not there.any():
+        return absent(len(there))
+    used, places = np.unique(codes[there], return_inverse=True)
+    indices = np.zeros(len(there), dtype=np.int32)
+    indices[there] = places
+    column = pa.DictionaryArray.from_arrays(pa.array(indices, mask=~there), names.take(pa.array(used)), safe=False)
+    (chunk,) = by_arrow(ACTION_RESULTS, (field,), [column])
+    return chunk
+
+
+def _amount(amount: Column, there: Column) -> Chunk:
+    if not there.any():
+        return absent(len(there))
+    (chunk,) = by_arrow(ACTION_RESULTS, ("amount",), [pa.array(amount.astype(np.int32, copy=False), mask=~there)])
+    return chunk
