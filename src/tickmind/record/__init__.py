@@ -37,6 +37,7 @@ from tickmind.record.reader import ActorHistory, LlmCall, RunReader
 from tickmind.record.store import RunStore
 from tickmind.record.summary import RunSummary
 from tickmind.record.tables.counts import TickCounts
+from tickmind.record.tables.gifts import Gift
 
 __all__ = [
     "ActorHistory",
@@ -48,6 +49,7 @@ __all__ = [
     "DiskFile",
     "DiskLock",
     "EventKind",
+    "Gift",
     "LiveLog",
     "LlmCall",
     "LogOptions",

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from tickmind.protocol import ActionResult, ObjectDelta, ObjectInfo, TickRecord, Utterance
+from tickmind.record.tables.gifts import Gift, gifts_in
 
 _GROUND = "ground:"
 
@@ -16,9 +17,10 @@ class EventKind(StrEnum):
     ACTION = "action"
     UTTERANCE = "utterance"
     OBJECT = "object"
+    GIFT = "gift"  # one for the giver, one for the receiver
 
 
-Happening: TypeAlias = ActionResult | Utterance | ObjectDelta
+Happening: TypeAlias = ActionResult | Utterance | ObjectDelta | Gift
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class EventFinder:
         self._region = wanted.region
 
     def find(self, record: TickRecord) -> Iterator[RunEvent]:
-        """Iterate over the matching events of a tick: results of actions, then speech, then objects."""
+        """Iterate over the matching events of a tick: results of actions, speech, objects, then gifts."""
         for event in self._all(record):
             if self._region is None or self._region.holds(event.x, event.y):
                 yield event
@@ -88,6 +90,19 @@ class EventFinder:
             for delta in record.object_deltas:
                 x, y = self._place_of(delta.object_id)
                 yield RunEvent(tick_id, EventKind.OBJECT, delta.object_id, x, y, delta)
+        if EventKind.GIFT in self._kinds:
+            yield from self._gifts(record)
+
+    def _gifts(self, record: TickRecord) -> Iterator[RunEvent]:
+        """Iterate over both sides of each gift, each where its actor is."""
+        gifts = gifts_in(record)
+        rows = {actor_id: row for row, actor_id in enumerate(record.actor_ids)} if gifts else {}
+        for gift in gifts:
+            for actor_id in (gift.giver_id, gift.receiver_id):
+                row = rows.get(actor_id)
+                if row is not None and (self._actors is None or actor_id in self._actors):
+                    x, y = int(record.actor_state.x[row]), int(record.actor_state.y[row])
+                    yield RunEvent(record.tick_id, EventKind.GIFT, actor_id, x, y, gift)
 
     def _place_of(self, object_id: str) -> tuple[int, int]:
         """Return where an object is; items on the ground have their tile in the name."""

@@ -3,7 +3,7 @@
 The first five are public: within a schema version none of their columns changes, and a later minor version may add some
 at the end, which files of earlier ones lack (`TableSpec.added`). `replay` holds what is needed to step a world again;
 `thoughts`, `llm_calls`, `agent_statuses` and `insights` the reports of its agents; `needs` the energy and hunger of
-actors whenever they changed. Runs of earlier versions lack the last two.
+actors whenever they changed; `gifts` each gift for both sides. Runs of earlier versions lack the last three.
 """
 
 from collections.abc import Iterable
@@ -242,7 +242,21 @@ NEEDS = TableSpec(
     ),
     delta=("tick_id",),
 )
-ADDED = frozenset({INSIGHTS.name, NEEDS.name})  # runs of earlier versions don't have these
+GIFTS = TableSpec(
+    "gifts",
+    _columns(
+        "run_id tick_id actor_id side other_id item amount",
+        run_id=_TEXT,
+        tick_id=_I64,
+        actor_id=_TEXT,
+        side=_TEXT,  # given, received
+        other_id=_TEXT,
+        item=_TEXT,
+        amount=_I64,
+    ),
+    delta=("tick_id", "amount"),
+)
+ADDED = frozenset(spec.name for spec in (INSIGHTS, NEEDS, GIFTS))  # runs of earlier versions lack these
 FINISHED = MappingProxyType(
     {
         spec.name: spec
@@ -258,6 +272,7 @@ FINISHED = MappingProxyType(
             AGENT_STATUSES,
             INSIGHTS,
             NEEDS,
+            GIFTS,
         )
     }
 )

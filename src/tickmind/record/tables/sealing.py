@@ -19,6 +19,7 @@ from tickmind.record.parquet.schemas import (
     ACTOR_STATE,
     AGENT_STATUSES,
     FINISHED,
+    GIFTS,
     INSIGHTS,
     LLM_CALLS,
     NEEDS,
@@ -38,6 +39,7 @@ from tickmind.record.tables.events import (
     ticks_table,
     utterances_table,
 )
+from tickmind.record.tables.gifts import gifts_table
 from tickmind.record.tables.reports import insight_table, status_table, thought_tables
 from tickmind.record.tables.targets import FileTarget, python_file
 
@@ -197,6 +199,7 @@ class Sealer:
         tables.write(REPLAY, replay_table(logged, run_id, self._begin))
         tables.write(TICKS, ticks_table(records, run_id))
         tables.write(NEEDS, needs_table(records, run_id, self._ids))
+        tables.write(GIFTS, gifts_table(records, run_id))
         said, deltas = utterances_table(records, run_id), deltas_table(records, run_id)
         tables.write(UTTERANCES, said)
         tables.write(OBJECT_DELTAS, deltas)
