@@ -49,6 +49,9 @@ def content(reader: RunReader) -> Any:
         del info["ground"]  # earlier versions did not keep it
     if reader.info.seed is None:
         del info["seed"]  # nor that
+    if reader.info.inventories is None:
+        del info["inventories"]  # nor that
+    quantities = [dataclasses.asdict(one) for one in reader.inventories()]
     insights = [
         {**dataclasses.asdict(one), "node_statuses": list(one.node_statuses or b"")} for one in reader.insights()
     ]
@@ -58,6 +61,7 @@ def content(reader: RunReader) -> Any:
         "thoughts": [dataclasses.asdict(one) for one in reader.thoughts()],
         "statuses": [dataclasses.asdict(one) for one in reader.statuses()],
         **({"insights": insights} if insights else {}),
+        **({"quantities": quantities} if quantities else {}),
     }
     return json.loads(json.dumps(found))
 

@@ -78,6 +78,15 @@ class GroundInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class InventoryInfo:
+    """Items of one kind that an actor carries at the beginning."""
+
+    entity_id: str
+    item: str
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
 class WorldInfo:
     """The parts of a world that never change in a run: the map, and the names behind the numbers in columns."""
 
@@ -98,6 +107,7 @@ class WorldInfo:
     actors: tuple[EntityInfo, ...]
     ground: tuple[GroundInfo, ...] = ()  # in the order of tiles
     seed: int | None = field(default=None, compare=False)  # of the run; clients and older records do not know it
+    inventories: tuple[InventoryInfo, ...] | None = field(default=None, compare=False)  # None: not known, as the seed
 
 
 @dataclass(frozen=True, slots=True)

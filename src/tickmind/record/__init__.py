@@ -38,6 +38,7 @@ from tickmind.record.store import RunStore
 from tickmind.record.summary import RunSummary
 from tickmind.record.tables.counts import TickCounts
 from tickmind.record.tables.gifts import Gift
+from tickmind.record.tables.inventories import ItemQuantity
 
 __all__ = [
     "ActorHistory",
@@ -50,6 +51,7 @@ __all__ = [
     "DiskLock",
     "EventKind",
     "Gift",
+    "ItemQuantity",
     "LiveLog",
     "LlmCall",
     "LogOptions",

@@ -194,6 +194,9 @@ class LiveLogSource:
         """Iterate over the needs recorded in the ticks from `first` to `last`."""
         return ((tick.tick_id, tick.needs) for tick in self.records(first, last) if tick.needs is not None)
 
+    def inventories(self, _first: int, _last: int) -> None:
+        """Return None: the log has the changes in each tick, from which a reader counts."""
+
     def loose_reports(self) -> Iterator[TickReports]:
         """Iterate over the reports after the last tick."""
         for segment in self._segments:

@@ -21,6 +21,7 @@ from tickmind.record.errors import RecordError
 from tickmind.record.events import EventFilter, EventFinder, EventKind, RunEvent, TileArea
 from tickmind.record.meta import RunMeta
 from tickmind.record.tables.counts import Between, TickCounts
+from tickmind.record.tables.inventories import ItemQuantity, changes_of
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int64, UInt8
@@ -89,6 +90,10 @@ class TickSource(Protocol):
 
     def needs(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
         """Iterate over the needs recorded in these ticks."""
+        ...
+
+    def inventories(self, first: int, last: int, /) -> Iterator[ItemQuantity] | None:
+        """Iterate over the quantities of items that changed in these ticks; None if they follow from the ticks only."""
         ...
 
     def close(self) -> None:
@@ -310,6 +315,31 @@ class RunReader:
     def needs(self, first: int | None = None, last: int | None = None) -> Iterator[tuple[int, NeedColumns]]:
         """Iterate over ticks with recorded energy and hunger, each with these needs."""
         return self._source.needs(*_bounds(first, last))
+
+    def inventories(self, first: int | None = None, last: int | None = None) -> Iterator[ItemQuantity]:
+        """Iterate over the quantities of items that changed in these ticks, of actors, objects and the ground.
+
+        Those of the tick before the first one are the whole beginning. A run of an earlier version has none.
+        """
+        begin, end = _bounds(first, last)
+        stored = self._source.inventories(begin, end)
+        if stored is not None:
+            return stored
+        needed = max(end, FIRST if self.first_tick_id is None else self.first_tick_id)  # the first tick in any case
+        return changes_of(self._info, self._source.records(FIRST, needed), begin, end)
+
+    def inventories_at(self, tick_id: int) -> dict[str, dict[str, int]]:
+        """Return holder -> item -> quantity after a tick, without those that have none.
+
+        Raises `RecordError` if the run has neither the tick nor the one after it.
+        """
+        if self.first_tick_id != tick_id + 1:
+            self._check(tick_id)
+        held: dict[str, dict[str, int]] = {}
+        for change in self.inventories(last=tick_id):
+            held.setdefault(change.holder_id, {})[change.item] = change.quantity
+        full = {holder: {item: count for item, count in items.items() if count} for holder, items in held.items()}
+        return {holder: items for holder, items in full.items() if items}
 
     def _check(self, tick_id: int) -> None:
         first, last = self.first_tick_id, self.last_tick_id

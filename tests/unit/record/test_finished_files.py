@@ -26,7 +26,7 @@ PUBLIC = {
     "utterances": "run_id:string tick_id:int64 actor_id:string channel:string text:string x:int32 y:int32",
     "object_deltas": "run_id:string tick_id:int64 object_id:string field:string new_value_json:string",
 }
-OTHERS = {"replay", "thoughts", "llm_calls", "agent_statuses", "insights", "needs", "gifts"}
+OTHERS = {"replay", "thoughts", "llm_calls", "agent_statuses", "insights", "needs", "inventories", "gifts"}
 OTHERS |= {"map", "actors", "objects"}
 
 

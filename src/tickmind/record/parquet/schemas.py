@@ -3,7 +3,8 @@
 The first five are public: within a schema version none of their columns changes, and a later minor version may add some
 at the end, which files of earlier ones lack (`TableSpec.added`). `replay` holds what is needed to step a world again;
 `thoughts`, `llm_calls`, `agent_statuses` and `insights` the reports of its agents; `needs` the energy and hunger of
-actors whenever they changed; `gifts` each gift for both sides. Runs of earlier versions lack the last three.
+actors whenever they changed; `inventories` which items were held; `gifts` each gift for both sides. Runs of earlier
+versions lack the last four.
 """
 
 from collections.abc import Iterable
@@ -242,6 +243,18 @@ NEEDS = TableSpec(
     ),
     delta=("tick_id",),
 )
+INVENTORIES = TableSpec(
+    "inventories",
+    _columns(
+        "run_id tick_id holder_id item quantity",
+        run_id=_TEXT,
+        tick_id=_I64,
+        holder_id=_TEXT,  # an actor, an object with stock, or the ground of a tile
+        item=_TEXT,
+        quantity=_I64,  # after the tick
+    ),
+    delta=("tick_id", "quantity"),
+)
 GIFTS = TableSpec(
     "gifts",
     _columns(
@@ -256,7 +269,7 @@ GIFTS = TableSpec(
     ),
     delta=("tick_id", "amount"),
 )
-ADDED = frozenset(spec.name for spec in (INSIGHTS, NEEDS, GIFTS))  # runs of earlier versions lack these
+ADDED = frozenset(spec.name for spec in (INSIGHTS, NEEDS, INVENTORIES, GIFTS))  # runs of earlier versions lack these
 FINISHED = MappingProxyType(
     {
         spec.name: spec
@@ -272,6 +285,7 @@ FINISHED = MappingProxyType(
             AGENT_STATUSES,
             INSIGHTS,
             NEEDS,
+            INVENTORIES,
             GIFTS,
         )
     }

@@ -118,6 +118,18 @@ class Outage:
         return self.last_tick_id - self.first_tick_id + 1
 
 
+@dataclass(frozen=True, slots=True)
+class ItemFigures:
+    """Items of one kind of one actor: at the beginning and the end, and as gifts."""
+
+    actor_id: str
+    item: str
+    at_first: int
+    at_last: int
+    given: int
+    received: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RunFigures:
     """All figures of a report."""
@@ -142,6 +154,7 @@ class RunFigures:
     models: tuple[ModelFigures, ...]
     calls: tuple[CallMoment, ...]
     outages: tuple[Outage, ...]  # noted ones first, then the longest first
+    items: tuple[ItemFigures, ...] = ()  # most gifts first; none of a run of an earlier version
 
     @property
     def ticks(self) -> int:

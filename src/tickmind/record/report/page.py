@@ -6,10 +6,11 @@ from typing import Final
 
 from tickmind.record.report import charts
 from tickmind.record.report.charts import Series, number
-from tickmind.record.report.figures import Conversation, Outage, RunFigures
+from tickmind.record.report.figures import Conversation, ItemFigures, Outage, RunFigures
 
 SHOWN_CONVERSATIONS: Final = 20
 SHOWN_LINES: Final = 60
+SHOWN_ITEMS: Final = 60
 SHOWN_OUTAGES: Final = 40  # names; each with all its times
 
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -48,6 +49,7 @@ def page(figures: RunFigures) -> str:
         _section("Actors over time", _actors(figures)),
         _section("Where they were", _heat(figures)),
         _section("What they did", _actions(figures)),
+        *([_section("What they held", _items(figures.items))] if figures.items else []),
         _section("Conversations", _conversations(figures.conversations, figures.utterances)),
         _section("Model calls", _models(figures)),
         _section("Outages", _outages(figures)),
@@ -110,6 +112,16 @@ def _actions(figures: RunFigures) -> str:
         return drawn
     failures = ((one.action, one.reason.replace("_", " "), number(one.count)) for one in figures.failures)
     return drawn + "<h3>Failures by reason</h3>" + _table(("action", "reason", "count"), failures, numbers=1)
+
+
+def _items(items: tuple[ItemFigures, ...]) -> str:
+    names = ("actor", "item", "at first", "at last", "given", "received")
+    rows = (
+        (one.actor_id, one.item, *map(number, (one.at_first, one.at_last, one.given, one.received)))
+        for one in items[:SHOWN_ITEMS]
+    )
+    left = len(items) - SHOWN_ITEMS
+    return _table(names, rows, numbers=4) + (f'<p class="none">and {number(left)} more</p>' if left > 0 else "")
 
 
 def _conversations(talks: tuple[Conversation, ...], utterances: int) -> str:

@@ -19,7 +19,17 @@ from tickmind.protocol import ActorStatus
 from tickmind.record.disk import OsDisk, reading_fault
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.parquet.file import TableFile, native_file
-from tickmind.record.parquet.schemas import ACTION_RESULTS, ACTOR_STATE, LLM_CALLS, TICKS, UTTERANCES, TableSpec
+from tickmind.record.parquet.schemas import (
+    ACTION_RESULTS,
+    ACTOR_STATE,
+    ADDED,
+    GIFTS,
+    INVENTORIES,
+    LLM_CALLS,
+    TICKS,
+    UTTERANCES,
+    TableSpec,
+)
 from tickmind.record.report.conversations import conversations
 from tickmind.record.report.figures import (
     ActionFigures,
@@ -28,16 +38,17 @@ from tickmind.record.report.figures import (
     Conversation,
     FailureFigures,
     HeatMap,
+    ItemFigures,
     ModelFigures,
     Outage,
 )
-from tickmind.record.tables.world_files import MAP, WORLD_TABLES
+from tickmind.record.tables.world_files import ACTORS, MAP, WORLD_TABLES
 
 POINTS: Final = 200  # on a time axis
 HEAT_CELLS: Final = 160  # on the longer side of the map
 MAX_OUTAGES: Final = Limit("outages in a report", 2000)
 MAX_LINES: Final = Limit("utterances in a report", 100_000)
-MAX_KINDS: Final = Limit("kinds of actions, failures or models in a report", 1000)
+MAX_KINDS: Final = Limit("kinds of actions, failures, models or held items in a report", 1000)
 MAX_MEMORY_MB: Final = 1024
 FAILURES_IN_A_ROW: Final = 2  # that make an outage of a model
 _NAME_CHARS: Final = 200  # we write shorter names; longer texts are cut before counting
@@ -56,6 +67,9 @@ _VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in queri
         ),
     ),
     "tiles": (WORLD_TABLES[MAP], ("x", "y", "walkable")),
+    "actors": (WORLD_TABLES[ACTORS], ("actor_id",)),
+    "inventories": (INVENTORIES, ("tick_id", "holder_id", "item", "quantity")),
+    "gifts": (GIFTS, ("tick_id", "actor_id", "side", "item", "amount")),
 }
 
 
@@ -88,6 +102,10 @@ class RunQueries:
         try:
             file = OsDisk().open(path)
         except FileNotFoundError as error:
+            if spec.name in ADDED:  # a run of an earlier version
+                columns = ", ".join(map(_absent, spec.schema))
+                self._database.execute(f"CREATE VIEW {name} AS SELECT {columns} WHERE false")
+                return
             raise DamagedRunError(f"{spec.file_name} can't be read: it is missing") from error
         except OSError as error:
             raise reading_fault(spec.file_name, error) from error
@@ -169,6 +187,29 @@ class RunQueries:
             int(MAX_KINDS.maximum),
         )
         return tuple(FailureFigures(action, reason or "", count) for action, reason, count in rows)
+
+    def items(self) -> tuple[ItemFigures, ...]:
+        """Return what actors held and gave, by actor and item, most gifts first."""
+        rows = self._all(
+            """
+            WITH held AS (
+                SELECT holder_id AS actor_id, item, arg_min(quantity, tick_id) AS a, min(tick_id) AS since,
+                       arg_max(quantity, tick_id) AS b
+                FROM inventories WHERE holder_id IN (SELECT actor_id FROM actors) GROUP BY 1, 2
+            ),
+            handed AS (
+                SELECT actor_id, item, sum(amount) FILTER (side = 'given') AS given,
+                       sum(amount) FILTER (side = 'received') AS received
+                FROM gifts GROUP BY 1, 2
+            )
+            SELECT actor_id, item, CASE WHEN since < (SELECT min(tick_id) FROM ticks) THEN a ELSE 0 END,
+                   coalesce(b, 0), coalesce(given, 0), coalesce(received, 0)
+            FROM held FULL JOIN handed USING (actor_id, item)
+            ORDER BY coalesce(given, 0) + coalesce(received, 0) DESC, 1, 2 LIMIT ?
+            """,
+            int(MAX_KINDS.maximum),
+        )
+        return tuple(ItemFigures(actor, item, *map(int, counts)) for actor, item, *counts in rows)
 
     def heat(self, width: int, height: int) -> HeatMap:
         """Return where actors were."""
@@ -288,6 +329,11 @@ def _shown(column: pa.Field) -> str:
     if not pa.types.is_string(column.type):
         return str(column.name)
     return f"left({column.name}, {_TEXT_CHARS if column.name == 'text' else _NAME_CHARS}) AS {column.name}"
+
+
+def _absent(column: pa.Field) -> str:
+    """Return a column of a table that the run does not have."""
+    return f"CAST(NULL AS {'VARCHAR' if pa.types.is_string(column.type) else 'BIGINT'}) AS {column.name}"
 
 
 def bucket(first: int, last: int) -> int:

@@ -39,6 +39,8 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
         moments = ask.moments(first, last)
         progress("actions")
         actions, failures = ask.actions(), ask.failures()
+        progress("items")
+        items = ask.items()
         progress("places")
         heat = ask.heat(width, height)
         progress("conversations")
@@ -68,4 +70,5 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
             models=models,
             calls=calls,
             outages=outages,
+            items=items,
         )

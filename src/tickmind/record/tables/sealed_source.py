@@ -29,6 +29,7 @@ from tickmind.record.parquet.schemas import (
     ACTOR_STATE,
     ADDED,
     INSIGHTS,
+    INVENTORIES,
     NEEDS,
     OBJECT_DELTAS,
     REPLAY,
@@ -38,6 +39,7 @@ from tickmind.record.parquet.schemas import (
 )
 from tickmind.record.tables.actor_state_reader import ActorStateReader
 from tickmind.record.tables.counts import Between, SealedCounts, TickCounts
+from tickmind.record.tables.inventories import ItemQuantity, read_inventories
 from tickmind.record.tables.needs import NeedsFile
 from tickmind.record.tables.report_reader import ReportTables
 from tickmind.record.tables.row_groups import (
@@ -149,6 +151,10 @@ class SealedSource:
         """Iterate over the needs recorded in these ticks."""
         file = self._needs_file()
         return iter(()) if file is None else file.between(first, last)
+
+    def inventories(self, first: int, last: int) -> Iterator[ItemQuantity]:
+        """Iterate over the quantities of items that changed in these ticks, from their own table alone."""
+        return read_inventories(self._file(INVENTORIES), first, last) if self._has(INVENTORIES) else iter(())
 
     def _needs_file(self) -> NeedsFile | None:
         if self._needs is None and self._has(NEEDS):

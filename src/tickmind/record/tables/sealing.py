@@ -21,6 +21,7 @@ from tickmind.record.parquet.schemas import (
     FINISHED,
     GIFTS,
     INSIGHTS,
+    INVENTORIES,
     LLM_CALLS,
     NEEDS,
     OBJECT_DELTAS,
@@ -40,6 +41,7 @@ from tickmind.record.tables.events import (
     utterances_table,
 )
 from tickmind.record.tables.gifts import gifts_table
+from tickmind.record.tables.inventories import InventoryLedger, inventories_table
 from tickmind.record.tables.reports import insight_table, status_table, thought_tables
 from tickmind.record.tables.targets import FileTarget, python_file
 
@@ -142,6 +144,7 @@ class Sealer:
             run=self._actor_lane.run,
         )
         self._results = ResultsTable(run_id, info)
+        self._ledger = InventoryLedger(info)
         self._flush_rows = _FLUSH_ROWS if len(info.actors) < LARGE else _FLUSH_ROWS_OF_LARGE
         self._logged: list[LoggedTick] = []
         self._pending_rows = self._pending_needs = 0
@@ -200,6 +203,8 @@ class Sealer:
         tables.write(TICKS, ticks_table(records, run_id))
         tables.write(NEEDS, needs_table(records, run_id, self._ids))
         tables.write(GIFTS, gifts_table(records, run_id))
+        changes = [change for record in records for change in self._ledger.add(record)]
+        tables.write(INVENTORIES, inventories_table(changes, run_id))
         said, deltas = utterances_table(records, run_id), deltas_table(records, run_id)
         tables.write(UTTERANCES, said)
         tables.write(OBJECT_DELTAS, deltas)

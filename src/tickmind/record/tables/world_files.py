@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tickmind.protocol import EntityInfo, FloorInfo, GroundInfo, KindInfo, ObjectInfo, WorldInfo
+from tickmind.protocol import EntityInfo, FloorInfo, GroundInfo, InventoryInfo, KindInfo, ObjectInfo, WorldInfo
 from tickmind.record.columns import Column, values_of
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES
@@ -37,6 +37,7 @@ _SCHEMAS = {
             ("type", pa.string()),
             ("tags_json", pa.string()),
             ("spawn_tick", pa.int64()),
+            ("inventory_json", pa.string()),  # {item: amount} at the beginning; null: not known
         ]
     ),
     OBJECTS: pa.schema(
@@ -54,7 +55,13 @@ _SCHEMAS = {
 }
 WORLD_TABLES = {
     MAP: TableSpec(MAP, _SCHEMAS[MAP], delta=("x", "y"), plain=("walkable", "opaque")),
-    ACTORS: TableSpec(ACTORS, _SCHEMAS[ACTORS], delta=("actor_row", "spawn_tick"), plain=("actor_id",)),
+    ACTORS: TableSpec(
+        ACTORS,
+        _SCHEMAS[ACTORS],
+        delta=("actor_row", "spawn_tick"),
+        plain=("actor_id",),
+        added=("inventory_json",),
+    ),
     OBJECTS: TableSpec(OBJECTS, _SCHEMAS[OBJECTS], delta=("object_row", "x", "y", "stock"), plain=("object_id",)),
 }
 _GROUP_ROWS = 1 << 20
@@ -120,6 +127,7 @@ def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
             [one.type for one in actors],
             [json.dumps(one.tags, ensure_ascii=False) for one in actors],
             [one.spawn_tick for one in actors],
+            _inventories_json(info),
         ],
         OBJECTS: [
             np.arange(len(objects), dtype=np.int32),
@@ -136,6 +144,27 @@ def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
         table = pa.Table.from_arrays([first, *arrays], schema=spec.schema)
         tables[name] = table.cast(spec.written_schema)
     return tables
+
+
+def _inventories_json(info: WorldInfo) -> list[str | None]:
+    """Return what each actor carries at the beginning, as JSON."""
+    if info.inventories is None:
+        return [None] * len(info.actors)
+    carried: dict[str, dict[str, int]] = {actor.entity_id: {} for actor in info.actors}
+    for stack in info.inventories:
+        carried[stack.entity_id][stack.item] = stack.amount
+    return [json.dumps(items, ensure_ascii=False) for items in carried.values()]
+
+
+def _read_inventories(actor_ids: Sequence[str], texts: Sequence[str | None]) -> tuple[InventoryInfo, ...] | None:
+    """Return what actors carry at the beginning, or None if an earlier version did not record it."""
+    if None in texts:
+        return None
+    return tuple(
+        InventoryInfo(actor_id, str(item), int(amount))
+        for actor_id, text in zip(actor_ids, texts, strict=True)
+        for item, amount in json.loads(text or "{}").items()
+    )
 
 
 def write_world(info: WorldInfo, run_id: str) -> Iterator[tuple[str, bytes]]:
@@ -172,7 +201,8 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
         tiles = document["width"] * document["height"]
         (found_codes,) = _read(open_table, MAP, ("floor_code",), tiles)
         codes = np.array(found_codes, dtype=np.uint8)
-        actors = _read(open_table, ACTORS, ("actor_id", "type", "tags_json", "spawn_tick"), document["actors"])
+        fields = ("actor_id", "type", "tags_json", "spawn_tick", "inventory_json")
+        *actors, inventories = _read(open_table, ACTORS, fields, document["actors"])
         names = ("object_id", "kind", "x", "y", "state", "stock")
         objects = _read(open_table, OBJECTS, names, document["objects"])
         info = WorldInfo(
@@ -205,11 +235,13 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
             ground=tuple(
                 GroundInfo(int(x), int(y), str(item), int(amount)) for x, y, item, amount in document.get("ground", ())
             ),
+            inventories=_read_inventories(list(actors[0]), list(inventories)),
         )
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise DamagedRunError("the description of the world is malformed") from error
-    if any(heap.item not in info.item_kinds for heap in info.ground):
-        raise DamagedRunError("an item on the ground is of an unknown kind")
+    begun = {heap.item for heap in info.ground} | {stack.item for stack in info.inventories or ()}
+    if not begun.issubset(info.item_kinds):
+        raise DamagedRunError("an item of the beginning is of an unknown kind")
     if len(codes) and codes.max() >= len(info.floors):
         raise DamagedRunError("the map has an unknown floor")
     return info

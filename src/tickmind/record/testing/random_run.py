@@ -20,6 +20,7 @@ from tickmind.protocol import (
     GroundInfo,
     Insight,
     IntentColumns,
+    InventoryInfo,
     KindInfo,
     MemoryNote,
     NeedColumns,
@@ -78,6 +79,7 @@ class RandomRun:
                 EntityInfo(name, "villager", ("npc",) * (row % 3), row % 2) for row, name in enumerate(self.actor_ids)
             ),
             ground=(GroundInfo(7, 9, "berries", 4), GroundInfo(2, 11, "wood", 1)),
+            inventories=tuple(InventoryInfo(name, "wood", row + 1) for row, name in enumerate(self.actor_ids[:2])),
         )
 
     def tick(self) -> TickRecord:

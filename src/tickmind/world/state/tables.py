@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import EntityInfo, FloorInfo, GroundInfo, KindInfo, ObjectInfo, WorldInfo
+from tickmind.protocol import EntityInfo, FloorInfo, GroundInfo, InventoryInfo, KindInfo, ObjectInfo, WorldInfo
 from tickmind.world.scenario.kinds import Items, ObjectAction, ObjectKind
 from tickmind.world.scenario.scenario import Scenario
 
@@ -138,4 +138,9 @@ class Tables:
             ),
             actors=tuple(EntityInfo(actor.entity_id, actor.type, actor.tags) for actor in scenario.actors),
             ground=tuple(GroundInfo(pile.x, pile.y, pile.item, pile.amount) for pile in scenario.ground),
+            inventories=tuple(
+                InventoryInfo(actor.entity_id, item, amount)
+                for actor in scenario.actors
+                for item, amount in actor.inventory
+            ),
         )
