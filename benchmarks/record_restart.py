@@ -10,10 +10,10 @@ from pathlib import Path
 
 from benchmarks.harness import Result, paired
 from tickmind.base import SystemClock
-from tickmind.cli.world.run import WorldRun, WorldRuns
+from tickmind.cli.world.run import WorldRuns
 from tickmind.protocol import Direction, Move
 from tickmind.record import LogOptions, SyncPolicy
-from tickmind.server import Checkpoint, resume
+from tickmind.server import Checkpoint, load_checkpoint, resume, save_checkpoint
 from tickmind.wire import SyncWorldClient
 from tickmind.world import TileWorld
 
@@ -48,7 +48,7 @@ def write_long_log(runs: Path) -> None:
     for tick_id in range(1, start):
         run.log.publish(replace(record, tick_id=tick_id))
     world._tick_id = start  # noqa: SLF001 - a shortcut through 100,000 ticks
-    run.checkpoints.save(Checkpoint(1, start, world.snapshot()).encode())
+    save_checkpoint(run.checkpoints, Checkpoint(1, start, world.snapshot()))
     for _ in range(SINCE_CHECKPOINT + 1):
         run.log.publish(world.step({row: Move(Direction(world.tick_id % 8)) for row in rows}))
     run.abandon()
@@ -60,7 +60,7 @@ def restart(runs: Path) -> float:
     started_s = clock.monotonic()
     run = WorldRuns(runs, options=LogOptions(keep_log=True)).resume("long")
     world = TileWorld.from_scenario(run.scenario)
-    resume(world, _checkpoint(run), run.history)
+    resume(world, load_checkpoint(run.checkpoints), run.history)
     run.log.publish(world.step({}))
     passed_s = clock.monotonic() - started_s
     run.abandon()
@@ -78,12 +78,6 @@ def replay(runs: Path, ticks: int) -> float:
     passed_s = clock.monotonic() - started_s
     run.abandon()
     return passed_s
-
-
-def _checkpoint(run: WorldRun) -> Checkpoint:
-    data = run.checkpoints.load()
-    assert data is not None
-    return Checkpoint.decode(data)
 
 
 def command(runs: Path) -> float:

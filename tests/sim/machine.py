@@ -23,7 +23,7 @@ from tickmind.record import DiskFaultError, LogOptions, RunStore, store
 from tickmind.record.limits import MAX_CHUNK_BYTES
 from tickmind.record.tables.world_files import WORLD_TABLES, write_world
 from tickmind.record.testing import CrashedError, MemoryDisk
-from tickmind.server import Authority, Checkpoint, TickLoop, TickPace, resume
+from tickmind.server import Authority, TickLoop, TickPace, load_checkpoint, resume
 from tickmind.server.services import services_of
 from tickmind.world import Scenario, TileWorld, parse_scenario
 
@@ -172,8 +172,8 @@ class Process:
         machine = self.machine
         run = self._open()
         world = TileWorld.from_scenario(run.scenario)
-        data = run.checkpoints.load()
-        incarnation = resume(world, Checkpoint.decode(data) if data is not None else None, run.history)
+        checkpoint = load_checkpoint(run.checkpoints, run.history.last_tick_id or 0)
+        incarnation = resume(world, checkpoint, run.history)
         machine.witness.check_length(world.tick_id - 1)
         authority = Authority(
             world,

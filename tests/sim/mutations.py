@@ -11,7 +11,7 @@ import numpy as np
 from tests.sim import machine
 
 from tickmind.protocol import Reason, TickRecord, TickReports
-from tickmind.record import Disk, DiskFaultError, LiveLog, LogOptions, SyncPolicy, checkpoint_file, store
+from tickmind.record import Disk, DiskFaultError, LiveLog, LogOptions, SyncPolicy, checkpoints, store
 from tickmind.record.log import mending
 from tickmind.record.log.salvage import Loss
 from tickmind.record.log.segment import Index, SegmentReader, foot_frame
@@ -97,7 +97,7 @@ def rename_without_folder_sync() -> AbstractContextManager[Any]:
         file.sync()
         disk.replace(beside, path)
 
-    return patch.object(checkpoint_file, "write_whole", careless)
+    return patch.object(checkpoints, "write_whole", careless)
 
 
 def file_replaced_without_sync() -> AbstractContextManager[Any]:
@@ -107,7 +107,7 @@ def file_replaced_without_sync() -> AbstractContextManager[Any]:
         disk.replace(beside, path)
         disk.sync_folder(path.parent)
 
-    return patch.object(checkpoint_file, "write_whole", careless)
+    return patch.object(checkpoints, "write_whole", careless)
 
 
 def session_without_a_tick_taken_for_damage() -> AbstractContextManager[Any]:

@@ -14,7 +14,7 @@ from tickmind.cli.world.run import WorldRun, WorldRuns
 from tickmind.protocol import Direction, Move, Say
 from tickmind.record import LogOptions, SyncPolicy
 from tickmind.record.testing import CrashedError, MemoryDisk
-from tickmind.server import Authority, Checkpoint, resume
+from tickmind.server import Authority, Checkpoint, load_checkpoint, resume, save_checkpoint
 from tickmind.wire.messages.requests import AcquireRequest, SubmitRequest
 from tickmind.world import TileWorld
 
@@ -53,9 +53,8 @@ class WatchedDisk(MemoryDisk):
 
 def open_world(run: WorldRun):
     world = TileWorld.from_scenario(run.scenario)
-    data = run.checkpoints.load()
-    incarnation = resume(world, Checkpoint.decode(data) if data is not None else None, run.history)
-    run.checkpoints.save(Checkpoint(incarnation, world.tick_id, world.snapshot()).encode())
+    incarnation = resume(world, load_checkpoint(run.checkpoints, run.history.last_tick_id or 0), run.history)
+    save_checkpoint(run.checkpoints, Checkpoint(incarnation, world.tick_id, world.snapshot()))
     return Authority(world, clock=ManualClock(), incarnation=incarnation)
 
 
@@ -78,7 +77,7 @@ def history(seed, options):
         disk.shown = (*disk.shown, record.state_hash)
         if tick_id % CHECKPOINT_TICKS == 0:
             world = authority.world
-            run.checkpoints.save(Checkpoint(authority.leases.incarnation, world.tick_id, world.snapshot()).encode())
+            save_checkpoint(run.checkpoints, Checkpoint(authority.leases.incarnation, world.tick_id, world.snapshot()))
     run.finish()
     return [*disk.moments, disk.moment()]
 

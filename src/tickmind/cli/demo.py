@@ -14,6 +14,7 @@ from tickmind.cli.ensemble.empty_run import discard_empty_run
 from tickmind.cli.ensemble.lockstep import Lockstep, lockstep_arguments
 from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner.commands import STATE_DIR, needs_world, state_dir
+from tickmind.cli.world.commands import CheckpointEvery
 from tickmind.cli.world.scenarios import new_run_id, scenario_file
 
 if TYPE_CHECKING:
@@ -45,11 +46,13 @@ class _Plan:
     any_ports: bool
     seed: int | None = None
     lockstep: bool = False
+    checkpoint_every: int = 60
 
     def world(self, *begun: str) -> list[str]:
         """Return the arguments of the world, with which it begins or resumes."""
         until = ["--until", str(self.ticks)] if self.ticks is not None else []
-        return [*begun, "--tps", str(self.tps), "--runs", str(self.runs), *until]
+        every = ["--checkpoint-every", str(self.checkpoint_every)]
+        return [*begun, "--tps", str(self.tps), "--runs", str(self.runs), *every, *until]
 
     def port(self, usual: int) -> list[str]:
         """Return the argument for a port."""
@@ -63,6 +66,7 @@ def demo(
         int | None,
         typer.Option(min=0, help="The seed of all chance, of the world and of its minds; the scenario's if left out."),
     ] = None,
+    checkpoint_every: CheckpointEvery = 60,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser.")
     ] = True,
@@ -114,7 +118,19 @@ def demo(
         offer_model(WeightStore(), typer.confirm)
     run_id = new_run_id("drill" if drill else "demo")
     open_page = browser and not drill  # a browser would count as a process that outlives the drill
-    plan = _Plan(run_id, runs, ticks, tps, gateway_config, scripted or drill, open_page, ports, seed, lockstep)
+    plan = _Plan(
+        run_id,
+        runs,
+        ticks,
+        tps,
+        gateway_config,
+        scripted or drill,
+        open_page,
+        ports,
+        seed,
+        lockstep,
+        checkpoint_every,
+    )
     status = RunnerStatus(progress=lockstep, ticks=ticks)
     played = _drill(status) if drill else None
     try:

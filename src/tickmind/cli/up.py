@@ -9,6 +9,7 @@ from tickmind.cli.ensemble.empty_run import discard_empty_run
 from tickmind.cli.ensemble.lockstep import Lockstep, Replies, kept_replies, lockstep_arguments
 from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner.commands import STATE_DIR, StateDir, needs_world, state_dir
+from tickmind.cli.world.commands import CheckpointEvery
 from tickmind.cli.world.scenarios import find_scenario, new_run_id
 
 
@@ -38,6 +39,7 @@ def up(
     ] = None,
     lockstep: Lockstep = False,
     replies: Replies = None,
+    checkpoint_every: CheckpointEvery = 60,
     state: StateDir = None,
 ) -> None:
     """Start a world with all its characters and their models; a world that is killed is resumed. Ctrl-C stops all."""
@@ -68,7 +70,7 @@ def up(
     check_ports(wanted, "choose another with the option named here; 0 takes any free port")
     file = MappingFile(mapping, replies=kept)
     run_id = new_run_id(scenario.stem)
-    always = ["--runs", str(runs)]
+    always = ["--runs", str(runs), "--checkpoint-every", str(checkpoint_every)]
     always += ["--tps", str(tps)] if tps is not None else []
     always += ["--until", str(ticks)] if ticks is not None else []
     always += lockstep_arguments(loaded, file.mapping) if lockstep else []

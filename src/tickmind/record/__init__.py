@@ -14,7 +14,7 @@ store.recover(run_id)                   # or finish it
 """
 
 from tickmind.record.archive import Archive
-from tickmind.record.checkpoint_file import CheckpointFile
+from tickmind.record.checkpoints import CheckpointFolder, StoredCheckpoint
 from tickmind.record.disk import Disk, DiskFile, DiskLock, OsDisk
 from tickmind.record.errors import (
     DamagedRunError,
@@ -43,7 +43,7 @@ from tickmind.record.tables.inventories import ItemQuantity
 __all__ = [
     "ActorHistory",
     "Archive",
-    "CheckpointFile",
+    "CheckpointFolder",
     "DamagedRunError",
     "Disk",
     "DiskFaultError",
@@ -70,6 +70,7 @@ __all__ = [
     "RunStore",
     "RunSummary",
     "SchemaVersionError",
+    "StoredCheckpoint",
     "SyncPolicy",
     "TickCounts",
     "TileArea",

@@ -3,6 +3,8 @@
 import errno
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -273,6 +275,23 @@ def write_whole(disk: Disk, path: Path, data: bytes) -> None:
         file.close()
     disk.replace(beside, path)
     disk.sync_folder(path.parent)
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn the disk's refusal of a read into a `DiskFaultError`."""
+    try:
+        yield
+    except OSError as error:
+        raise reading_fault(what, error) from error
+
+
+def remove_folder(disk: Disk, path: Path) -> None:
+    """Remove a folder and the files in it, if it is there."""
+    for one in disk.list(path):
+        disk.remove(path / one)
+    if path.name in disk.list(path.parent):
+        disk.remove(path)
 
 
 def take_lock(disk: Disk, path: Path, run_id: str) -> DiskLock:

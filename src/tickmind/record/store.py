@@ -12,7 +12,8 @@ from tickmind.base import Clock, IdMaker, SystemClock, TickmindError
 from tickmind.base.files import runs_option
 from tickmind.protocol import WorldInfo
 from tickmind.record.archive import Archive
-from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, reading_fault, take_lock
+from tickmind.record.checkpoints import CHECKPOINTS, CheckpointFolder
+from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, reading, reading_fault, remove_folder, take_lock
 from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunBusyError, RunExistsError, RunFinishedError
 from tickmind.record.live_log import LiveLog
 from tickmind.record.live_source import LiveLogSource
@@ -63,6 +64,10 @@ class RunStore:
     def folder(self, run_id: str) -> Path:
         """Return the folder of a run; other programs may add files of their own."""
         return self._root / check_run_id(run_id)
+
+    def checkpoints(self, run_id: str) -> CheckpointFolder:
+        """Return the checkpoints of a run: all of them, the nearest one at or before a tick, and a place for more."""
+        return CheckpointFolder(self.folder(run_id) / CHECKPOINTS, self._disk)
 
     def create(self, info: WorldInfo, run_id: str | None = None, *, options: LogOptions = DEFAULT_OPTIONS) -> LiveLog:
         """Create a run; raises `RunExistsError` if there is one of that id."""
@@ -188,18 +193,12 @@ class RunStore:
 
         The log is renamed first: at no moment there is an incomplete log.
         """
-        self._remove_folder(folder / SEALING)
-        self._remove_folder(folder / DISCARDED)
+        remove_folder(self._disk, folder / SEALING)
+        remove_folder(self._disk, folder / DISCARDED)
         if not keep_log and LIVE in self._disk.list(folder):
             self._disk.replace(folder / LIVE, folder / DISCARDED)
             self._disk.sync_folder(folder)
-            self._remove_folder(folder / DISCARDED)
-
-    def _remove_folder(self, path: Path) -> None:
-        for one in self._disk.list(path):
-            self._disk.remove(path / one)
-        if path.name in self._disk.list(path.parent):
-            self._disk.remove(path)
+            remove_folder(self._disk, folder / DISCARDED)
 
     def _now(self) -> str:
         return datetime.fromtimestamp(self._clock.wall(), UTC).isoformat(timespec="milliseconds")
@@ -217,7 +216,7 @@ class RunStore:
             info = self._info(folder, world)
             actor_ids = [one.entity_id for one in info.actors]
             if meta.finished:
-                self._remove_folder(folder / DISCARDED)
+                remove_folder(self._disk, folder / DISCARDED)
                 self._check_kept(meta, actor_ids)
             for path in (folder, self._root):  # a visible name may not be on disk yet
                 self._disk.sync_folder(path)
@@ -273,7 +272,7 @@ class RunStore:
                 f"run {run_id} in {self._root} is a link, and runs are not written through links; "
                 "give the folder of its target with --runs"
             )
-        for name in (LIVE, SEALING, DISCARDED, DAMAGED):
+        for name in (LIVE, SEALING, DISCARDED, DAMAGED, CHECKPOINTS):
             if self._disk.is_link(folder / name):
                 raise DamagedRunError(f"{name} of run {run_id} is a link where a folder belongs; remove the link")
 
@@ -308,8 +307,8 @@ class RunStore:
             with self._locked(run_id, f"removing run {run_id}") as lock:
                 is_empty = not self._disk.list(folder / LIVE)  # the first tick creates the first file
                 if is_empty:
-                    for name in (LIVE, SEALING, DISCARDED):
-                        self._remove_folder(folder / name)
+                    for name in (LIVE, SEALING, DISCARDED, CHECKPOINTS):
+                        remove_folder(self._disk, folder / name)
                     for name in self._disk.list(folder):
                         self._disk.remove(folder / name)
                     self._disk.remove(folder)
@@ -320,7 +319,7 @@ class RunStore:
 
     def open(self, run_id: str, *, from_log: bool = False) -> RunReader:
         """Open a run for reading, in any state; `from_log` reads the log of a finished run, if it was kept."""
-        with _reading(f"run {run_id}"):
+        with reading(f"run {run_id}"):
             return self._open(run_id, from_log=from_log)
 
     def _open(self, run_id: str, *, from_log: bool) -> RunReader:
@@ -348,12 +347,12 @@ class RunStore:
 
     def runs(self) -> list[RunSummary]:
         """List all runs in the order of their ids, which is that of their creation, including damaged ones."""
-        with _reading(f"the runs in {self._root}"):
+        with reading(f"the runs in {self._root}"):
             names = self._disk.list(self._root)
         summaries = []
         for name in names:
             try:
-                with _reading(f"run {name}"):
+                with reading(f"run {name}"):
                     if META not in self._disk.list(self._root / name):
                         continue
                 summaries.append(self.summary(name))
@@ -363,7 +362,7 @@ class RunStore:
 
     def summary(self, run_id: str) -> RunSummary:
         """Return the summary of a run. Reads no more than it needs, and writes nothing."""
-        with _reading(f"run {run_id}"):
+        with reading(f"run {run_id}"):
             return self._summary(run_id)
 
     def _summary(self, run_id: str) -> RunSummary:
@@ -397,7 +396,7 @@ class RunStore:
 
     def _size(self, folder: Path) -> int:
         """Return the size on disk, without files that are just being removed."""
-        folders = (LIVE, DISCARDED, SEALING, DAMAGED)
+        folders = (LIVE, DISCARDED, SEALING, DAMAGED, CHECKPOINTS)
         paths = [folder / name for name in self._disk.list(folder) if name not in folders]
         paths += [folder / name / one for name in folders for one in self._disk.list(folder / name)]
         total = 0
@@ -433,12 +432,3 @@ class RunStore:
             return TableFile(native_file(file), spec)
 
         return open_table
-
-
-@contextmanager
-def _reading(what: str) -> Iterator[None]:
-    """Turn the disk's refusal of a read into a `DiskFaultError`."""
-    try:
-        yield
-    except OSError as error:
-        raise reading_fault(what, error) from error

@@ -8,7 +8,14 @@
 """
 
 from tickmind.server.authority import Authority
-from tickmind.server.checkpoint import Checkpoint, CheckpointStore, RunHistory, resume
+from tickmind.server.checkpoint import (
+    Checkpoint,
+    CheckpointStore,
+    RunHistory,
+    load_checkpoint,
+    resume,
+    save_checkpoint,
+)
 from tickmind.server.control.leases import Leases
 from tickmind.server.delivery.reports import ReportSink
 from tickmind.server.errors import AddressError, CheckpointError, ExposureError, ReplayError, ServerError
@@ -41,6 +48,8 @@ __all__ = [
     "TickPace",
     "TickWaiter",
     "WorldServer",
+    "load_checkpoint",
     "load_tokens",
     "resume",
+    "save_checkpoint",
 ]

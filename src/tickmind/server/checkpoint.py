@@ -1,11 +1,12 @@
-"""Checkpoints: a world resumes from the last one, and from the recorded ticks after it."""
+"""Checkpoints: a world resumes from the newest sound one, and from the recorded ticks after it."""
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from tickmind.base import get_logger
 from tickmind.protocol import TickRecord
 from tickmind.server.errors import CheckpointError, ReplayError
 from tickmind.world import TileWorld
@@ -13,6 +14,7 @@ from tickmind.world import TileWorld
 MAGIC = b"tickmind checkpoint 1\n"
 DIGEST_BYTES = 32
 EVERY_TICKS = 60
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +48,62 @@ class Checkpoint:
         return cls(int(head["incarnation"]), int(head["tick_id"]), body[start + size :])
 
 
+class StoredBytes(Protocol):
+    """One checkpoint in a store. Its incarnation is known even if its content is damaged."""
+
+    @property
+    def after_tick(self) -> int:
+        """The last tick in it; 0 at the beginning of a run, -1 if only the content says."""
+        ...
+
+    @property
+    def incarnation(self) -> int:
+        """The number of the start that saved it; 0 if only the content says."""
+        ...
+
+    def read(self) -> bytes:
+        """Return its content."""
+        ...
+
+
 class CheckpointStore(Protocol):
-    """Stores checkpoints. After `save` returns, the checkpoint survives a crash; `load` returns the last one."""
+    """Stores checkpoints; `record.CheckpointFolder` is one on disk."""
 
-    def save(self, data: bytes) -> None:
-        """Store a checkpoint in place of the one before."""
+    def save(self, data: bytes, *, after_tick: int, incarnation: int) -> None:
+        """Store a checkpoint. After it returns, the checkpoint survives a crash."""
         ...
 
-    def load(self) -> bytes | None:
-        """Return the last checkpoint, if there is one."""
+    def stored(self) -> Sequence[StoredBytes]:
+        """Return the stored checkpoints, the newest last."""
         ...
+
+
+def save_checkpoint(store: CheckpointStore, checkpoint: Checkpoint) -> None:
+    """Store a checkpoint under its tick."""
+    store.save(checkpoint.encode(), after_tick=checkpoint.tick_id - 1, incarnation=checkpoint.incarnation)
+
+
+def load_checkpoint(store: CheckpointStore, last_tick_id: int | None = None) -> Checkpoint | None:
+    """Return the newest sound checkpoint after tick `last_tick_id` or an earlier one; without a tick, the newest.
+
+    A damaged one is reported, and the one before it is used. The result has the largest incarnation of all that are
+    stored, because later starts must have a greater one. Raises `CheckpointError` if there are some and none is sound.
+    """
+    stored = store.stored()
+    if not stored:
+        return None
+    latest = max(one.incarnation for one in stored)
+    within = [one for one in stored if last_tick_id is None or one.after_tick <= last_tick_id]
+    damage: CheckpointError | None = None
+    for one in reversed(within or stored):
+        try:
+            checkpoint = Checkpoint.decode(one.read())
+        except CheckpointError as error:
+            damage = error
+            _log.warning("a checkpoint is damaged; using the one before it", after_tick=one.after_tick)
+            continue
+        return replace(checkpoint, incarnation=max(latest, checkpoint.incarnation))
+    raise CheckpointError("no checkpoint of the run is sound; recover the run, and begin a new one") from damage
 
 
 class RunHistory(Protocol):

@@ -13,7 +13,7 @@ from tickmind.base import Clock, Secret, SystemClock, get_logger, secret_token
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
-from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore, RunHistory, resume
+from tickmind.server.checkpoint import EVERY_TICKS, CheckpointStore, RunHistory, load_checkpoint, resume
 from tickmind.server.delivery.reports import ReportSink
 from tickmind.server.delivery.streams import LOOK_S
 from tickmind.server.errors import AddressError
@@ -57,7 +57,7 @@ class ServerConfig:
 class WorldServer:
     """Serves one world. Use it in `async with`, and `run` its ticks inside.
 
-    Every tick goes to `sink` before any client sees it. With `checkpoints` the world resumes from the last one, and
+    Every tick goes to `sink` before any client sees it. With `checkpoints` the world resumes from the newest, and
     with `history` through the recorded ticks after it. `run_id` lets viewers and agents recognise the run.
     Clock and secrets are arguments, so that tests control time and chance.
 
@@ -83,8 +83,9 @@ class WorldServer:
         self._config = config or ServerConfig()
         self._config.check()
         warm_up()
-        data = checkpoints.load() if checkpoints is not None else None
-        incarnation = resume(world, Checkpoint.decode(data) if data is not None else None, history)
+        last_tick_id = None if history is None else history.last_tick_id or 0
+        checkpoint = None if checkpoints is None else load_checkpoint(checkpoints, last_tick_id)
+        incarnation = resume(world, checkpoint, history)
         self.authority = Authority(
             world,
             clock=clock or SystemClock(),

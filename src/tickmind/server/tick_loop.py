@@ -8,7 +8,7 @@ from tickmind.base import Clock, get_logger
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
-from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore
+from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore, save_checkpoint
 from tickmind.server.pace import TickSchedule
 
 REPORT_EVERY_S = 10.0  # shortest time between two log lines about overruns; statistics count them all
@@ -87,7 +87,7 @@ class TickLoop:
     def save(self) -> None:
         """Save a checkpoint. Do so before the first lease: then no later start grants the same epochs."""
         if self._checkpoints is not None:
-            self._checkpoints.save(self._checkpoint().encode())
+            save_checkpoint(self._checkpoints, self._checkpoint())
 
     def stop(self) -> None:
         """Let `run` return. A tick that still waits for intents is not resolved."""
@@ -105,7 +105,7 @@ class TickLoop:
                 break
             done += 1
             if self._checkpoints is not None and record.tick_id % self._checkpoint_every_ticks == 0:
-                await asyncio.to_thread(self._checkpoints.save, self._checkpoint().encode())
+                await asyncio.to_thread(save_checkpoint, self._checkpoints, self._checkpoint())
             await self._prepare(schedule.next_s)
             overrun = schedule.finish(self._clock.monotonic())
             if overrun and not self._authority.pace.lockstep:

@@ -10,7 +10,7 @@ from tests.long import short_or_long
 from tickmind.cli.world.run import WorldRuns
 from tickmind.protocol import Direction, Move
 from tickmind.record import LogOptions, SyncPolicy
-from tickmind.server import Checkpoint, resume
+from tickmind.server import Checkpoint, load_checkpoint, resume, save_checkpoint
 from tickmind.world import TileWorld
 
 CLEARING = Path(__file__).parents[3] / "scenarios" / "clearing.yaml"
@@ -33,7 +33,7 @@ def runs(tmp_path):
     for tick_id in range(1, start):
         run.log.publish(replace(record, tick_id=tick_id))
     world._tick_id = start
-    run.checkpoints.save(Checkpoint(1, start, world.snapshot()).encode())
+    save_checkpoint(run.checkpoints, Checkpoint(1, start, world.snapshot()))
     for _ in range(SINCE_CHECKPOINT):
         run.log.publish(world.step({row: Move(Direction(world.tick_id % 8)) for row in rows}))
     run.abandon()
@@ -51,9 +51,7 @@ def restart(runs):
     """Go on with the run, and return the tick that is kept first."""
     run = WorldRuns(runs, options=LogOptions(keep_log=True)).resume("long")
     world = TileWorld.from_scenario(run.scenario)
-    data = run.checkpoints.load()
-    assert data is not None
-    resume(world, Checkpoint.decode(data), run.history)
+    resume(world, load_checkpoint(run.checkpoints), run.history)
     record = world.step({})
     run.log.publish(record)
     run.abandon()

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tickmind.protocol import Ack, Direction, Lease, Move, Reason, Wait
-from tickmind.record import CheckpointFile
+from tickmind.record import CheckpointFolder
 from tickmind.wire import LeaseRefusedError
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(180)]
@@ -24,7 +24,7 @@ async def live(client, ticks):
 
 
 async def test_a_start_is_counted_before_anybody_can_ask_for_a_lease(serve, talk, lockstep, tmp_path):
-    store = CheckpointFile(tmp_path / "world.checkpoint")
+    store = CheckpointFolder(tmp_path / "checkpoints")
     epochs = []
     for _ in range(3):  # each of them ends before its ticks begin
         async with serve(pace=lockstep, checkpoints=store, running=False) as server, talk(server) as client:
@@ -33,7 +33,7 @@ async def test_a_start_is_counted_before_anybody_can_ask_for_a_lease(serve, talk
 
 
 async def test_a_world_goes_on_from_its_checkpoint(serve, talk, lockstep, tmp_path):
-    store = CheckpointFile(tmp_path / "world.checkpoint")
+    store = CheckpointFolder(tmp_path / "checkpoints")
     leases: list[Lease] = []
     ticks: list[int] = []
     state = None

@@ -10,7 +10,7 @@ from tickmind.llm import LLMConfigError
 from tickmind.llm.cassettes.cassette import CassetteRecorder
 from tickmind.llm.local.cache import install_lock
 from tickmind.llm.testing import ScriptedTransport
-from tickmind.record import CheckpointFile, LogOptions, RecordError, RunStore, SyncPolicy
+from tickmind.record import LogOptions, RecordError, RunStore, SyncPolicy
 from tickmind.record.report import note_outages
 from tickmind.record.testing import RandomRun
 from tickmind.runner import RunnerError, hold_folder
@@ -121,11 +121,13 @@ def test_a_resumed_run_writes_through_no_link(runs, victim, name):
 
 def test_what_is_kept_beside_a_run_goes_through_no_link(runs, victim):
     folder = runs / "finished"
-    for name in ("checkpoint.new", "outages.json.new", "checkpoint", "outages.json"):
-        (folder / name).symlink_to(victim)
-    CheckpointFile(folder / "checkpoint").save(b"state")
+    (folder / "checkpoints").mkdir()
+    name = "checkpoints/000000000007-1"
+    for planted in (f"{name}.new", "outages.json.new", name, "outages.json"):
+        (folder / planted).symlink_to(victim)
+    RunStore(runs).checkpoints("finished").save(b"state", after_tick=7, incarnation=1)
     note_outages(folder, [])
-    assert (folder / "checkpoint").read_bytes() == b"state"
+    assert (folder / name).read_bytes() == b"state"
 
 
 def test_report_writes_through_no_link(tickmind, runs, victim, tmp_path):

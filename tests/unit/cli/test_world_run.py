@@ -8,7 +8,7 @@ import pytest
 from tickmind.cli.world.run import SCENARIO, WorldRuns
 from tickmind.record import NoSuchRunError, OsDisk, RecordError, RunBusyError, RunExistsError, RunState, RunStore
 from tickmind.record.testing import MemoryDisk
-from tickmind.server import Checkpoint, resume
+from tickmind.server import Checkpoint, load_checkpoint, resume, save_checkpoint
 from tickmind.viewer.frames import Tag, unpack
 from tickmind.viewer.sources.replay import ReplaySource
 from tickmind.world import ScenarioError, TileWorld
@@ -37,15 +37,14 @@ def runs(disk):
 def test_a_run_goes_on_with_the_scenario_as_it_was(runs):
     run = runs.begin(TEXT, "small.yaml", "one")
     world = TileWorld.from_scenario(run.scenario)
-    run.checkpoints.save(Checkpoint(1, 1, world.snapshot()).encode())
+    save_checkpoint(run.checkpoints, Checkpoint(1, 1, world.snapshot()))
     for _ in range(3):
         run.log.publish(world.step({}))
     run.abandon()
     again = runs.resume("one")
     assert again.scenario.digest == run.scenario.digest
     other = TileWorld.from_scenario(again.scenario)
-    data = again.checkpoints.load()
-    assert resume(other, Checkpoint.decode(data), again.history) == 2
+    assert resume(other, load_checkpoint(again.checkpoints), again.history) == 2
     assert other.state_hash() == world.state_hash()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tickmind.base import ManualClock
-from tickmind.record import CheckpointFile, DiskFaultError, LogOptions, RunFinishedError, RunState, RunStore
+from tickmind.record import DiskFaultError, LogOptions, RunFinishedError, RunState, RunStore
 from tickmind.record.testing import CrashedError, MemoryDisk, RandomRun
 from tickmind.server.testing import meadow
 from tickmind.world import TileWorld
@@ -28,32 +28,6 @@ def store(disk):
 def ticked(log, world, count):
     for _ in range(count):
         log.publish(world.step({}))
-
-
-def test_a_file_holds_the_last_checkpoint_and_nothing_half_written(tmp_path):
-    file = CheckpointFile(tmp_path / "checkpoint")
-    assert file.load() is None
-    file.save(b"first")
-    file.save(b"second")
-    assert file.load() == b"second"
-    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
-
-
-@pytest.mark.parametrize("number", range(1, 6))
-def test_a_crash_leaves_the_checkpoint_before_or_the_new_one(disk, number):
-    disk.make_folder(ROOT)
-    file = CheckpointFile(ROOT / "checkpoint", disk)
-    file.save(b"first" * 100)
-    disk.crash_at(number)
-    with pytest.raises(BaseException, match="stopped"):
-        file.save(b"second" * 100)
-    disk.restart()
-    assert file.load() in (b"first" * 100, b"second" * 100)
-
-
-def test_a_checkpoint_that_can_not_be_written_is_a_disk_fault(tmp_path):
-    with pytest.raises(DiskFaultError, match="checkpoint"):
-        CheckpointFile(tmp_path / "missing" / "checkpoint").save(b"data")
 
 
 def test_a_log_that_is_abandoned_can_be_resumed(store):

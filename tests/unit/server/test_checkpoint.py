@@ -1,14 +1,19 @@
 """A world goes on after a restart as if nothing had happened."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tickmind.protocol import Direction, Move
-from tickmind.server import Checkpoint, CheckpointError, ReplayError, resume
+from tickmind.record import CheckpointFolder
+from tickmind.record.testing import MemoryDisk
+from tickmind.server import Checkpoint, CheckpointError, ReplayError, load_checkpoint, resume, save_checkpoint
 from tickmind.server.testing import meadow
 from tickmind.world import SnapshotMismatchError, TileWorld
 
 SCENARIO = meadow(8, radius=4)
+FOLDER = Path("/runs/one/checkpoints")
 
 
 class Past:
@@ -29,6 +34,16 @@ def played(ticks):
     world = TileWorld.from_scenario(SCENARIO)
     records = [world.step({row: Move(Direction((row + tick) % 8)) for row in range(8)}) for tick in range(ticks)]
     return world, records
+
+
+@pytest.fixture
+def folder():
+    """A folder with the checkpoints after ticks 0, 4 and 8, and the tool to damage one."""
+    disk = MemoryDisk(1)
+    folder = CheckpointFolder(FOLDER, disk)
+    for ticks in (0, 4, 8):
+        save_checkpoint(folder, Checkpoint(3, ticks + 1, played(ticks)[0].snapshot()))
+    return folder, lambda after_tick: disk.truncate(FOLDER / f"{after_tick:012d}-3", 100)
 
 
 def test_a_checkpoint_is_read_as_it_was_written():
@@ -93,3 +108,50 @@ def test_a_checkpoint_of_another_scenario_is_refused():
     world, _ = played(2)
     with pytest.raises(SnapshotMismatchError):
         resume(TileWorld.from_scenario(meadow(9, radius=4)), Checkpoint(1, 3, world.snapshot()))
+
+
+def test_a_world_without_checkpoints_has_none_to_load():
+    assert load_checkpoint(CheckpointFolder(FOLDER, MemoryDisk())) is None
+
+
+def test_the_newest_checkpoint_is_loaded_or_the_nearest_before_a_tick(folder):
+    folder, _ = folder
+    assert load_checkpoint(folder).tick_id == 9
+    assert [load_checkpoint(folder, tick).tick_id for tick in (0, 3, 4, 7, 8, 99)] == [1, 1, 5, 5, 9, 9]
+
+
+def test_a_torn_checkpoint_is_passed_over_for_the_one_before(folder):
+    folder, tear = folder
+    tear(8)
+    world, records = played(10)
+    again = TileWorld.from_scenario(SCENARIO)
+    checkpoint = load_checkpoint(folder, 10)
+    assert checkpoint.tick_id == 5
+    assert resume(again, checkpoint, Past(records)) == 4
+    assert again.state_hash() == world.state_hash()
+
+
+def test_a_torn_checkpoint_still_says_how_often_the_world_was_started(folder):
+    folder, _ = folder
+    save_checkpoint(folder, Checkpoint(7, 9, played(8)[0].snapshot()))
+    disk = folder.stored()[-1].disk
+    disk.truncate(FOLDER / "000000000008-7", 100)
+    checkpoint = load_checkpoint(folder)
+    assert (checkpoint.tick_id, checkpoint.incarnation) == (5, 7)
+    assert resume(TileWorld.from_scenario(SCENARIO), checkpoint) == 8
+
+
+def test_a_checkpoint_ahead_of_the_record_is_passed_over_for_one_that_is_not(folder):
+    folder, _ = folder
+    _, records = played(10)
+    again = TileWorld.from_scenario(SCENARIO)
+    assert resume(again, load_checkpoint(folder, 6), Past(records[:6])) == 4
+    assert again.state_hash() == records[5].state_hash
+
+
+def test_if_all_checkpoints_are_torn_the_world_does_not_begin_anew(folder):
+    folder, tear = folder
+    for after_tick in (0, 4, 8):
+        tear(after_tick)
+    with pytest.raises(CheckpointError, match="no checkpoint of the run is sound"):
+        load_checkpoint(folder)

@@ -48,11 +48,13 @@ class Memory:
     def __init__(self):
         self.saved = []
 
-    def save(self, data):
-        self.saved.append(Checkpoint.decode(data))
+    def save(self, data, *, after_tick, incarnation):
+        checkpoint = Checkpoint.decode(data)
+        assert (checkpoint.tick_id - 1, checkpoint.incarnation) == (after_tick, incarnation)
+        self.saved.append(checkpoint)
 
-    def load(self):
-        return self.saved[-1].encode() if self.saved else None
+    def stored(self):
+        return ()
 
 
 def authority(clock, **given):

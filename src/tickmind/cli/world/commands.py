@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from tickmind.world import Scenario
 
 Address = Annotated[str, typer.Option(help="The address to listen on; other machines' access needs TLS and tokens.")]
+CheckpointEvery = Annotated[
+    int, typer.Option(min=1, metavar="TICKS", help="Keep a checkpoint of the world every so many ticks.")
+]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")]
 
 
@@ -63,6 +66,7 @@ def world(
     sync: Annotated[
         str, typer.Option(help="When a tick must be on disk: every-tick, never, or at least every so many ms.")
     ] = "every-tick",
+    checkpoint_every: CheckpointEvery = 60,
     no_record: Annotated[bool, typer.Option("--no-record", help="Record nothing.")] = False,
     metrics_port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve /metrics for Prometheus on this port of this machine.")
@@ -85,6 +89,7 @@ def world(
         tokens=load_tokens(token_file) if token_file is not None else (),
         reflection=reflection,
         metrics_port=metrics_port,
+        checkpoint_every_ticks=checkpoint_every,
         keep_garbage=True,
     )
     config.check()

@@ -4,13 +4,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tickmind.base import Clock
-from tickmind.record import CheckpointFile, Disk, LiveLog, LogOptions, OsDisk, RecordError, RunReader, RunStore
+from tickmind.record import (
+    CheckpointFolder,
+    Disk,
+    LiveLog,
+    LogOptions,
+    OsDisk,
+    RecordError,
+    RunReader,
+    RunStore,
+)
 from tickmind.record.disk import disk_fault, write_whole
 from tickmind.record.tables.sealing import Progress, no_progress
 from tickmind.world import MAX_SCENARIO_BYTES, Scenario, TileWorld, parse_scenario
 
 SCENARIO = "scenario.yaml"
-CHECKPOINT = "checkpoint"
 AGENTS = "agents.yaml"  # the mapping that the run was started with
 DEFAULT_OPTIONS = LogOptions(keep_log=True)  # so that a world can be resumed however it ended
 
@@ -21,7 +29,7 @@ class WorldRun:
 
     scenario: Scenario
     log: LiveLog
-    checkpoints: CheckpointFile
+    checkpoints: CheckpointFolder
     history: RunReader
     store: RunStore
     is_new: bool  # new, not resumed
@@ -125,6 +133,5 @@ class WorldRuns:
             raise RecordError(f"{path} is not the scenario of this run; create a new run") from error
 
     def _run(self, scenario: Scenario, history: RunReader, log: LiveLog, *, is_new: bool) -> WorldRun:
-        checkpoints = CheckpointFile(self._store.folder(log.run_id) / CHECKPOINT, self._disk)
         scenario = scenario.with_ticks_of(history.info.tick_duration_ms)
-        return WorldRun(scenario, log, checkpoints, history, self._store, is_new)
+        return WorldRun(scenario, log, self._store.checkpoints(log.run_id), history, self._store, is_new)
