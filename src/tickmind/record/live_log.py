@@ -10,6 +10,7 @@ from tickmind.record.disk import DiskLock, disk_fault
 from tickmind.record.errors import DiskFaultError, RecordOrderError
 from tickmind.record.limits import MAX_PENDING_CHARS, MAX_PENDING_REPORTS
 from tickmind.record.log.log_writer import LogWriter
+from tickmind.record.meta import RunPace
 from tickmind.record.tables.sealing import Progress, no_progress
 
 _log = get_logger(__name__)
@@ -34,6 +35,7 @@ class LiveLog:
         last_tick_id: int | None,
         seal: Callable[[Progress], None],
     ) -> None:
+        self.pace: RunPace | None = None  # for `meta.json`; set it before the first tick
         self._run_id = run_id
         self._writer = writer
         self._lock = lock

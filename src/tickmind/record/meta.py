@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from tickmind.record.disk import Disk, write_whole
-from tickmind.record.errors import DamagedRunError, SchemaVersionError
+from tickmind.record.errors import DamagedRunError, RunIdError, SchemaVersionError
 from tickmind.record.limits import MAX_META_BYTES
-from tickmind.record.run_id import is_run_id
+from tickmind.record.run_id import check_run_id, is_run_id
 
 META = "meta.json"
 LOG_SCHEMA_VERSION = "1.1.0"
 API_VERSION = "v1"
 _FORMAT = "tickmind run"
+_ADDED: Mapping[str, Any] = {"parent": None, "begun_at": "", "ended_at": "", "pace": None}  # 1.0.0 had none of these
 
 
 class RunState(StrEnum):
@@ -36,6 +37,22 @@ class TableMeta:
 
 
 @dataclass(frozen=True, slots=True)
+class RunParent:
+    """The run that a run branched off, and after which of its ticks; 0 is its beginning."""
+
+    run_id: str
+    tick_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunPace:
+    """The pace of a run: in lockstep, or so many ticks per second of wall time."""
+
+    lockstep: bool
+    tps: float | None  # None in lockstep
+
+
+@dataclass(frozen=True, slots=True)
 class RunMeta:
     """The content of `meta.json`, apart from the world's description."""
 
@@ -52,16 +69,21 @@ class RunMeta:
     block_actors: int = 0  # actors in one row group of actor_state
     tables: Mapping[str, TableMeta] = field(default_factory=dict)
     stored_at: str = ""  # where the finished files are, if not beside this one
+    parent: RunParent | None = None
+    begun_at: str = ""  # wall time of the first tick
+    ended_at: str = ""  # wall time after the last tick; empty while it runs, and if a crash ended it
+    pace: RunPace | None = None  # of the last start
     log_schema_version: str = LOG_SCHEMA_VERSION
     api_version: str = API_VERSION
 
     def as_finished(self, **changes: Any) -> "RunMeta":
-        """Return the run with all files in place."""
-        return replace(self, finished=True, **changes)
+        """Return the run with all files in place, in the form of this version."""
+        return replace(self, finished=True, log_schema_version=LOG_SCHEMA_VERSION, **changes)
 
     def as_begun(self) -> "RunMeta":
         """Return the run as if it had not been finished."""
-        return RunMeta(self.run_id, self.created_at, self.world_version)
+        begun = RunMeta(self.run_id, self.created_at, self.world_version)
+        return replace(begun, parent=self.parent, begun_at=self.begun_at, pace=self.pace)
 
 
 def encode_meta(meta: RunMeta, world: Mapping[str, Any]) -> bytes:
@@ -85,9 +107,10 @@ def decode_meta(data: bytes) -> tuple[RunMeta, Mapping[str, Any]]:
             f"the run has log schema version {version[:20]}, this tickmind reads {LOG_SCHEMA_VERSION}; use a later one"
         )
     try:
+        document = {**_ADDED, **document}
         known = {one.name: _typed(one.name, one.type, document[one.name]) for one in fields(RunMeta)}
         world = document["world"]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RunIdError) as error:
         raise DamagedRunError(f"{META} lacks a required field, or has it in another form") from error
     if not isinstance(world, dict) or not is_run_id(known["run_id"]):
         raise DamagedRunError(f"{META} does not describe the world of a run")
@@ -100,11 +123,21 @@ def _typed(name: str, kind: Any, value: Any) -> Any:
             str(table): TableMeta(_typed("", int, one["rows"]), _typed("", int, one["size_bytes"]))
             for table, one in value.items()
         }
+    if name == "parent":
+        return None if value is None else RunParent(check_run_id(value["run_id"]), _typed("", int, value["tick_id"]))
+    if name == "pace":
+        return None if value is None else _pace(value["lockstep"], value["tps"])
     if kind == int | None:
         kind = type(None) if value is None else int
     if type(value) is not kind:
         raise TypeError(f"{name} has a wrong type")
     return value
+
+
+def _pace(lockstep: Any, tps: Any) -> RunPace:
+    if type(lockstep) is not bool or not (tps is None or type(tps) in (int, float)):
+        raise TypeError("pace has a wrong type")
+    return RunPace(lockstep, tps)
 
 
 def read_meta(disk: Disk, folder: Path) -> tuple[RunMeta, Mapping[str, Any]]:

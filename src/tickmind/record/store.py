@@ -20,7 +20,7 @@ from tickmind.record.live_source import LiveLogSource
 from tickmind.record.log.log_writer import LogOptions, LogWriter
 from tickmind.record.log.mending import cut_damage, mend_tail
 from tickmind.record.log.salvage import Loss
-from tickmind.record.meta import META, RunMeta, RunState, read_meta, write_meta
+from tickmind.record.meta import META, RunMeta, RunPace, RunParent, RunState, read_meta, write_meta
 from tickmind.record.parquet.file import TableFile, native_file
 from tickmind.record.parquet.schemas import FINISHED, TableSpec
 from tickmind.record.reader import FIRST, LAST, RunReader, TickSource
@@ -69,8 +69,15 @@ class RunStore:
         """Return the checkpoints of a run: all of them, the nearest one at or before a tick, and a place for more."""
         return CheckpointFolder(self.folder(run_id) / CHECKPOINTS, self._disk)
 
-    def create(self, info: WorldInfo, run_id: str | None = None, *, options: LogOptions = DEFAULT_OPTIONS) -> LiveLog:
-        """Create a run; raises `RunExistsError` if there is one of that id."""
+    def create(
+        self,
+        info: WorldInfo,
+        run_id: str | None = None,
+        *,
+        options: LogOptions = DEFAULT_OPTIONS,
+        parent: RunParent | None = None,
+    ) -> LiveLog:
+        """Create a run, perhaps as a branch of another; raises `RunExistsError` if there is one of that id."""
         run_id = check_run_id(run_id or self._make_id("run"))
         folder = self._root / run_id
         if META in self._disk.list(folder):
@@ -82,9 +89,17 @@ class RunStore:
             raise disk_fault(f"creating run {run_id} in {self._root}", error) from error
         with self._locked(run_id, f"creating run {run_id} in {self._root}") as lock:
             self._write_world(folder, info, run_id)
-            write_meta(self._disk, folder, RunMeta(run_id, self._now(), info.world_version), world_document(info))
+            world = world_document(info)
+            meta = RunMeta(run_id, self._now(), info.world_version, parent=parent)
+            write_meta(self._disk, folder, meta, world)
             self._disk.sync_folder(self._root)
-            return self._log(run_id, info, None, lock, options)
+            return self._log(meta, world, info, None, lock, options)
+
+    def _begin(self, meta: RunMeta, world: Mapping[str, Any], pace: RunPace | None) -> None:
+        """State in `meta.json` that ticks are being added, unless it says so already."""
+        begun = replace(meta.as_begun(), begun_at=meta.begun_at or self._now(), pace=pace or meta.pace)
+        if begun != meta:
+            write_meta(self._disk, self._root / meta.run_id, begun, world)
 
     def _write_world(self, folder: Path, info: WorldInfo, run_id: str) -> None:
         for name, data in write_world(info, run_id):
@@ -97,13 +112,14 @@ class RunStore:
 
     def _log(
         self,
-        run_id: str,
+        meta: RunMeta,
+        world: Mapping[str, Any],
         info: WorldInfo,
         source: LiveLogSource | None,
         lock: DiskLock,
         options: LogOptions,
-        before_first: Callable[[], None] = lambda: None,
     ) -> LiveLog:
+        run_id = meta.run_id
         writer = LogWriter(
             self._disk,
             self._root / run_id / LIVE,
@@ -111,9 +127,9 @@ class RunStore:
             clock=self._clock,
             options=options,
             next_number=1 if source is None else source.next_number,
-            before_first=before_first,
+            before_first=lambda: self._begin(meta, world, log.pace),
         )
-        return LiveLog(
+        log = LiveLog(
             run_id,
             writer,
             lock,
@@ -121,6 +137,7 @@ class RunStore:
             last_tick_id=None if source is None else source.last_tick_id,
             seal=lambda progress: self._seal(run_id, progress, keep_log=options.keep_log),
         )
+        return log
 
     def _seal(
         self,
@@ -147,6 +164,7 @@ class RunStore:
         recovered: bool,
         cut_bytes: int,
     ) -> None:
+        ended_at = "" if recovered else self._now()
         folder = self._root / run_id
         info = self._info(folder, world)
         target = self._target(run_id)
@@ -166,6 +184,7 @@ class RunStore:
         finally:
             source.close()
         finished = meta.as_finished(
+            ended_at=ended_at,
             finished_at=self._now(),
             recovered=recovered,
             cut_bytes=cut_bytes,
@@ -224,12 +243,7 @@ class RunStore:
             source = LiveLogSource(self._disk, folder / LIVE, actor_ids)
             source.close()
             source.check()
-
-            def go_on() -> None:
-                if meta.finished:
-                    write_meta(self._disk, folder, meta.as_begun(), world)
-
-            return self._log(run_id, info, source, lock, options, go_on)
+            return self._log(meta, world, info, source, lock, options)
 
     def _check_kept(self, meta: RunMeta, actor_ids: Sequence[str]) -> None:
         """Raise `RunFinishedError` unless a finished run still has a log of all its ticks."""

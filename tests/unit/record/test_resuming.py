@@ -175,7 +175,7 @@ def test_every_segment_can_be_read_by_itself(store):
 def test_what_a_killed_process_has_written_is_safe_before_anybody_goes_on(store, disk):
     world = TileWorld.from_scenario(SCENARIO)
     log = store.create(world.info, "one")
-    disk.crash_at(3)  # written, and neither synced nor is its name
+    disk.crash_at(8)  # after 5 for meta.json: written, and neither synced nor is its name
     with pytest.raises(BaseException, match="stopped"):
         ticked(log, world, 1)
     disk.restart(lost_power=False)

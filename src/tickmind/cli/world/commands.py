@@ -117,7 +117,9 @@ def world(
     try:
         _check_pace(run, tick_ms)
         left = None if until is None else max(0, until - (run.log.last_tick_id or 0))
-        Serving(run.scenario, config, pace_of(run.scenario), _fewer(ticks, left), run, runs, wait_for).run()
+        pace = pace_of(run.scenario)
+        run.state_pace(lockstep=pace.lockstep, tps=1 / pace.tick_s)
+        Serving(run.scenario, config, pace, _fewer(ticks, left), run, runs, wait_for).run()
     finally:
         run.abandon()  # if it is not finished yet
 

@@ -11,6 +11,7 @@ from tickmind.record import (
     LogOptions,
     OsDisk,
     RecordError,
+    RunPace,
     RunReader,
     RunStore,
 )
@@ -43,6 +44,10 @@ class WorldRun:
     def is_empty(self) -> bool:
         """Whether the run is new and has no tick yet, so that nothing is lost without it."""
         return self.is_new and self.log.last_tick_id is None
+
+    def state_pace(self, *, lockstep: bool, tps: float) -> None:
+        """Set the pace for `meta.json`, before the first tick; in lockstep there is no rate."""
+        self.log.pace = RunPace(lockstep, None if lockstep else round(tps, 6))
 
     def finish(self, progress: Progress = no_progress) -> None:
         """Write the finished files after the world has ended."""
