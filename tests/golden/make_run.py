@@ -12,7 +12,7 @@ from typing import Any
 
 from tickmind.base import ManualClock
 from tickmind.protocol import TickRecord
-from tickmind.record import LogOptions, RunReader, RunStore, SyncPolicy
+from tickmind.record import LogOptions, RunPace, RunParent, RunReader, RunStore, SyncPolicy
 from tickmind.record.testing import RandomRun
 
 FOLDER = Path(__file__).parent
@@ -51,6 +51,7 @@ def content(reader: RunReader) -> Any:
         del info["seed"]  # nor that
     if reader.info.inventories is None:
         del info["inventories"]  # nor that
+    meta = reader.meta
     quantities = [dataclasses.asdict(one) for one in reader.inventories()]
     insights = [
         {**dataclasses.asdict(one), "node_statuses": list(one.node_statuses or b"")} for one in reader.insights()
@@ -62,6 +63,8 @@ def content(reader: RunReader) -> Any:
         "statuses": [dataclasses.asdict(one) for one in reader.statuses()],
         **({"insights": insights} if insights else {}),
         **({"quantities": quantities} if quantities else {}),
+        **({"parent": dataclasses.asdict(meta.parent)} if meta.parent else {}),
+        **({"pace": dataclasses.asdict(meta.pace)} if meta.pace else {}),
     }
     return json.loads(json.dumps(found))
 
@@ -75,7 +78,8 @@ def main() -> None:
     options = LogOptions(sync=SyncPolicy.NEVER, keyframe_ticks=5, segment_ticks=10)
     for run_id in ("finished", "crashed"):
         run = RandomRun(7, 6, side=20, wild=0.3)
-        log = store.create(run.info, run_id, options=options)
+        log = store.create(run.info, run_id, options=options, parent=RunParent("an-earlier-run", 12))
+        log.pace = RunPace(lockstep=False, tps=2.5)
         for _ in range(TICKS):
             log.thought(run.thought())
             log.status(run.status())

@@ -1,14 +1,21 @@
 """Runs that were recorded by earlier versions still open and say what they said."""
 
+import dataclasses
 import importlib.util
 import json
 import shutil
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from tickmind.record import RunState, RunStore
+from tickmind.record import EventKind, RunState, RunStore
+from tickmind.record.meta import LOG_SCHEMA_VERSION
+from tickmind.record.parquet.file import TableFile
+from tickmind.record.parquet.schemas import ACTION_RESULTS
+from tickmind.record.report import read_figures
 
 FOLDER = Path(__file__).parent
 RUNS = sorted(folder.name for folder in FOLDER.glob("run_*"))
@@ -35,7 +42,7 @@ def golden(request, tmp_path):
 
 
 def test_every_schema_version_has_its_run():
-    assert RUNS == ["run_1", "run_2", "run_3"]
+    assert RUNS == ["run_1", "run_2", "run_3", "run_4"]
 
 
 @pytest.mark.parametrize("run_id", ["finished", "crashed"])
@@ -51,6 +58,39 @@ def test_a_golden_run_that_crashed_is_recovered(golden):
     assert store.recover("crashed").ticks == len(content["ticks"])
     with store.open("crashed") as reader:
         assert maker.content(reader) == content
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_golden_run_has_nulls_and_no_rows_for_what_its_version_did_not_record(run):
+    is_new = run == "run_4"
+    folder = FOLDER / run / "finished"
+    added = ("verb", "kind", "target", "item", "amount")
+    with TableFile(pa.OSFile(str(folder / ACTION_RESULTS.file_name)), ACTION_RESULTS) as file:
+        table = file.group(0, ("actor_id", *added))
+    assert table.num_rows > 0
+    filled = {name for name in added if table.column(name).null_count < table.num_rows}
+    assert filled >= {"kind", "item", "amount"} if is_new else not filled
+    with RunStore(FOLDER / run).open("finished") as reader:
+        assert bool(list(reader.inventories())) == (reader.info.inventories is not None) == is_new
+        assert bool(reader.inventories_at(0)) == is_new
+        assert not list(reader.events(kinds={EventKind.GIFT}))
+        assert (reader.meta.log_schema_version == LOG_SCHEMA_VERSION) == is_new
+        assert (reader.meta.parent is not None, bool(reader.meta.begun_at), bool(reader.meta.ended_at)) == (is_new,) * 3
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_golden_run_has_a_report(run):
+    assert bool(read_figures(FOLDER / run / "finished").items) == (run == "run_4")
+
+
+def test_the_log_of_an_earlier_version_is_finished_in_the_present_form(golden):
+    store, content = golden
+    store.recover("crashed")
+    with store.open("crashed") as reader:
+        assert reader.meta.log_schema_version == LOG_SCHEMA_VERSION
+        assert [dataclasses.asdict(one) for one in reader.inventories()] == content.get("quantities", [])
+    kinds = pq.read_table(store.folder("crashed") / ACTION_RESULTS.file_name, columns=["kind"]).column(0)
+    assert kinds.null_count < len(kinds)
 
 
 def test_the_script_never_overwrites_a_golden_run(monkeypatch):
