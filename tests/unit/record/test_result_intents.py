@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 import pytest
 from tests.kits.item_world import QUICK, play, record_script
 
-from tickmind.protocol import IntentColumns, ResultColumns
+from tickmind.protocol import ResultColumns
 from tickmind.record import RunStore
 from tickmind.record.testing import RandomRun, differences
 
@@ -63,7 +62,7 @@ def test_an_intent_is_found_by_its_actor_where_results_lack_some(tmp_path):
 
 def test_a_result_without_an_intent_has_nulls(tmp_path):
     world, records = play()
-    none = IntentColumns(*(np.zeros(0, dtype) for dtype in ["i4", "u1", "i1", "i4", "i4", "i4"]), {})
+    none = world.compile({})
     store = RunStore(tmp_path)
     with store.create(world.info, "none", options=QUICK) as log:
         log.publish(replace(records[0], intents=none))
@@ -74,13 +73,13 @@ def test_a_result_without_an_intent_has_nulls(tmp_path):
 def test_random_intents_are_named_only_where_the_world_has_the_name(tmp_path, seed):
     run = RandomRun(seed, 30, wild=0.5)
     items = {"Pickup", "Use", "Drop", "Give"}
-    asked = []
+    asked: list[tuple[int, int, int]] = []
     with RunStore(tmp_path).create(run.info, "wild", options=QUICK) as log:
         for _ in range(40):
             record = run.tick()
             log.publish(record)
-            named = (getattr(record.intents, name).tolist() for name in ("action", "kind", "amount"))
-            asked += zip(*named, strict=True)
+            fields = (getattr(record.intents, name).tolist() for name in ("action", "kind", "amount"))
+            asked += zip(*fields, strict=True)
     rows = rows_of(tmp_path, "wild")
     assert len(rows) == len(asked) > 100
     for (_, _, kind, verb, target, item, amount), (code, named, wanted) in zip(rows, asked, strict=True):

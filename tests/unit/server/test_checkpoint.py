@@ -110,14 +110,20 @@ def test_a_checkpoint_of_another_scenario_is_refused():
         resume(TileWorld.from_scenario(meadow(9, radius=4)), Checkpoint(1, 3, world.snapshot()))
 
 
+def loaded(folder, *before):
+    checkpoint = load_checkpoint(folder, *before)
+    assert checkpoint is not None
+    return checkpoint
+
+
 def test_a_world_without_checkpoints_has_none_to_load():
     assert load_checkpoint(CheckpointFolder(FOLDER, MemoryDisk())) is None
 
 
 def test_the_newest_checkpoint_is_loaded_or_the_nearest_before_a_tick(folder):
     folder, _ = folder
-    assert load_checkpoint(folder).tick_id == 9
-    assert [load_checkpoint(folder, tick).tick_id for tick in (0, 3, 4, 7, 8, 99)] == [1, 1, 5, 5, 9, 9]
+    assert loaded(folder).tick_id == 9
+    assert [loaded(folder, tick).tick_id for tick in (0, 3, 4, 7, 8, 99)] == [1, 1, 5, 5, 9, 9]
 
 
 def test_a_torn_checkpoint_is_passed_over_for_the_one_before(folder):
@@ -125,7 +131,7 @@ def test_a_torn_checkpoint_is_passed_over_for_the_one_before(folder):
     tear(8)
     world, records = played(10)
     again = TileWorld.from_scenario(SCENARIO)
-    checkpoint = load_checkpoint(folder, 10)
+    checkpoint = loaded(folder, 10)
     assert checkpoint.tick_id == 5
     assert resume(again, checkpoint, Past(records)) == 4
     assert again.state_hash() == world.state_hash()
@@ -136,7 +142,7 @@ def test_a_torn_checkpoint_still_says_how_often_the_world_was_started(folder):
     save_checkpoint(folder, Checkpoint(7, 9, played(8)[0].snapshot()))
     disk = folder.stored()[-1].disk
     disk.truncate(FOLDER / "000000000008-7", 100)
-    checkpoint = load_checkpoint(folder)
+    checkpoint = loaded(folder)
     assert (checkpoint.tick_id, checkpoint.incarnation) == (5, 7)
     assert resume(TileWorld.from_scenario(SCENARIO), checkpoint) == 8
 
