@@ -42,6 +42,11 @@ def plain(record: TickRecord) -> dict[str, Any]:
     }
 
 
+def _without_turns(status: dict[str, Any]) -> dict[str, Any]:
+    """A status as earlier versions kept it, if it has no turns."""
+    return {name: value for name, value in status.items() if name != "turns" or value}
+
+
 def content(reader: RunReader) -> Any:
     """All that a run holds, as JSON says it."""
     info = {**dataclasses.asdict(reader.info), "floor_codes": reader.info.floor_codes.hex()}
@@ -60,7 +65,7 @@ def content(reader: RunReader) -> Any:
         "info": info,
         "ticks": list(map(plain, reader.records())),
         "thoughts": [dataclasses.asdict(one) for one in reader.thoughts()],
-        "statuses": [dataclasses.asdict(one) for one in reader.statuses()],
+        "statuses": [_without_turns(dataclasses.asdict(one)) for one in reader.statuses()],
         **({"insights": insights} if insights else {}),
         **({"quantities": quantities} if quantities else {}),
         **({"parent": dataclasses.asdict(meta.parent)} if meta.parent else {}),

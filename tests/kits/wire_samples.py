@@ -56,6 +56,7 @@ from tickmind.protocol import (
     Wake,
     WorldInfo,
 )
+from tickmind.protocol.turns import TurnCode, encode_turns
 from tickmind.wire.messages.frames import (
     Closed,
     ControlAck,
@@ -321,9 +322,11 @@ class Samples:
 
     def agent_status(self) -> AgentStatus:
         """How an agent is doing."""
-        numbers = [self.number(2**63 - 1) for _ in range(5)]
+        names = ("observations", "intents", "refused", "thoughts", "failed_thoughts")
+        numbers = {name: self.number(2**63 - 1) for name in names}
         state = self.rng.choice(tuple(AgentState))
-        return AgentStatus(self.name(), self.number(2**63 - 1), state, self.text(), *numbers)
+        turns = encode_turns(self.rng.choices(tuple(TurnCode), k=self.rng.randrange(6)))
+        return AgentStatus(self.name(), self.number(2**63 - 1), state, self.text(), turns=turns, **numbers)
 
     def insight(self) -> Insight:
         """What an agent shows of a mind."""

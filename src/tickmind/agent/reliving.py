@@ -1,6 +1,6 @@
 """Live a mind's past again: feed a host the observations of past ticks, in order, and drop what it decides."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from tickmind.agent.minds import MindHost
@@ -10,10 +10,11 @@ from tickmind.protocol import Intent, Observation
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """What the entities of a process observed in one tick."""
+    """What the entities of a process observed in one tick, and those that only perceived and did not act."""
 
     tick_id: int
     observations: Sequence[Observation]
+    only_perceived: Container[str] = ()
 
 
 def relive(host: MindHost, turns: Iterable[PastTurn]) -> int:
@@ -43,7 +44,8 @@ def play_turn(host: MindHost, turn: PastTurn, mistakes: Mistakes) -> dict[str, I
         except Exception as error:  # noqa: BLE001  a mind is user code
             mistakes.note("perceiving failed", error, entity_id=observation.me.entity_id, tick=turn.tick_id)
         else:
-            ready.append(observation)
+            if observation.me.entity_id not in turn.only_perceived:
+                ready.append(observation)
     for observation in ready:
         try:
             intents[observation.me.entity_id] = host.act(observation)

@@ -30,6 +30,7 @@ class AgentStatus:
     refused: int = 0
     thoughts: int = 0
     failed_thoughts: int = 0
+    turns: str = ""  # what it did in each tick since the last report, up to and with `tick_id`; see `protocol.turns`
 
 
 @dataclass(frozen=True, slots=True)

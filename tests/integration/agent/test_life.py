@@ -314,9 +314,10 @@ async def test_heartbeats_tell_of_every_tick_and_the_end_of_the_reader_ends_the_
 
 
 class Thinker:
-    """A cast that has one thought."""
+    """A cast that has one thought, which takes two ticks."""
 
     def __init__(self):
+        self.reflected = 0
         self.left = [("entity:1", Thought(1, 1, 2, "system", "user", reply="{}"))]
 
     def enter(self, run):
@@ -332,9 +333,11 @@ class Thinker:
         return Wait()
 
     def reflect(self, tick_id):
-        pass
+        self.reflected += 1
 
     def take_thoughts(self):
+        if self.reflected < 2:
+            return []
         left, self.left = self.left, []
         return left
 

@@ -250,3 +250,24 @@ async def test_a_host_that_cannot_go_on_ends_the_process():
     with pytest.raises(AgentError, match="no past"):
         await turns.play(1, everybody("a"), LONG_S)
     turns.close()
+
+
+async def test_what_each_did_in_a_turn_that_was_too_short(loop_clock):
+    go_on, entered = threading.Event(), threading.Event()
+
+    def act(name):
+        if name == "b":
+            entered.set()
+            go_on.wait()
+        return Wait()
+
+    turns = TurnPlayer(Minds(act))
+    playing = asyncio.create_task(turns.play(1, everybody("a", "b", "c"), LONG_S))
+    await asyncio.to_thread(entered.wait)
+    loop_clock.skip(LONG_S)
+    played = await playing
+    assert {name: played.turn(name).name for name in "abc"} == {"a": "ACTED", "b": "LATE", "c": "PERCEIVED"}
+    next_one = await turns.play(2, everybody("b", tick=2), LONG_S)  # it is stuck, so nothing is waited for
+    assert next_one.turn("b").name == "MISSED"
+    go_on.set()
+    turns.close()

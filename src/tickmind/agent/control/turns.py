@@ -18,6 +18,7 @@ from tickmind.agent.minds import MindHost
 from tickmind.agent.mistakes import Mistakes
 from tickmind.base import Clock, Limit, SystemClock, get_logger
 from tickmind.protocol import ACTION_OF, Intent, Observation
+from tickmind.protocol.turns import TurnCode
 
 MAX_STUCK = Limit("number of acts that never returned", 64)
 LONGEST_QUIET_S = 1.0  # upper bound of the quiet period
@@ -31,6 +32,16 @@ class Played:
     intents: dict[str, Intent] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)  # entity whose act raised or returned no intent -> why
     late: frozenset[str] = frozenset()  # entities whose act was not over, or not begun
+    acting: str = ""  # the one of them whose act was under way
+    missed: frozenset[str] = frozenset()  # those of them that did not even perceive
+
+    def turn(self, entity_id: str) -> TurnCode:
+        """Return what an entity did."""
+        if entity_id not in self.late:
+            return TurnCode.ACTED
+        if entity_id == self.acting:
+            return TurnCode.LATE
+        return TurnCode.MISSED if entity_id in self.missed else TurnCode.PERCEIVED
 
 
 class _Turn:
@@ -53,6 +64,7 @@ class _Turn:
         self.failed: dict[str, str] = {}  # entity id -> why
         self.begun = False
         self.acting = ""  # entity that perceives or acts now
+        self.acts = False  # all have perceived
         self.acting_before = ""  # `acting` at the last check
         self.closed = False  # no further act is started
         self.ended = False
@@ -127,7 +139,8 @@ class TurnPlayer:
         ready = [seen for seen in observations if seen.me.entity_id not in self._stuck]
         ready.sort(key=lambda seen: seen.me.entity_id not in self._behind)
         if not ready or (self._last is not None and not self._last.ended and not self._last.given_up):
-            return Played(late=frozenset(seen.me.entity_id for seen in observations))
+            everybody = frozenset(seen.me.entity_id for seen in observations)
+            return Played(late=everybody, missed=everybody)
         until_s = self._clock.monotonic() + min(timeout_s, LONGEST_QUIET_S)
         turn = self._last = _Turn(tick_id, ready, until_s, asyncio.get_running_loop(), lockstep=lockstep)
         self._thread().put(turn)
@@ -142,9 +155,11 @@ class TurnPlayer:
             turn.closed = True
             intents, failed = dict(turn.intents), dict(turn.failed)
             acting = turn.acting_before = turn.acting
+            acts = turn.acts
         late = frozenset(seen.me.entity_id for seen in observations) - intents.keys() - failed.keys()
         self._behind = set(late) - {acting}
-        return Played(intents, failed, late)
+        missed = late - {seen.me.entity_id for seen in ready}
+        return Played(intents, failed, late, acting if acts else "", missed)
 
     def close(self) -> None:
         """Let the thread end as soon as its act is over, without waiting for it."""
@@ -247,7 +262,7 @@ class TurnPlayer:
             with self._lock:
                 if turn.closed:
                     return
-                turn.acting = entity_id
+                turn.acts, turn.acting = True, entity_id
             intent = self._act(observation)
             with self._lock:
                 self._returned += 1

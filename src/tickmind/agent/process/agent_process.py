@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NoReturn
 
 from tickmind.agent.contract import WORLD_TOKEN, Launch
@@ -14,6 +15,7 @@ from tickmind.agent.minds import MindHost, is_lockstep
 from tickmind.agent.mistakes import Mistakes
 from tickmind.agent.process.heartbeat import Heartbeat, HeartbeatWriter
 from tickmind.agent.process.lease_file import LeaseFile
+from tickmind.agent.process.turn_trace import TurnTrace
 from tickmind.agent.reporting.masking import masked_intent
 from tickmind.agent.reporting.reporter import ReportSender
 from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
@@ -84,6 +86,7 @@ class AgentProcess:
         self._returned = 0  # acts at the last count
         self._mistakes = Mistakes()
         self._errors: dict[str, tuple[int, str]] = {}  # entity id -> the last tick that failed, and why
+        self._traces = {each.entity_id: TurnTrace() for each in launch.entities}
         self._counts: dict[str, Counter[str]] = {each.entity_id: Counter() for each in launch.entities}
 
     @property
@@ -231,13 +234,14 @@ class AgentProcess:
             for name, why in unsent.items()
         }
         kept = {name: intent for name, intent in played.intents.items() if name not in unsent}
-        return Played(kept, {**played.failed, **failed}, played.late)
+        return replace(played, intents=kept, failed={**played.failed, **failed})
 
     def _note(self, played: Played, everybody: list[str], line: ControlStream, reporter: ReportSender) -> None:
         """Count, warn, and report the states."""
         deliberating = False
         for name in everybody:
             counts = self._counts[name]
+            self._traces[name].note(self._tick_id, played.turn(name))
             counts["observations"] += 1
             counts["intents"] += name in played.intents
             if name in played.late:
@@ -338,8 +342,8 @@ class AgentProcess:
     def _report_status(self, entity_id: str, state: AgentState, line: ControlStream, reporter: ReportSender) -> None:
         lease = line.leases.get(entity_id)
         counts = self._counts[entity_id]
-        detail = self._last_error(entity_id)
-        if lease is None or reporter.knows(entity_id, state, detail):
+        detail, trace = self._last_error(entity_id), self._traces[entity_id]
+        if lease is None or (reporter.knows(entity_id, state, detail) and not trace.is_due):
             return
         if self._tick_id < counts["next_status_tick"] and state is not AgentState.STOPPING:
             return
@@ -356,6 +360,7 @@ class AgentProcess:
                 refused=line.refused,
                 thoughts=counts["thoughts"],
                 failed_thoughts=counts["failed_thoughts"],
+                turns=trace.take(),
             ),
         )
 

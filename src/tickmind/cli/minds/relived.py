@@ -2,10 +2,10 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tickmind.agent import CharacterHost
 from tickmind.agent.contract import Launch
@@ -16,6 +16,8 @@ from tickmind.agent.running import ProcessContext, load_program
 from tickmind.base import ConfigError
 from tickmind.cli.world.run import AGENTS, SCENARIO
 from tickmind.protocol import RunInfo
+from tickmind.protocol.intent import ACTION_CODES, UNUSED, ActionType
+from tickmind.protocol.turns import TurnCode, decode_turns
 from tickmind.record.replay.past_world import PastTick, PastWorld
 from tickmind.runner.mapping import load_mapping
 from tickmind.runner.programs import python_runs
@@ -27,7 +29,10 @@ if TYPE_CHECKING:
     from tickmind.protocol import Intent, IntentColumns, Thought
     from tickmind.record import RunReader, RunStore
 
+RecordedIntent: TypeAlias = tuple[Any, ...]
+"""Action, direction, kind, amount, target and speech."""
 MAX_NAMED = 5  # differences that are named
+_WAITED: RecordedIntent = (ACTION_CODES[ActionType.WAIT], UNUSED, UNUSED, UNUSED, UNUSED, None)  # of an act that failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,8 @@ class RelivedMinds:
         if missing or not groups:
             raise ConfigError(f"no agent is assigned to {', '.join(sorted(missing)) or 'any actor'} in that run")
         thoughts = self._thoughts()
+        self._names = {row: actor.entity_id for row, actor in enumerate(run.info.actors)}
+        self._turns = RecordedTurns(run, {name: row for row, name in self._names.items()})
         self._world = TileWorld.from_scenario(self._scenario)
         self.groups = [self._relived(group, set(who), thoughts) for group in groups]
         self.fidelity = Fidelity()
@@ -94,14 +101,24 @@ class RelivedMinds:
         """Live up to and with a tick; return how much of it came out as recorded."""
         mistakes = Mistakes()
         for tick in PastWorld(self._run, self._scenario).ticks(last):
+            recorded = _by_row(tick.record.intents)
             for relived in self.groups:
-                intents = play_turn(relived.host, self._turn(tick, relived), mistakes)
-                self._compare(tick, relived, intents)
+                codes = self._turns.codes(tick.tick_id, relived.rows, recorded)
+                turn = self._turn(tick, relived, codes)
+                if not turn.observations:
+                    continue
+                intents = play_turn(relived.host, turn, mistakes)
+                self._compare(tick.tick_id, codes, intents, recorded)
                 relived.host.reflect(tick.tick_id)
                 relived.host.take_insights()
             progress(tick.tick_id)
         for relived in self.groups:
             self._compare_prompts(relived)
+        wanted = {name for relived in self.groups for name in relived.group.entity_ids}
+        if not (self._run.meta.pace is not None and self._run.meta.pace.lockstep):  # there, minds are restored
+            for tick_id, name in self._turns.begun:
+                if name in wanted and (last is None or tick_id <= last):
+                    self.fidelity.note(f"tick {tick_id}: the process of {name} began anew, with its memories only")
         return self.fidelity
 
     def host_of(self, entity_id: str) -> "MindHost":
@@ -129,21 +146,32 @@ class RelivedMinds:
         reader = ColumnReader(self._run.info) if len(group.entity_ids) > 1 else None
         return RelivedGroup(group, host, rows, reader)
 
-    def _turn(self, tick: PastTick, relived: RelivedGroup) -> PastTurn:
+    def _turn(self, tick: PastTick, relived: RelivedGroup, codes: "Mapping[int, TurnCode]") -> PastTurn:
+        rows = [row for row in relived.rows if codes[row] is not TurnCode.MISSED]
+        watching = {self._names[row] for row in rows if codes[row] is TurnCode.PERCEIVED}
         if relived.reader is None:
-            return PastTurn(tick.tick_id, tick.observe(relived.rows))
-        return PastTurn(tick.tick_id, relived.reader.read(tick.observe_columns(relived.rows)))
+            return PastTurn(tick.tick_id, tick.observe(rows) if rows else (), watching)
+        observed = relived.reader.read(tick.observe_columns(rows)) if rows else ()
+        return PastTurn(tick.tick_id, observed, watching)
 
-    def _compare(self, tick: PastTick, relived: RelivedGroup, intents: "dict[str, Intent]") -> None:
-        chosen = {row: intents[name] for name in intents if (row := self._world.row_of(name)) is not None}
-        made, recorded = _by_row(self._world.compile(chosen)), _by_row(tick.record.intents)
-        names = {row: actor.entity_id for row, actor in enumerate(self._run.info.actors)}
-        for row in relived.rows:
+    def _compare(
+        self,
+        tick_id: int,
+        codes: "Mapping[int, TurnCode]",
+        intents: "dict[str, Intent]",
+        recorded: "Mapping[int, RecordedIntent]",
+    ) -> None:
+        """Compare the intents that were decisions: not those in place of a late act, nor those that came too late."""
+        chosen = {row: intents[name] for row, name in self._names.items() if name in intents and row in codes}
+        made = _by_row(self._world.compile(chosen))
+        for row, code in codes.items():
+            if code is not TurnCode.ACTED or row not in recorded:
+                continue
             self.fidelity.intents += 1
-            if made.get(row) == recorded.get(row):
+            if made.get(row, _WAITED) == recorded[row]:
                 self.fidelity.equal_intents += 1
             else:
-                self.fidelity.note(f"tick {tick.tick_id}: {names[row]} does something else than recorded")
+                self.fidelity.note(f"tick {tick_id}: {self._names[row]} does something else than recorded")
 
     def _compare_prompts(self, relived: RelivedGroup) -> None:
         if not isinstance(relived.host, CharacterHost):
@@ -156,11 +184,35 @@ class RelivedMinds:
                 self.fidelity.note(f"tick {check.tick_id}: {check.entity_id} has another prompt than recorded")
 
 
-def _by_row(columns: "IntentColumns") -> dict[int, tuple[Any, ...]]:
+class RecordedTurns:
+    """What each actor's mind did in each tick, as its process reported it."""
+
+    def __init__(self, run: "RunReader", rows: Mapping[str, int]) -> None:
+        self._codes: dict[tuple[int, int], TurnCode] = {}  # tick and row -> code
+        self.begun: list[tuple[int, str]] = []  # tick and actor, where a process began anew
+        for status in run.statuses():
+            row = rows.get(status.entity_id)
+            if row is None:
+                continue
+            for tick_id, code in decode_turns(status.turns, status.tick_id):
+                if code is not TurnCode.BEGAN:
+                    self._codes[tick_id, row] = code
+                elif tick_id > 1:
+                    self.begun.append((tick_id, status.entity_id))
+
+    def codes(
+        self, tick_id: int, rows: Sequence[int], recorded: "Mapping[int, RecordedIntent]"
+    ) -> "dict[int, TurnCode]":
+        """Return what these actors did; one that reported nothing acted if the record has an intent of it."""
+        unknown = {row: TurnCode.ACTED if row in recorded else TurnCode.MISSED for row in rows}
+        return {row: self._codes.get((tick_id, row), unknown[row]) for row in rows}
+
+
+def _by_row(columns: "IntentColumns") -> "dict[int, RecordedIntent]":
     return dict(_rows(columns))
 
 
-def _rows(columns: "IntentColumns") -> "Iterator[tuple[int, tuple[Any, ...]]]":
+def _rows(columns: "IntentColumns") -> "Iterator[tuple[int, RecordedIntent]]":
     numbers = (columns.action, columns.direction, columns.kind, columns.amount, columns.target)
     lists = [column.tolist() for column in (columns.actor, *numbers)]
     for place, (row, *fields) in enumerate(zip(*lists, strict=True)):

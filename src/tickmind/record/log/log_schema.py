@@ -39,6 +39,7 @@ class LogTable(IntEnum):
     STATUSES = 18
     INSIGHTS = 19
     NEEDS = 20  # those that changed
+    TURNS = 21  # of statuses
 
 
 SCHEMAS: dict[int, pa.Schema] = {
@@ -124,5 +125,6 @@ SCHEMAS: dict[int, pa.Schema] = {
             pa.field("memories_json", _TEXT),
         ]
     ),
+    LogTable.TURNS: _schema(place=_I32, turns=_TEXT),  # the place of the status in its table
     LogTable.NEEDS: _schema(row=_I32, energy=_I16, hunger=_I16),
 }

@@ -45,7 +45,7 @@ def read_thought(row: Mapping[str, Any]) -> ThoughtReport:
 
 
 def status_row(status: AgentStatus) -> dict[str, Any]:
-    """Return a status as a row of the log's table."""
+    """Return a status as a row; the log has its turns in a table of their own."""
     return {name: getattr(status, name) for name in _STATUS}
 
 
@@ -65,6 +65,7 @@ def pack_reports(
     for table, rows in (
         (LogTable.THOUGHTS, [thought_row(report) for report in thoughts]),
         (LogTable.STATUSES, [status_row(status) for status in statuses]),
+        (LogTable.TURNS, [{"place": at, "turns": one.turns} for at, one in enumerate(statuses) if one.turns]),
         (LogTable.INSIGHTS, [insight_row(insight) for insight in insights]),
     ):
         if rows:
@@ -80,7 +81,7 @@ def thoughts_in(content: pa.Buffer) -> tuple[ThoughtReport, ...]:
 
 def statuses_in(content: pa.Buffer) -> tuple[AgentStatus, ...]:
     """Return the statuses in the content of a frame; only these are decoded."""
-    return read_statuses(unpack_batches(content, SCHEMAS, only=(LogTable.STATUSES,)))
+    return read_statuses(unpack_batches(content, SCHEMAS, only=(LogTable.STATUSES, LogTable.TURNS)))
 
 
 def insights_in(content: pa.Buffer) -> tuple[Insight, ...]:
@@ -95,7 +96,9 @@ def read_thoughts(batches: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport,
 
 def read_statuses(batches: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, ...]:
     """Return the statuses in the tables of a frame."""
-    return tuple(map(read_status, _rows(batches, LogTable.STATUSES)))
+    turns = {row["place"]: row["turns"] for row in _rows(batches, LogTable.TURNS)}
+    rows = enumerate(_rows(batches, LogTable.STATUSES))
+    return tuple(read_status({**row, "turns": turns.get(place, "")}) for place, row in rows)
 
 
 def read_insights(batches: Mapping[int, pa.RecordBatch]) -> tuple[Insight, ...]:

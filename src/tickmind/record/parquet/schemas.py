@@ -210,9 +210,11 @@ AGENT_STATUSES = TableSpec(
         refused=_I64,
         thoughts=_I64,
         failed_thoughts=_I64,
+        turns=_TEXT,  # what it did in each tick since the last status, up to and with tick_id
     ),
     delta=("tick_id", "observations", "intents", "refused", "thoughts", "failed_thoughts"),
-    plain=("detail",),
+    plain=("detail", "turns"),
+    added=("turns",),
 )
 INSIGHTS = TableSpec(
     "insights",

@@ -52,7 +52,7 @@ def thoughts_of(rows: Sequence[Mapping[str, Any]], calls: Sequence[Mapping[str, 
 
 def statuses_of(rows: Sequence[Mapping[str, Any]]) -> list[AgentStatus]:
     """Return the statuses in rows of their table."""
-    return [read_status({**row, "entity_id": row["actor_id"]}) for row in rows]
+    return [read_status({**row, "entity_id": row["actor_id"], "turns": row["turns"] or ""}) for row in rows]
 
 
 def insights_of(rows: Sequence[Mapping[str, Any]]) -> list[Insight]:

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from tickmind.protocol import AgentState, AgentStatus, Reason, Thought, ThoughtReport
+from tickmind.protocol.turns import are_turns
 from tickmind.wire.codec.values import AGENT_STATES, encoder, member, name, optional_name, present, text, tick
 from tickmind.wire.errors import MessageError
 from tickmind.wire.messages.limits import (
@@ -14,6 +15,7 @@ from tickmind.wire.messages.limits import (
     MAX_DIRECTIVES_BYTES,
     MAX_DIRECTIVES_DEPTH,
     MAX_THOUGHT_CHARS,
+    MAX_TURNS_CHARS,
 )
 from tickmind.wire.v1 import telemetry_pb2 as pb
 
@@ -130,6 +132,7 @@ def encode_status(status: AgentStatus) -> pb.AgentStatus:
         refused=status.refused,
         thoughts=status.thoughts,
         failed_thoughts=status.failed_thoughts,
+        turns=status.turns,
     )
 
 
@@ -145,4 +148,11 @@ def decode_status(message: pb.AgentStatus) -> AgentStatus:
         refused=tick(message.refused, "refused"),
         thoughts=tick(message.thoughts, "thoughts"),
         failed_thoughts=tick(message.failed_thoughts, "failed_thoughts"),
+        turns=_turns(message.turns),
     )
+
+
+def _turns(value: str) -> str:
+    if not are_turns(text(value, "turns", MAX_TURNS_CHARS)):
+        raise MessageError("turns", "letters of turns, each with a number of ticks")
+    return value

@@ -76,7 +76,7 @@ class ThoughtReport(_message.Message):
     def __init__(self, entity_id: _Optional[str] = ..., tick_id: _Optional[int] = ..., thought: _Optional[_Union[Thought, _Mapping]] = ...) -> None: ...
 
 class AgentStatus(_message.Message):
-    __slots__ = ("entity_id", "tick_id", "state", "detail", "observations", "intents", "refused", "thoughts", "failed_thoughts")
+    __slots__ = ("entity_id", "tick_id", "state", "detail", "observations", "intents", "refused", "thoughts", "failed_thoughts", "turns")
     ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -86,6 +86,7 @@ class AgentStatus(_message.Message):
     REFUSED_FIELD_NUMBER: _ClassVar[int]
     THOUGHTS_FIELD_NUMBER: _ClassVar[int]
     FAILED_THOUGHTS_FIELD_NUMBER: _ClassVar[int]
+    TURNS_FIELD_NUMBER: _ClassVar[int]
     entity_id: str
     tick_id: int
     state: AgentState
@@ -95,7 +96,8 @@ class AgentStatus(_message.Message):
     refused: int
     thoughts: int
     failed_thoughts: int
-    def __init__(self, entity_id: _Optional[str] = ..., tick_id: _Optional[int] = ..., state: _Optional[_Union[AgentState, str]] = ..., detail: _Optional[str] = ..., observations: _Optional[int] = ..., intents: _Optional[int] = ..., refused: _Optional[int] = ..., thoughts: _Optional[int] = ..., failed_thoughts: _Optional[int] = ...) -> None: ...
+    turns: str
+    def __init__(self, entity_id: _Optional[str] = ..., tick_id: _Optional[int] = ..., state: _Optional[_Union[AgentState, str]] = ..., detail: _Optional[str] = ..., observations: _Optional[int] = ..., intents: _Optional[int] = ..., refused: _Optional[int] = ..., thoughts: _Optional[int] = ..., failed_thoughts: _Optional[int] = ..., turns: _Optional[str] = ...) -> None: ...
 
 class TreeLine(_message.Message):
     __slots__ = ("depth", "text")

@@ -1,0 +1,28 @@
+"""The turns of minds are kept with their statuses, live and finished."""
+
+import pytest
+
+from tickmind.protocol import AgentState, AgentStatus
+from tickmind.record import LogOptions, RunStore, SyncPolicy
+from tickmind.record.testing import RandomRun
+
+STATUSES = [
+    AgentStatus("entity:0", 1, AgentState.RUNNING, turns="b1a1"),
+    AgentStatus("entity:1", 1, AgentState.RUNNING, "waits"),
+    AgentStatus("entity:2", 1, AgentState.DEGRADED, turns="b1l1"),
+    AgentStatus("entity:0", 2, AgentState.RUNNING, turns="a1"),
+]
+
+
+@pytest.mark.parametrize("seal", [False, True], ids=["live", "finished"])
+def test_turns_are_read_with_the_status_that_reported_them(tmp_path, seal):
+    run = RandomRun(1, 4)
+    log = RunStore(tmp_path).create(run.info, "run", options=LogOptions(sync=SyncPolicy.NEVER))
+    for tick_id in (1, 2):
+        for status in STATUSES:
+            if status.tick_id == tick_id:
+                log.status(status)
+        log.publish(run.tick())
+    log.close(seal=seal)
+    with RunStore(tmp_path).open("run") as reader:
+        assert list(reader.statuses()) == STATUSES
