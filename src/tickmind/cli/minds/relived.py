@@ -190,6 +190,7 @@ class RecordedTurns:
     def __init__(self, run: "RunReader", rows: Mapping[str, int]) -> None:
         self._codes: dict[tuple[int, int], TurnCode] = {}  # tick and row -> code
         self.begun: list[tuple[int, str]] = []  # tick and actor, where a process began anew
+        known: set[str] = set()  # actors whose first process has begun
         for status in run.statuses():
             row = rows.get(status.entity_id)
             if row is None:
@@ -197,8 +198,10 @@ class RecordedTurns:
             for tick_id, code in decode_turns(status.turns, status.tick_id):
                 if code is not TurnCode.BEGAN:
                     self._codes[tick_id, row] = code
-                elif tick_id > 1:
+                elif status.entity_id in known:
                     self.begun.append((tick_id, status.entity_id))
+                else:
+                    known.add(status.entity_id)
 
     def codes(
         self, tick_id: int, rows: Sequence[int], recorded: "Mapping[int, RecordedIntent]"
