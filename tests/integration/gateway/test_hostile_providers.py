@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 import pytest
+from tests.long import short_or_long
 
 from tickmind.gateway.settings.config import CircuitConfig
 
@@ -92,7 +93,7 @@ async def drips_interim_heads(connection: Any) -> None:
 @script(504)
 async def floods_interim_heads(connection: Any) -> None:
     for _ in itertools.count():
-        await connection.send(b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\n" * 250)
+        await connection.send(b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\n" * short_or_long(250, 1000))
         await asyncio.sleep(0)
 
 
@@ -144,7 +145,7 @@ async def sends_until_close_without_end(connection: Any) -> None:
 async def sends_a_body_in_single_bytes(connection: Any) -> None:
     await connection.send(CHUNKED)
     for _ in itertools.count():
-        await connection.send(chunk(b" ") * 500)
+        await connection.send(chunk(b" ") * short_or_long(500, 2000))
         await asyncio.sleep(0)
 
 

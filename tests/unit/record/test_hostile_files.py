@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.long import short_or_long
 
 from tickmind.base import TickmindError
 from tickmind.record import (
@@ -397,7 +398,7 @@ def test_a_report_is_not_made_of_a_page_that_unpacks_to_too_much(copy, whole, wa
     folder = copy("finished")
     path = folder / "utterances.parquet"
     table = pq.read_table(path)
-    text = pa.array(["y" * 130_000_000] + [""] * (len(table) - 1), pa.string())
+    text = pa.array(["y" * short_or_long(130_000_000, 600_000_000)] + [""] * (len(table) - 1), pa.string())
     at = table.column_names.index("text")
     pq.write_table(
         table.set_column(at, "text", text), path, compression="zstd", use_dictionary=False, store_schema=False
@@ -476,7 +477,7 @@ def test_a_page_that_unpacks_to_too_much_is_refused(copy, read_apart):
     folder = copy("finished")
     path = folder / "thoughts.parquet"
     table = pq.read_table(path)
-    text = pa.array(["y" * 80_000_000] + [""] * (len(table) - 1), pa.string())
+    text = pa.array(["y" * short_or_long(80_000_000, 200_000_000)] + [""] * (len(table) - 1), pa.string())
     at = table.column_names.index("user_message")
     pq.write_table(
         table.set_column(at, "user_message", text), path, compression="zstd", use_dictionary=False, store_schema=False
