@@ -42,9 +42,11 @@ def plain(record: TickRecord) -> dict[str, Any]:
     }
 
 
-def _without_turns(status: dict[str, Any]) -> dict[str, Any]:
-    """A status as earlier versions kept it, if it has no turns."""
-    return {name: value for name, value in status.items() if name != "turns" or value}
+def _as_before(status: dict[str, Any]) -> dict[str, Any]:
+    """A status as earlier versions kept it, if it has nothing more."""
+    return {
+        name: value for name, value in status.items() if name not in ("turns", "dropped_reports", "program") or value
+    }
 
 
 def content(reader: RunReader) -> Any:
@@ -65,7 +67,7 @@ def content(reader: RunReader) -> Any:
         "info": info,
         "ticks": list(map(plain, reader.records())),
         "thoughts": [dataclasses.asdict(one) for one in reader.thoughts()],
-        "statuses": [_without_turns(dataclasses.asdict(one)) for one in reader.statuses()],
+        "statuses": [_as_before(dataclasses.asdict(one)) for one in reader.statuses()],
         **({"insights": insights} if insights else {}),
         **({"quantities": quantities} if quantities else {}),
         **({"parent": dataclasses.asdict(meta.parent)} if meta.parent else {}),

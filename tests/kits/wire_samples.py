@@ -322,11 +322,13 @@ class Samples:
 
     def agent_status(self) -> AgentStatus:
         """How an agent is doing."""
-        names = ("observations", "intents", "refused", "thoughts", "failed_thoughts")
+        names = ("observations", "intents", "refused", "thoughts", "failed_thoughts", "dropped_reports")
         numbers = {name: self.number(2**63 - 1) for name in names}
         state = self.rng.choice(tuple(AgentState))
         turns = encode_turns(self.rng.choices(tuple(TurnCode), k=self.rng.randrange(6)))
-        return AgentStatus(self.name(), self.number(2**63 - 1), state, self.text(), turns=turns, **numbers)
+        return AgentStatus(
+            self.name(), self.number(2**63 - 1), state, self.text(), turns=turns, program=self.text(), **numbers
+        )
 
     def insight(self) -> Insight:
         """What an agent shows of a mind."""

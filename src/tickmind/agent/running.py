@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from tickmind.agent.contract import Launch, log_level
@@ -154,6 +155,20 @@ def load_program(option: str, what: str) -> MakeHost:
     raise LaunchError(f"the agent's program {what} runs no agent of tickmind.agent, so its mind can't be lived again")
 
 
+def program_name() -> str:
+    """Return this program's file with a digest of its content, and the version of tickmind: what its minds ran on."""
+    import hashlib
+
+    from tickmind import __version__
+
+    file = Path(getattr(sys.modules["__main__"], "__file__", None) or sys.argv[0])
+    try:
+        digest = hashlib.blake2b(file.read_bytes(), digest_size=8).hexdigest()
+    except OSError:
+        return f"tickmind {__version__}"
+    return f"{file.name} {digest}, tickmind {__version__}"
+
+
 def _restoring(cast: MindHost, stage: ProcessContext) -> MindHost:
     folder = stage.launch.state_dir
     return cast if folder is None else RestoringHost(cast, folder, stage.reply_transports)
@@ -162,7 +177,7 @@ def _restoring(cast: MindHost, stage: ProcessContext) -> MindHost:
 async def _live(stage: ProcessContext, cast: MindHost) -> None:
     garbage = GarbageKeeper(most_young=MOST_YOUNG, phase=os.getpid())
     garbage.start()  # so that no act waits for a collection
-    life = AgentProcess(stage.launch, cast, secrets=stage.secrets, on_quiet=garbage.collect)
+    life = AgentProcess(stage.launch, cast, secrets=stage.secrets, program=program_name(), on_quiet=garbage.collect)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, life.stop)

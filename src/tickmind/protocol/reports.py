@@ -30,6 +30,8 @@ class AgentStatus:
     refused: int = 0
     thoughts: int = 0
     failed_thoughts: int = 0
+    dropped_reports: int = 0  # that its process could not send, so far
+    program: str = ""  # of its process, with versions; in the first status after a start
     turns: str = ""  # what it did in each tick since the last report, up to and with `tick_id`; see `protocol.turns`
 
 

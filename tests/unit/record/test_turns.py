@@ -9,8 +9,8 @@ from tickmind.record.testing import RandomRun
 STATUSES = [
     AgentStatus("entity:0", 1, AgentState.RUNNING, turns="b1a1"),
     AgentStatus("entity:1", 1, AgentState.RUNNING, "waits"),
-    AgentStatus("entity:2", 1, AgentState.DEGRADED, turns="b1l1"),
-    AgentStatus("entity:0", 2, AgentState.RUNNING, turns="a1"),
+    AgentStatus("entity:2", 1, AgentState.DEGRADED, turns="b1l1", program="poet.py 12ab, tickmind 1"),
+    AgentStatus("entity:0", 2, AgentState.RUNNING, turns="a1", dropped_reports=7),
 ]
 
 

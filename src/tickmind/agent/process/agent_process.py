@@ -50,7 +50,7 @@ _log = get_logger(__name__)
 class AgentProcess:
     """Run in one world until `stop`; raises `AgentError` if it can't go on. It belongs to one event loop.
 
-    `on_quiet` is called once a tick when all acts are over.
+    `on_quiet` is called once a tick when all acts are over; `program` says what runs, for the record.
     """
 
     def __init__(
@@ -63,10 +63,12 @@ class AgentProcess:
         rng: random.Random | None = None,
         backoff: Backoff | None = None,
         max_stuck_s: Limit = MAX_STUCK_S,
+        program: str = "",
         on_quiet: Callable[[], None] = lambda: None,
     ) -> None:
         self._launch = launch
         self._cast = cast
+        self._program = program
         self._clock = clock or SystemClock()
         self._turns = TurnPlayer(cast, clock=self._clock, on_quiet=on_quiet)
         self._rng = rng or random.SystemRandom()
@@ -360,6 +362,8 @@ class AgentProcess:
                 refused=line.refused,
                 thoughts=counts["thoughts"],
                 failed_thoughts=counts["failed_thoughts"],
+                dropped_reports=reporter.dropped,
+                program=self._program if trace.is_new else "",
                 turns=trace.take(),
             ),
         )

@@ -20,6 +20,11 @@ class TurnTrace:
         """Whether the turns should be reported: not all are those of a mind that acts in time, or there are many."""
         return self._unusual or len(self._codes) >= REPORT_TICKS
 
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was reported yet."""
+        return self._codes[:1] == [TurnCode.BEGAN]
+
     def note(self, tick_id: int, code: TurnCode) -> None:
         """Note a turn; ticks in between were missed, and a tick that a world repeats counts once."""
         if self._last_tick is not None:

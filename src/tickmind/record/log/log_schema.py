@@ -39,7 +39,7 @@ class LogTable(IntEnum):
     STATUSES = 18
     INSIGHTS = 19
     NEEDS = 20  # those that changed
-    TURNS = 21  # of statuses
+    STATUS_DETAILS = 21  # what most statuses have not
 
 
 SCHEMAS: dict[int, pa.Schema] = {
@@ -125,6 +125,8 @@ SCHEMAS: dict[int, pa.Schema] = {
             pa.field("memories_json", _TEXT),
         ]
     ),
-    LogTable.TURNS: _schema(place=_I32, turns=_TEXT),  # the place of the status in its table
+    LogTable.STATUS_DETAILS: _schema(  # the place of the status in its table
+        place=_I32, turns=_TEXT, dropped_reports=_I64, program=_TEXT
+    ),
     LogTable.NEEDS: _schema(row=_I32, energy=_I16, hunger=_I16),
 }

@@ -16,6 +16,7 @@ from tickmind.record.log.log_schema import SCHEMAS, LogTable
 
 _THOUGHT = tuple(one.name for one in fields(Thought) if one.name not in ("entity_id", "directives"))
 _STATUS = tuple(one.name for one in fields(AgentStatus))
+_NO_DETAILS: Mapping[str, Any] = {"turns": "", "dropped_reports": 0, "program": ""}
 
 
 def thought_row(report: ThoughtReport) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def read_thought(row: Mapping[str, Any]) -> ThoughtReport:
 
 
 def status_row(status: AgentStatus) -> dict[str, Any]:
-    """Return a status as a row; the log has its turns in a table of their own."""
+    """Return a status as a row; the log has its details in a table of their own."""
     return {name: getattr(status, name) for name in _STATUS}
 
 
@@ -65,13 +66,19 @@ def pack_reports(
     for table, rows in (
         (LogTable.THOUGHTS, [thought_row(report) for report in thoughts]),
         (LogTable.STATUSES, [status_row(status) for status in statuses]),
-        (LogTable.TURNS, [{"place": at, "turns": one.turns} for at, one in enumerate(statuses) if one.turns]),
+        (LogTable.STATUS_DETAILS, _details(statuses)),
         (LogTable.INSIGHTS, [insight_row(insight) for insight in insights]),
     ):
         if rows:
             schema = SCHEMAS[table]
             batches.append((int(table), batch(schema, *([row[name] for row in rows] for name in schema.names))))
     return batches
+
+
+def _details(statuses: Sequence[AgentStatus]) -> list[dict[str, Any]]:
+    """Return the rows of those statuses that have details."""
+    rows = ({name: getattr(status, name) for name in _NO_DETAILS} for status in statuses)
+    return [{"place": place, **row} for place, row in enumerate(rows) if row != _NO_DETAILS]
 
 
 def thoughts_in(content: pa.Buffer) -> tuple[ThoughtReport, ...]:
@@ -81,7 +88,7 @@ def thoughts_in(content: pa.Buffer) -> tuple[ThoughtReport, ...]:
 
 def statuses_in(content: pa.Buffer) -> tuple[AgentStatus, ...]:
     """Return the statuses in the content of a frame; only these are decoded."""
-    return read_statuses(unpack_batches(content, SCHEMAS, only=(LogTable.STATUSES, LogTable.TURNS)))
+    return read_statuses(unpack_batches(content, SCHEMAS, only=(LogTable.STATUSES, LogTable.STATUS_DETAILS)))
 
 
 def insights_in(content: pa.Buffer) -> tuple[Insight, ...]:
@@ -96,9 +103,9 @@ def read_thoughts(batches: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport,
 
 def read_statuses(batches: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, ...]:
     """Return the statuses in the tables of a frame."""
-    turns = {row["place"]: row["turns"] for row in _rows(batches, LogTable.TURNS)}
+    details = {row["place"]: row for row in _rows(batches, LogTable.STATUS_DETAILS)}
     rows = enumerate(_rows(batches, LogTable.STATUSES))
-    return tuple(read_status({**row, "turns": turns.get(place, "")}) for place, row in rows)
+    return tuple(read_status({**row, **details.get(place, _NO_DETAILS)}) for place, row in rows)
 
 
 def read_insights(batches: Mapping[int, pa.RecordBatch]) -> tuple[Insight, ...]:

@@ -211,10 +211,12 @@ AGENT_STATUSES = TableSpec(
         thoughts=_I64,
         failed_thoughts=_I64,
         turns=_TEXT,  # what it did in each tick since the last status, up to and with tick_id
+        dropped_reports=_I64,  # that its process could not send so far
+        program=_TEXT,  # of its process, in the first status after a start
     ),
     delta=("tick_id", "observations", "intents", "refused", "thoughts", "failed_thoughts"),
-    plain=("detail", "turns"),
-    added=("turns",),
+    plain=("detail", "turns", "dropped_reports"),
+    added=("turns", "dropped_reports", "program"),
 )
 INSIGHTS = TableSpec(
     "insights",

@@ -52,7 +52,16 @@ def thoughts_of(rows: Sequence[Mapping[str, Any]], calls: Sequence[Mapping[str, 
 
 def statuses_of(rows: Sequence[Mapping[str, Any]]) -> list[AgentStatus]:
     """Return the statuses in rows of their table."""
-    return [read_status({**row, "entity_id": row["actor_id"], "turns": row["turns"] or ""}) for row in rows]
+    return [read_status({**row, "entity_id": row["actor_id"], **_details(row)}) for row in rows]
+
+
+def _details(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a status of an earlier version lacks."""
+    return {
+        "turns": row["turns"] or "",
+        "dropped_reports": row["dropped_reports"] or 0,
+        "program": row["program"] or "",
+    }
 
 
 def insights_of(rows: Sequence[Mapping[str, Any]]) -> list[Insight]:

@@ -133,6 +133,8 @@ def encode_status(status: AgentStatus) -> pb.AgentStatus:
         thoughts=status.thoughts,
         failed_thoughts=status.failed_thoughts,
         turns=status.turns,
+        dropped_reports=status.dropped_reports,
+        program=status.program,
     )
 
 
@@ -149,6 +151,8 @@ def decode_status(message: pb.AgentStatus) -> AgentStatus:
         thoughts=tick(message.thoughts, "thoughts"),
         failed_thoughts=tick(message.failed_thoughts, "failed_thoughts"),
         turns=_turns(message.turns),
+        dropped_reports=tick(message.dropped_reports, "dropped_reports"),
+        program=text(message.program, "program", MAX_DETAIL_CHARS),
     )
 
 

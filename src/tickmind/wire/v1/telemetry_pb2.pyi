@@ -76,7 +76,7 @@ class ThoughtReport(_message.Message):
     def __init__(self, entity_id: _Optional[str] = ..., tick_id: _Optional[int] = ..., thought: _Optional[_Union[Thought, _Mapping]] = ...) -> None: ...
 
 class AgentStatus(_message.Message):
-    __slots__ = ("entity_id", "tick_id", "state", "detail", "observations", "intents", "refused", "thoughts", "failed_thoughts", "turns")
+    __slots__ = ("entity_id", "tick_id", "state", "detail", "observations", "intents", "refused", "thoughts", "failed_thoughts", "turns", "dropped_reports", "program")
     ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -87,6 +87,8 @@ class AgentStatus(_message.Message):
     THOUGHTS_FIELD_NUMBER: _ClassVar[int]
     FAILED_THOUGHTS_FIELD_NUMBER: _ClassVar[int]
     TURNS_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_REPORTS_FIELD_NUMBER: _ClassVar[int]
+    PROGRAM_FIELD_NUMBER: _ClassVar[int]
     entity_id: str
     tick_id: int
     state: AgentState
@@ -97,7 +99,9 @@ class AgentStatus(_message.Message):
     thoughts: int
     failed_thoughts: int
     turns: str
-    def __init__(self, entity_id: _Optional[str] = ..., tick_id: _Optional[int] = ..., state: _Optional[_Union[AgentState, str]] = ..., detail: _Optional[str] = ..., observations: _Optional[int] = ..., intents: _Optional[int] = ..., refused: _Optional[int] = ..., thoughts: _Optional[int] = ..., failed_thoughts: _Optional[int] = ..., turns: _Optional[str] = ...) -> None: ...
+    dropped_reports: int
+    program: str
+    def __init__(self, entity_id: _Optional[str] = ..., tick_id: _Optional[int] = ..., state: _Optional[_Union[AgentState, str]] = ..., detail: _Optional[str] = ..., observations: _Optional[int] = ..., intents: _Optional[int] = ..., refused: _Optional[int] = ..., thoughts: _Optional[int] = ..., failed_thoughts: _Optional[int] = ..., turns: _Optional[str] = ..., dropped_reports: _Optional[int] = ..., program: _Optional[str] = ...) -> None: ...
 
 class TreeLine(_message.Message):
     __slots__ = ("depth", "text")
