@@ -56,7 +56,7 @@ from tickmind.protocol import (
     Wake,
     WorldInfo,
 )
-from tickmind.protocol.turns import TurnCode, encode_turns
+from tickmind.protocol.reports import TurnCode, encode_turns
 from tickmind.wire.messages.frames import (
     Closed,
     ControlAck,

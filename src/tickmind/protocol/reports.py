@@ -1,10 +1,16 @@
 """The reports of agents about themselves, for the record and the viewer."""
 
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from itertools import groupby
 
 from tickmind.protocol.thought import Thought
+
+_STRETCH = re.compile(r"([alpmb])([1-9][0-9]{0,8})")
+_TURNS = re.compile(rf"(?:{_STRETCH.pattern})*")
 
 
 class AgentState(StrEnum):
@@ -32,7 +38,7 @@ class AgentStatus:
     failed_thoughts: int = 0
     dropped_reports: int = 0  # that its process could not send, so far
     program: str = ""  # of its process, with versions; in the first status after a start
-    turns: str = ""  # what it did in each tick since the last report, up to and with `tick_id`; see `protocol.turns`
+    turns: str = ""  # what it did in each tick since the last report, up to and with `tick_id`; see `TurnCode`
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +137,40 @@ class TickReports:
 
 
 NO_REPORTS = TickReports()
+
+
+class TurnCode(StrEnum):
+    """What a mind did in a tick, as its process reports it.
+
+    A text such as `b1a40l1a9` has a letter and a number for each stretch of ticks. `BEGAN` takes no tick. The record has
+    the intent of a mind that acted, unless it reached the world too late; that of one that was late is not its own.
+    """
+
+    ACTED = "a"  # it perceived and acted
+    LATE = "l"  # it acted, but not before the deadline
+    PERCEIVED = "p"  # it perceived, and was not asked to act any more
+    MISSED = "m"
+    BEGAN = "b"  # its process
+
+
+def encode_turns(codes: "list[TurnCode]") -> str:
+    """Return the text of some turns."""
+    return "".join(f"{code}{len(list(several))}" for code, several in groupby(codes))
+
+
+def are_turns(text: str) -> bool:
+    """Return whether a text is one of turns."""
+    return _TURNS.fullmatch(text) is not None
+
+
+def decode_turns(text: str, last_tick: int) -> Iterator[tuple[int, TurnCode]]:
+    """Yield each tick with its code; the last turn in the text is that of `last_tick`. `b` stands at the next tick."""
+    stretches = [(TurnCode(letter), int(count)) for letter, count in _STRETCH.findall(text)]
+    tick_id = last_tick - sum(count for code, count in stretches if code is not TurnCode.BEGAN) + 1
+    for code, count in stretches:
+        if code is TurnCode.BEGAN:
+            yield tick_id, code
+            continue
+        for _ in range(count):
+            yield tick_id, code
+            tick_id += 1

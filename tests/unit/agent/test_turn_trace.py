@@ -5,7 +5,7 @@ import pytest
 from tickmind.agent.control.turns import Played
 from tickmind.agent.process.turn_trace import REPORT_TICKS, TurnTrace
 from tickmind.protocol import Wait
-from tickmind.protocol.turns import TurnCode
+from tickmind.protocol.reports import TurnCode
 
 
 def trace(*turns):

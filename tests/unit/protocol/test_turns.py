@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.protocol import AgentState, AgentStatus
-from tickmind.protocol.turns import TurnCode, are_turns, decode_turns, encode_turns
+from tickmind.protocol.reports import TurnCode, are_turns, decode_turns, encode_turns
 from tickmind.wire import MessageError
 from tickmind.wire.codec.telemetry import decode_status, encode_status
 from tickmind.wire.v1 import telemetry_pb2

@@ -18,7 +18,7 @@ from tickmind.agent.minds import MindHost
 from tickmind.agent.mistakes import Mistakes
 from tickmind.base import Clock, Limit, SystemClock, get_logger
 from tickmind.protocol import ACTION_OF, Intent, Observation
-from tickmind.protocol.turns import TurnCode
+from tickmind.protocol.reports import TurnCode
 
 MAX_STUCK = Limit("number of acts that never returned", 64)
 LONGEST_QUIET_S = 1.0  # upper bound of the quiet period

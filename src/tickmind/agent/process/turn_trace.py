@@ -1,7 +1,7 @@
 """`TurnTrace`: what a mind did in each tick since the last report."""
 
 from tickmind.base import Limit
-from tickmind.protocol.turns import TurnCode, encode_turns
+from tickmind.protocol.reports import TurnCode, encode_turns
 
 REPORT_TICKS = 1000  # turns after which they are reported even if nothing has happened
 MAX_GAP = Limit("number of missed ticks in a row that are reported", 1_000_000)

@@ -17,7 +17,7 @@ from tickmind.base import ConfigError
 from tickmind.cli.world.run import AGENTS, SCENARIO
 from tickmind.protocol import RunInfo
 from tickmind.protocol.intent import ACTION_CODES, UNUSED, ActionType
-from tickmind.protocol.turns import TurnCode, decode_turns
+from tickmind.protocol.reports import TurnCode, decode_turns
 from tickmind.record.replay.past_world import PastTick, PastWorld
 from tickmind.runner.mapping import load_mapping
 from tickmind.runner.programs import python_runs

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from tickmind.protocol import AgentState, AgentStatus, Reason, Thought, ThoughtReport
-from tickmind.protocol.turns import are_turns
+from tickmind.protocol.reports import are_turns
 from tickmind.wire.codec.values import AGENT_STATES, encoder, member, name, optional_name, present, text, tick
 from tickmind.wire.errors import MessageError
 from tickmind.wire.messages.limits import (
