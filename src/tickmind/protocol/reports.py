@@ -142,8 +142,8 @@ NO_REPORTS = TickReports()
 class TurnCode(StrEnum):
     """What a mind did in a tick, as its process reports it.
 
-    A text such as `b1a40l1a9` has a letter and a number for each stretch of ticks. `BEGAN` takes no tick. The record has
-    the intent of a mind that acted, unless it reached the world too late; that of one that was late is not its own.
+    A text such as `b1a40l1a9` has a letter and a number for each stretch of ticks. `BEGAN` takes no tick. The record
+    has the intent of a mind that acted, unless it reached the world too late; that of a late one is not its own.
     """
 
     ACTED = "a"  # it perceived and acted
