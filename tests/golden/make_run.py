@@ -49,6 +49,12 @@ def _as_before(status: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _thought_as_before(report: dict[str, Any]) -> dict[str, Any]:
+    """A thought as earlier versions kept it, if it was not late."""
+    thought = {name: value for name, value in report["thought"].items() if name != "late" or value}
+    return {**report, "thought": thought}
+
+
 def content(reader: RunReader) -> Any:
     """All that a run holds, as JSON says it."""
     info = {**dataclasses.asdict(reader.info), "floor_codes": reader.info.floor_codes.hex()}
@@ -66,7 +72,7 @@ def content(reader: RunReader) -> Any:
     found = {
         "info": info,
         "ticks": list(map(plain, reader.records())),
-        "thoughts": [dataclasses.asdict(one) for one in reader.thoughts()],
+        "thoughts": [_thought_as_before(dataclasses.asdict(one)) for one in reader.thoughts()],
         "statuses": [_as_before(dataclasses.asdict(one)) for one in reader.statuses()],
         **({"insights": insights} if insights else {}),
         **({"quantities": quantities} if quantities else {}),

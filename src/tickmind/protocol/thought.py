@@ -28,6 +28,7 @@ class Thought:
     provider: str = ""  # that answered behind a gateway, if reported
     attempts: int = 1  # at providers
     queued_s: float | None = None  # in a gateway's queue
+    late: bool = False  # the reply took more ticks than the world's rule gives a thought
 
 
 ThoughtSink: TypeAlias = Callable[[Thought], None]

@@ -128,6 +128,7 @@ class LlmCall:
     queued_s: float | None
     cost_usd: float | None
     error_type: str
+    late: bool = False
 
     @classmethod
     def of(cls, report: ThoughtReport) -> "LlmCall":
@@ -148,6 +149,7 @@ class LlmCall:
             queued_s=thought.queued_s,
             cost_usd=thought.cost_usd,
             error_type=thought.error_type,
+            late=thought.late,
         )
 
 

@@ -1,8 +1,8 @@
-"""The turns of minds are kept with their statuses, live and finished."""
+"""The turns of minds and late thoughts are kept with their reports, live and finished."""
 
 import pytest
 
-from tickmind.protocol import AgentState, AgentStatus
+from tickmind.protocol import AgentState, AgentStatus, Thought, ThoughtReport
 from tickmind.record import LogOptions, RunStore, SyncPolicy
 from tickmind.record.testing import RandomRun
 
@@ -26,3 +26,16 @@ def test_turns_are_read_with_the_status_that_reported_them(tmp_path, seal):
     log.close(seal=seal)
     with RunStore(tmp_path).open("run") as reader:
         assert list(reader.statuses()) == STATUSES
+
+
+@pytest.mark.parametrize("seal", [False, True], ids=["live", "finished"])
+def test_a_late_thought_is_read_as_late(tmp_path, seal):
+    run = RandomRun(1, 4)
+    log = RunStore(tmp_path).create(run.info, "run", options=LogOptions(sync=SyncPolicy.NEVER))
+    for late in (False, True, False):
+        log.thought(ThoughtReport("entity:1", 1, Thought(1, 1, 2, "You live here.", "Hm?", late=late)))
+    log.publish(run.tick())
+    log.close(seal=seal)
+    with RunStore(tmp_path).open("run") as reader:
+        assert [report.thought.late for report in reader.thoughts()] == [False, True, False]
+        assert [call.late for call in reader.llm_calls()] == [False, True, False]

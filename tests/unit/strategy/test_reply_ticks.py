@@ -7,6 +7,7 @@ import pytest
 
 from tickmind.ai import Blackboard
 from tickmind.base import ConfigError, ManualClock
+from tickmind.protocol import Thought
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, make_llm_system
 from tickmind.tick import Engine
 
@@ -157,3 +158,21 @@ def test_the_timing_may_change_while_a_reply_is_under_way(thinking):
     engine.step()
     system.change_timing(reply_ticks=None, lockstep=False)
     assert effect_tick(engine, board) == 3
+
+
+def test_in_real_time_a_reply_that_takes_longer_is_recorded_as_late(thinking):
+    thoughts: list[Thought] = []
+    for ticks_until_answer in (1, 4):
+        model = Model(held=True)
+        engine, system, _ = thinking(model, reply_ticks=2)
+        system._manager.record_thoughts(thoughts.append)
+        for _ in range(ticks_until_answer):
+            engine.step()
+        model.let_go()
+        system.settle()
+        for _ in range(4):
+            engine.step()
+    assert [(thought.answered_tick - thought.asked_tick, thought.late) for thought in thoughts] == [
+        (2, False),
+        (4, True),
+    ]

@@ -40,6 +40,7 @@ class LogTable(IntEnum):
     INSIGHTS = 19
     NEEDS = 20  # those that changed
     STATUS_DETAILS = 21  # what most statuses have not
+    LATE_THOUGHTS = 22
 
 
 SCHEMAS: dict[int, pa.Schema] = {
@@ -128,5 +129,6 @@ SCHEMAS: dict[int, pa.Schema] = {
     LogTable.STATUS_DETAILS: _schema(  # the place of the status in its table
         place=_I32, turns=_TEXT, dropped_reports=_I64, program=_TEXT
     ),
+    LogTable.LATE_THOUGHTS: _schema(place=_I32),  # the place of the thought in its table
     LogTable.NEEDS: _schema(row=_I32, energy=_I16, hunger=_I16),
 }

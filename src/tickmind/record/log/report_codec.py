@@ -65,6 +65,7 @@ def pack_reports(
     batches = []
     for table, rows in (
         (LogTable.THOUGHTS, [thought_row(report) for report in thoughts]),
+        (LogTable.LATE_THOUGHTS, [{"place": at} for at, report in enumerate(thoughts) if report.thought.late]),
         (LogTable.STATUSES, [status_row(status) for status in statuses]),
         (LogTable.STATUS_DETAILS, _details(statuses)),
         (LogTable.INSIGHTS, [insight_row(insight) for insight in insights]),
@@ -83,7 +84,7 @@ def _details(statuses: Sequence[AgentStatus]) -> list[dict[str, Any]]:
 
 def thoughts_in(content: pa.Buffer) -> tuple[ThoughtReport, ...]:
     """Return the thoughts in the content of a frame; only these are decoded."""
-    return read_thoughts(unpack_batches(content, SCHEMAS, only=(LogTable.THOUGHTS,)))
+    return read_thoughts(unpack_batches(content, SCHEMAS, only=(LogTable.THOUGHTS, LogTable.LATE_THOUGHTS)))
 
 
 def statuses_in(content: pa.Buffer) -> tuple[AgentStatus, ...]:
@@ -98,7 +99,9 @@ def insights_in(content: pa.Buffer) -> tuple[Insight, ...]:
 
 def read_thoughts(batches: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport, ...]:
     """Return the thoughts in the tables of a frame."""
-    return tuple(map(read_thought, _rows(batches, LogTable.THOUGHTS)))
+    late = {row["place"] for row in _rows(batches, LogTable.LATE_THOUGHTS)}
+    rows = enumerate(_rows(batches, LogTable.THOUGHTS))
+    return tuple(read_thought({**row, "late": place in late}) for place, row in rows)
 
 
 def read_statuses(batches: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, ...]:

@@ -192,9 +192,11 @@ LLM_CALLS = TableSpec(
         queued_s=_F64,
         cost_usd=_F64,
         error_type=_TEXT,
+        late=pa.bool_(),  # whether the reply took more ticks than the world's rule gives a thought
     ),
     delta=("tick_id", "thought", "attempts", "prompt_tokens", "completion_tokens"),
-    plain=("latency_s", "queued_s", "cost_usd"),
+    plain=("latency_s", "queued_s", "cost_usd", "late"),
+    added=("late",),
 )
 AGENT_STATUSES = TableSpec(
     "agent_statuses",

@@ -47,7 +47,10 @@ def _table(spec: TableSpec, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 def thoughts_of(rows: Sequence[Mapping[str, Any]], calls: Sequence[Mapping[str, Any]]) -> list[ThoughtReport]:
     """Return the thoughts in rows of both tables."""
-    return [read_thought({**call, **row, "entity_id": row["actor_id"]}) for row, call in zip(rows, calls, strict=True)]
+    return [
+        read_thought({**call, **row, "entity_id": row["actor_id"], "late": bool(call["late"])})
+        for row, call in zip(rows, calls, strict=True)
+    ]
 
 
 def statuses_of(rows: Sequence[Mapping[str, Any]]) -> list[AgentStatus]:

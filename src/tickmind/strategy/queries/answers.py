@@ -299,6 +299,11 @@ class Answers:
         if self._manager.records_thoughts and flight is not None:
             self._manager.tell_thought(partial(self._thought, eid, flight, said, kind=kind, error=message), tick)
 
+    def _is_late(self, flight: Flight) -> bool:
+        """Return whether an answer took more ticks than a reply should take."""
+        ticks = self._config.reply_ticks
+        return ticks is not None and self._roster.tick - flight.asked_tick > ticks
+
     def _thought(
         self,
         eid: int,
@@ -328,6 +333,7 @@ class Answers:
             provider=answer.provider if answer else "",
             attempts=answer.attempts if answer else 1,
             queued_s=answer.queued_s if answer else None,
+            late=self._is_late(flight) if answer else False,
             cost_usd=answer.cost_usd / number if answer and answer.cost_usd is not None else None,
             error_type=kind.value if kind else "",
             error=error,

@@ -47,6 +47,7 @@ def encode_thought_report(report: ThoughtReport) -> pb.ThoughtReport:
         provider=thought.provider,
         attempts=thought.attempts,
         queued_s=thought.queued_s,
+        late=thought.late,
     )
     return pb.ThoughtReport(entity_id=report.entity_id, tick_id=report.tick_id, thought=message)
 
@@ -82,6 +83,7 @@ def _decode_thought(message: pb.Thought) -> Thought:
         provider=text(message.provider, "provider", MAX_DETAIL_CHARS),
         attempts=tick(message.attempts, "attempts"),
         queued_s=_amount(message.queued_s, "queued_s") if message.HasField("queued_s") else None,
+        late=message.late,
     )
 
 

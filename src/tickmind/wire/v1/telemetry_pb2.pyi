@@ -24,7 +24,7 @@ AGENT_STATE_DEGRADED: AgentState
 AGENT_STATE_STOPPING: AgentState
 
 class Thought(_message.Message):
-    __slots__ = ("engine_entity_id", "asked_tick", "answered_tick", "system_prompt", "user_message", "reply", "thinking", "directives_json", "client", "model", "prompt_tokens", "completion_tokens", "latency_s", "cost_usd", "error_type", "error", "provider", "attempts", "queued_s")
+    __slots__ = ("engine_entity_id", "asked_tick", "answered_tick", "system_prompt", "user_message", "reply", "thinking", "directives_json", "client", "model", "prompt_tokens", "completion_tokens", "latency_s", "cost_usd", "error_type", "error", "provider", "attempts", "queued_s", "late")
     ENGINE_ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
     ASKED_TICK_FIELD_NUMBER: _ClassVar[int]
     ANSWERED_TICK_FIELD_NUMBER: _ClassVar[int]
@@ -44,6 +44,7 @@ class Thought(_message.Message):
     PROVIDER_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     QUEUED_S_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
     engine_entity_id: int
     asked_tick: int
     answered_tick: int
@@ -63,7 +64,8 @@ class Thought(_message.Message):
     provider: str
     attempts: int
     queued_s: float
-    def __init__(self, engine_entity_id: _Optional[int] = ..., asked_tick: _Optional[int] = ..., answered_tick: _Optional[int] = ..., system_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., reply: _Optional[str] = ..., thinking: _Optional[str] = ..., directives_json: _Optional[str] = ..., client: _Optional[str] = ..., model: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., completion_tokens: _Optional[int] = ..., latency_s: _Optional[float] = ..., cost_usd: _Optional[float] = ..., error_type: _Optional[str] = ..., error: _Optional[str] = ..., provider: _Optional[str] = ..., attempts: _Optional[int] = ..., queued_s: _Optional[float] = ...) -> None: ...
+    late: bool
+    def __init__(self, engine_entity_id: _Optional[int] = ..., asked_tick: _Optional[int] = ..., answered_tick: _Optional[int] = ..., system_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., reply: _Optional[str] = ..., thinking: _Optional[str] = ..., directives_json: _Optional[str] = ..., client: _Optional[str] = ..., model: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., completion_tokens: _Optional[int] = ..., latency_s: _Optional[float] = ..., cost_usd: _Optional[float] = ..., error_type: _Optional[str] = ..., error: _Optional[str] = ..., provider: _Optional[str] = ..., attempts: _Optional[int] = ..., queued_s: _Optional[float] = ..., late: _Optional[bool] = ...) -> None: ...
 
 class ThoughtReport(_message.Message):
     __slots__ = ("entity_id", "tick_id", "thought")
