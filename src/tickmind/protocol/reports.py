@@ -131,9 +131,10 @@ class TickReports:
     thoughts: tuple[ThoughtReport, ...] = ()
     statuses: tuple[AgentStatus, ...] = ()
     insights: tuple[Insight, ...] = ()
+    left_out: int = 0  # reports that could not be kept
 
     def __bool__(self) -> bool:
-        return bool(self.thoughts or self.statuses or self.insights)
+        return bool(self.thoughts or self.statuses or self.insights or self.left_out)
 
 
 NO_REPORTS = TickReports()

@@ -85,7 +85,7 @@ class LiveLog:
             if not reports:
                 raise
             _log.warning(_TOO_LARGE, tick_id=record.tick_id, error=str(error))
-            self._writer.write(record)
+            self._writer.write(record, TickReports(left_out=_number(reports)))
 
     def _check(self, record: TickRecord) -> None:
         if self._fault is not None:
@@ -128,12 +128,12 @@ class LiveLog:
         return False
 
     def _take(self) -> TickReports:
-        if not self._thoughts and not self._statuses and not self._insights:
+        if not (self._thoughts or self._statuses or self._insights or self._left_out):
             return NO_REPORTS
         with self._guard:
-            reports = TickReports(tuple(self._thoughts), tuple(self._statuses), tuple(self._insights))
-            self._thoughts, self._statuses, self._insights, self._chars = [], [], [], 0
             left_out, self._left_out = self._left_out, 0
+            reports = TickReports(tuple(self._thoughts), tuple(self._statuses), tuple(self._insights), left_out)
+            self._thoughts, self._statuses, self._insights, self._chars = [], [], [], 0
         if left_out:
             _log.warning("reports of agents were left out of the record: too many in one tick", count=left_out)
         return reports
@@ -182,3 +182,8 @@ class LiveLog:
 
     def __exit__(self, *_exc_info: object) -> None:
         self.close()
+
+
+def _number(reports: TickReports) -> int:
+    """Return how many reports there were, with those that were left out before."""
+    return len(reports.thoughts) + len(reports.statuses) + len(reports.insights) + reports.left_out

@@ -19,7 +19,7 @@ QUICK = LogOptions(sync=SyncPolicy.NEVER)
 
 # Table -> columns, with a question mark where there may be none.
 PUBLIC = {
-    "ticks": "run_id:string tick_id:int64 sim_time_ms:int64 world_version:string",
+    "ticks": "run_id:string tick_id:int64 sim_time_ms:int64 world_version:string left_out_reports:int64?",
     "actor_state": "run_id:string tick_id:int64 actor_id:string x:int32 y:int32 status_bits:int32 facing:int8?",
     "action_results": "run_id:string tick_id:int64 actor_id:string action_type:string target_id:string? ok:bool "
     "reason:string? effects_json:string? verb:string? kind:string? target:string? item:string? amount:int32?",

@@ -1,7 +1,9 @@
 """The turns of minds and late thoughts are kept with their reports, live and finished."""
 
+import pyarrow.parquet as pq
 import pytest
 
+from tickmind.base import Limit
 from tickmind.protocol import AgentState, AgentStatus, Thought, ThoughtReport
 from tickmind.record import LogOptions, RunStore, SyncPolicy
 from tickmind.record.testing import RandomRun
@@ -39,3 +41,21 @@ def test_a_late_thought_is_read_as_late(tmp_path, seal):
     with RunStore(tmp_path).open("run") as reader:
         assert [report.thought.late for report in reader.thoughts()] == [False, True, False]
         assert [call.late for call in reader.llm_calls()] == [False, True, False]
+
+
+@pytest.mark.parametrize("crashed", [False, True])
+def test_reports_that_could_not_be_kept_are_counted_in_their_tick(tmp_path, monkeypatch, crashed):
+    monkeypatch.setattr("tickmind.record.live_log.MAX_PENDING_REPORTS", Limit("number of reports", 2))
+    run = RandomRun(1, 4)
+    store = RunStore(tmp_path)
+    log = store.create(run.info, "run", options=LogOptions(sync=SyncPolicy.NEVER))
+    for reports in (5, 0, 3):
+        for _ in range(reports):
+            log.status(AgentStatus("entity:1", 1, AgentState.RUNNING))
+        log.publish(run.tick())
+    log.close(seal=not crashed)
+    if crashed:
+        store.recover("run")
+    assert pq.read_table(tmp_path / "run" / "ticks.parquet").column("left_out_reports").to_pylist() == [3, 0, 1]
+    with store.open("run") as reader:
+        assert len(list(reader.statuses())) == 4

@@ -41,6 +41,7 @@ class LogTable(IntEnum):
     NEEDS = 20  # those that changed
     STATUS_DETAILS = 21  # what most statuses have not
     LATE_THOUGHTS = 22
+    LEFT_OUT = 23  # one row, if reports could not be kept
 
 
 SCHEMAS: dict[int, pa.Schema] = {
@@ -129,6 +130,7 @@ SCHEMAS: dict[int, pa.Schema] = {
     LogTable.STATUS_DETAILS: _schema(  # the place of the status in its table
         place=_I32, turns=_TEXT, dropped_reports=_I64, program=_TEXT
     ),
+    LogTable.LEFT_OUT: _schema(count=_I64),
     LogTable.LATE_THOUGHTS: _schema(place=_I32),  # the place of the thought in its table
     LogTable.NEEDS: _schema(row=_I32, energy=_I16, hunger=_I16),
 }

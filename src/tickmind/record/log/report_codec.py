@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tickmind.protocol import AgentState, AgentStatus, Insight, Thought, ThoughtReport
+from tickmind.protocol import AgentState, AgentStatus, Insight, Thought, ThoughtReport, TickReports
 from tickmind.record.columns import batch, unpack_batches
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_PENDING_REPORTS
@@ -58,10 +58,9 @@ def read_status(row: Mapping[str, Any]) -> AgentStatus:
         raise DamagedRunError("a status has an unknown state; read the run with the version that wrote it") from error
 
 
-def pack_reports(
-    thoughts: Sequence[ThoughtReport], statuses: Sequence[AgentStatus], insights: Sequence[Insight]
-) -> list[tuple[int, pa.RecordBatch]]:
+def pack_reports(reports: TickReports) -> list[tuple[int, pa.RecordBatch]]:
     """Return the tables of some reports."""
+    thoughts, statuses, insights = reports.thoughts, reports.statuses, reports.insights
     batches = []
     for table, rows in (
         (LogTable.THOUGHTS, [thought_row(report) for report in thoughts]),
@@ -69,6 +68,7 @@ def pack_reports(
         (LogTable.STATUSES, [status_row(status) for status in statuses]),
         (LogTable.STATUS_DETAILS, _details(statuses)),
         (LogTable.INSIGHTS, [insight_row(insight) for insight in insights]),
+        (LogTable.LEFT_OUT, [{"count": reports.left_out}] if reports.left_out else []),
     ):
         if rows:
             schema = SCHEMAS[table]
@@ -109,6 +109,11 @@ def read_statuses(batches: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, .
     details = {row["place"]: row for row in _rows(batches, LogTable.STATUS_DETAILS)}
     rows = enumerate(_rows(batches, LogTable.STATUSES))
     return tuple(read_status({**row, **details.get(place, _NO_DETAILS)}) for place, row in rows)
+
+
+def read_left_out(batches: Mapping[int, pa.RecordBatch]) -> int:
+    """Return how many reports could not be kept."""
+    return sum(row["count"] for row in _rows(batches, LogTable.LEFT_OUT))
 
 
 def read_insights(batches: Mapping[int, pa.RecordBatch]) -> tuple[Insight, ...]:

@@ -28,7 +28,7 @@ from tickmind.record.log.intent_codec import (
     read_results,
 )
 from tickmind.record.log.log_schema import SCHEMAS, LogTable
-from tickmind.record.log.report_codec import pack_reports, read_insights, read_statuses, read_thoughts
+from tickmind.record.log.report_codec import pack_reports, read_insights, read_left_out, read_statuses, read_thoughts
 from tickmind.record.log.steps import keyframe, read_state, steps
 
 _TICK = pa.struct(list(SCHEMAS[LogTable.TICK]))
@@ -59,14 +59,14 @@ def pack_tick(record: TickRecord, before: ActorColumns | None, reports: TickRepo
             *_pack_utterances(record.utterances, len(record.actor_ids)),
             *_pack_deltas(record.object_deltas),
             *_pack_needs(record.needs),
-            *pack_reports(reports.thoughts, reports.statuses, reports.insights),
+            *pack_reports(reports),
         ]
     )
 
 
 def pack_only_reports(reports: TickReports) -> bytes:
     """Return the content of a frame after the last tick."""
-    return pack_batches(pack_reports(reports.thoughts, reports.statuses, reports.insights))
+    return pack_batches(pack_reports(reports))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +130,7 @@ def read_reports(content: pa.Buffer) -> TickReports:
 
 
 def _reports_in(batches: dict[int, pa.RecordBatch]) -> TickReports:
-    return TickReports(read_thoughts(batches), read_statuses(batches), read_insights(batches))
+    return TickReports(read_thoughts(batches), read_statuses(batches), read_insights(batches), read_left_out(batches))
 
 
 def _pack_needs(needs: NeedColumns | None) -> list[tuple[int, pa.RecordBatch]]:

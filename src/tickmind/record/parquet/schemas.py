@@ -66,9 +66,15 @@ def _columns(needed: str, /, **kinds: pa.DataType) -> pa.Schema:
 TICKS = TableSpec(
     "ticks",
     _columns(
-        "run_id tick_id sim_time_ms world_version", run_id=_TEXT, tick_id=_I64, sim_time_ms=_I64, world_version=_TEXT
+        "run_id tick_id sim_time_ms world_version",
+        run_id=_TEXT,
+        tick_id=_I64,
+        sim_time_ms=_I64,
+        world_version=_TEXT,
+        left_out_reports=_I64,  # reports of agents that could not be kept
     ),
     delta=("tick_id", "sim_time_ms"),
+    added=("left_out_reports",),
 )
 ACTOR_STATE = TableSpec(
     "actor_state",

@@ -68,14 +68,16 @@ def _joined(columns: Sequence[Column], kind: Any) -> Column:
     return np.concatenate(columns) if columns else np.zeros(0, dtype=kind)
 
 
-def ticks_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
+def ticks_table(logged: Sequence[LoggedTick], run_id: str) -> pa.Table:
     """Make the rows of `ticks`."""
+    records = [tick.record for tick in logged]
     return _table(
         TICKS,
         _repeated(run_id, len(records)),
         pa.array([record.tick_id for record in records], pa.int64()),
         pa.array([record.sim_time_ms for record in records], pa.int64()),
         _words([record.world_version for record in records]),
+        pa.array([tick.reports.left_out for tick in logged], pa.int64()),
     )
 
 

@@ -200,7 +200,7 @@ class Sealer:
         tables, run_id = self._tables, self._run_id
         records = [tick.record for tick in logged]
         tables.write(REPLAY, replay_table(logged, run_id, self._begin))
-        tables.write(TICKS, ticks_table(records, run_id))
+        tables.write(TICKS, ticks_table(logged, run_id))
         tables.write(NEEDS, needs_table(records, run_id, self._ids))
         tables.write(GIFTS, gifts_table(records, run_id))
         changes = [change for record in records for change in self._ledger.add(record)]
