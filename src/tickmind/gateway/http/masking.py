@@ -7,7 +7,7 @@ import orjson
 from tickmind.gateway.routing.plan import Target
 
 MASKED = b"***"
-SHORTEST_MASKED = 8  # characters of a caller's own header: anything shorter may be an ordinary word of replies
+SHORTEST_MASKED = 8  # characters of a secret: anything shorter, as `none` or `ollama`, may be a word of replies
 _PLAIN = re.compile(rb"[A-Za-z0-9._~-]*")  # what every JSON encoder leaves unescaped
 _ODD = re.compile(r"[^A-Za-z0-9._~/-]")
 _IN_HTML = re.compile(r"[\"&'+<>`]")  # what some encoders escape for HTML
@@ -21,8 +21,9 @@ def secrets_of(target: Target) -> tuple[bytes, ...]:
     key = target.key.secret.reveal().encode()
     headers = target.provider.secret_headers
     others = tuple(value.reveal().encode() for value in headers.values()) if not target.custom else ()
-    others += tuple(value.reveal().encode() for _, value in target.headers if len(value.reveal()) >= SHORTEST_MASKED)
-    return tuple(dict.fromkeys(spelling for secret in (key, *others) for spelling in spellings(secret)))
+    others += tuple(value.reveal().encode() for _, value in target.headers)
+    long = [secret for secret in (key, *others) if len(secret) >= SHORTEST_MASKED]
+    return tuple(dict.fromkeys(spelling for secret in long for spelling in spellings(secret)))
 
 
 def spellings(secret: bytes) -> tuple[bytes, ...]:

@@ -171,7 +171,7 @@ def test_a_caller_without_a_key_is_not_given_ours(router):
 def test_an_endpoint_that_needs_no_key_gets_none(router):
     (target,) = plan(router, "https://allowed.example/v1", key="").targets
     assert (target.key.secret.reveal(), target.key.id, target.provider.secret_headers) == ("", "none", {})
-    assert secrets_of(target) == (b"",)
+    assert secrets_of(target) == ()
 
 
 def test_a_callers_headers_go_with_its_own_lane_and_are_masked(router):
@@ -415,3 +415,10 @@ def test_a_provider_that_is_not_public_is_the_operators_choice(names):
     provider = Provider("lan", "http://10.0.0.5:8000/v1")
     router = Router(GatewayConfig(providers={"lan": provider}, key_id_secret=Secret("x")), resolver=names)
     assert plan(router, "http://10.0.0.5:8000/v1").targets[0].provider.name == "lan"
+
+
+@pytest.mark.parametrize(("key", "is_masked"), [("none", False), ("ollama", False), ("k", False), ("sk-1234567", True)])
+def test_a_key_that_may_be_an_ordinary_word_is_not_masked_in_replies(router, key, is_masked):
+    """Local models take any key, and `none` in a reply is no secret."""
+    (target,) = plan(router, "https://allowed.example/v1", key=key).targets
+    assert (key.encode() in secrets_of(target)) is is_masked
