@@ -18,7 +18,7 @@ from tickmind.agent.errors import LaunchError
 from tickmind.agent.minds import Mind, MindHost, PlainMindHost, Start
 from tickmind.agent.process.agent_process import AgentProcess
 from tickmind.agent.process.restoring import RestoringHost
-from tickmind.base import ConfigError, Secret, TickmindError, configure_logging, redact
+from tickmind.base import ConfigError, Secret, TickmindError, configure_logging, error_text, redact
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.base.process_guard import guard_process
 from tickmind.protocol import Intent, Observation, Thought
@@ -147,8 +147,8 @@ def load_program(option: str, what: str) -> MakeHost:
                 runpy.run_path(what, run_name="__main__")
     except _LoadedError:
         return captured[0]
-    except (ImportError, OSError) as error:
-        raise LaunchError(f"the agent's program {what} can't be loaded: {error}") from error
+    except (Exception, SystemExit) as error:  # it is user code
+        raise LaunchError(f"the agent's program {what} can't be loaded: {error_text(error)}") from error
     finally:
         sys.argv = arguments
         _captured.reset(token)

@@ -15,7 +15,7 @@ from tickmind.cli.ensemble.lockstep import Lockstep, lockstep_arguments
 from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner.commands import STATE_DIR, needs_world, state_dir
 from tickmind.cli.world.commands import CheckpointEvery
-from tickmind.cli.world.scenarios import new_run_id, scenario_file
+from tickmind.cli.world.scenarios import Seed, new_run_id, scenario_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -62,10 +62,7 @@ class _Plan:
 def demo(
     ticks: Annotated[int | None, typer.Option(min=1, help="Stop after so many ticks.")] = None,
     tps: Annotated[float, typer.Option(min=0.1, max=50, help="Ticks per second.")] = TPS,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="The seed of all chance, of the world and of its minds; the scenario's if left out."),
-    ] = None,
+    seed: Seed = None,
     checkpoint_every: CheckpointEvery = 60,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser.")

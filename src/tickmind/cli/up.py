@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from tickmind.cli.ensemble.empty_run import discard_empty_run
-from tickmind.cli.ensemble.lockstep import Lockstep, Replies, kept_replies, lockstep_arguments
+from tickmind.cli.ensemble.lockstep import Lockstep, Replies, kept_replies, lockstep_arguments, played_replies
 from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner.commands import STATE_DIR, StateDir, needs_world, state_dir
 from tickmind.cli.world.commands import CheckpointEvery
-from tickmind.cli.world.scenarios import find_scenario, new_run_id
+from tickmind.cli.world.scenarios import Seed, find_scenario, new_run_id
 
 
 def up(
@@ -33,10 +33,7 @@ def up(
     runs: Annotated[Path, typer.Option(help="The folder in which the run is recorded.")] = Path("runs"),
     tps: Annotated[float | None, typer.Option(help="Ticks per second; the scenario's if left out.")] = None,
     ticks: Annotated[int | None, typer.Option(min=1, help="Stop after so many ticks.")] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="The seed of all chance, of the world and of its minds; the scenario's if left out."),
-    ] = None,
+    seed: Seed = None,
     lockstep: Lockstep = False,
     replies: Replies = None,
     checkpoint_every: CheckpointEvery = 60,
@@ -75,10 +72,12 @@ def up(
     always += ["--until", str(ticks)] if ticks is not None else []
     always += lockstep_arguments(loaded, file.mapping) if lockstep else []
     begun = ["--seed", str(seed)] if seed is not None else []
-    begun += ["--agents", str(agents)] if agents is not None else []
+    begun += ["--agents", str(mapping.resolve())]
     models = ["--port", str(gateway_port)] if gateway else []
     models += ["--config", str(gateway_config)] if models and gateway_config is not None else []
     status = RunnerStatus(progress=lockstep, ticks=ticks)
+    if kept is not None and not lockstep:
+        status.say("In real time a run does not ask the same questions twice; add --lockstep to play its replies.")
     ensemble = Ensemble(
         [str(scenario), "--run-id", run_id, "--port", str(port), "--wait-for", "1", *begun, *always],
         models,
@@ -89,5 +88,11 @@ def up(
     try:
         asyncio.run(bring_up(ensemble, file, state_dir(state, mapping), status))
     finally:
-        if discard_empty_run(runs, run_id):
+        is_empty = discard_empty_run(runs, run_id)
+        if is_empty:
             status.say("No tick has passed, so the run is not kept.")
+    if kept is not None and not kept.fills and not is_empty:
+        outcome = played_replies(runs, run_id, kept)
+        status.say(outcome.text())
+        if outcome.unplayed:
+            raise typer.Exit(1)

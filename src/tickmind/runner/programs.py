@@ -25,7 +25,7 @@ def missing_program(spec: AgentSpec, environment: Mapping[str, str]) -> str:
     env = {**passed_on(environment), **dict(spec.env)}
     if program not in OUR_PYTHON and (why := _missing_file(program, spec.cwd, env.get("PATH", os.defpath))):
         return why
-    if not _ANY_PYTHON.fullmatch(Path(program).name):
+    if not is_python(program):
         return ""
     option, what = python_runs(spec.cmd[1:])
     if not what:
@@ -36,6 +36,11 @@ def missing_program(spec: AgentSpec, environment: Mapping[str, str]) -> str:
     if option or what == "-":
         return ""
     return _missing_script(what, spec.cwd)
+
+
+def is_python(program: str) -> bool:
+    """Return whether a command's program is Python."""
+    return _ANY_PYTHON.fullmatch(Path(program).name) is not None
 
 
 def _missing_file(program: str, folder: Path, search: str) -> str:

@@ -102,3 +102,43 @@ def test_a_mind_that_is_no_character_has_nothing_to_show(tickmind, runs, tmp_pat
     done = tickmind("mind", "lived", "entity:1", "--agents", str(other), "--runs", str(runs))
     assert done.exit_code == 1
     assert "its agent is no Character" in done.output
+
+
+def with_agent(runs, tmp_path, cmd):
+    other = tmp_path / "agents.yaml"
+    other.write_text(AGENTS.replace("[python, -m, tickmind.characters.villager]", cmd))
+    return ("mind", "lived", "entity:1", "--agents", str(other), "--runs", str(runs))
+
+
+@pytest.mark.parametrize(
+    ("cmd", "says"),
+    [
+        ("[sh, agent.sh]", "the agent of entity:1 is no Python program (sh agent.sh)"),
+        ("[python, gone.py]", "name its mapping with --agents FILE"),
+        ("[python, broken.py]", "can't be loaded: SyntaxError"),
+        ("[python, leaves.py]", "can't be loaded: SystemExit"),
+    ],
+)
+def test_a_program_that_cannot_be_lived_again_is_named(tickmind, runs, tmp_path, cmd, says):
+    (tmp_path / "broken.py").write_text("def")
+    (tmp_path / "leaves.py").write_text("raise SystemExit(3)")
+    done = tickmind(*with_agent(runs, tmp_path, cmd))
+    assert done.exit_code == 1
+    assert says in done.output
+    assert "Traceback" not in done.output
+
+
+def test_a_program_beside_the_mapping_is_found_from_everywhere(tickmind, runs, tmp_path, monkeypatch):
+    (tmp_path / "poet.py").write_text("from tickmind.characters.villager import Villager\nVillager.run()\n")
+    kept = runs / "lived" / "agents.yaml"
+    before = kept.read_text()
+    mapping = AGENTS.replace("-m, tickmind.characters.villager", "poet.py")
+    kept.write_text(f"# kept from {tmp_path / 'agents.yaml'}\n{mapping}")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    try:
+        done = tickmind("mind", "lived", "entity:1", "--tick", "5", "--runs", str(runs))
+    finally:
+        kept.write_text(before)
+    assert done.exit_code == 0, done.output
+    assert "lived again: 5 of 5 intents" in done.output

@@ -1,6 +1,7 @@
 """Two runs are compared tick by tick and thought by thought, and the first difference is named."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,11 @@ class Run(RunReader):
 
     def __init__(self, run_id, hashes, thoughts):
         self._name, self._hashes, self._thoughts = run_id, hashes, thoughts
+        self.seed, self.world = 1, "village"
+
+    @property
+    def info(self):
+        return SimpleNamespace(name=self.world, actors=(), seed=self.seed)
 
     @property
     def run_id(self):
@@ -68,10 +74,21 @@ def test_the_first_other_state_is_named(hashes, says):
         ([thought()], "only one has a thought of bram in tick 2"),
         ([*BASE[1], thought("cleo", 3)], "only two has a thought of cleo in tick 3"),
         ([thought(), thought("cleo", 2)], "only one has a thought of bram in tick 2"),
-        ([thought(error_type="timeout"), thought("bram", 2)], "the error of ada in tick 1: '' and 'timeout'"),
+        (
+            [thought(error_type="timeout", error="too slow"), thought("bram", 2)],
+            "the error of ada in tick 1: '' and 'timeout: too slow'",
+        ),
     ],
 )
 def test_the_first_other_thought_is_named(thoughts, says):
     outcome = compared(BASE[0], thoughts)
     assert outcome.thought_difference == says
     assert not outcome.equal
+
+
+def test_other_worlds_and_other_seeds_are_named():
+    one, other = Run("one", *BASE), Run("two", [11, 23, 33], BASE[1])
+    other.seed = 2
+    assert compare_runs(one, other).state_difference == "the worlds differ after tick 2, with the seeds 1 and 2"
+    other.world = "arena"
+    assert compare_runs(one, other).state_difference == "they are runs of other worlds: village and arena"

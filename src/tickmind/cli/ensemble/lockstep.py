@@ -1,5 +1,6 @@
 """Options of runs that repeat: lockstep, and files of replies."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -37,6 +38,32 @@ class ReplyMode(StrEnum):
     FILL = "fill"
 
 
+@dataclass(frozen=True, slots=True)
+class PlayedReplies:
+    """How a run went by a file of replies."""
+
+    thoughts: int
+    unplayed: tuple[str, ...]  # why thoughts were not answered from the file: it lacked a call, or had another prompt
+
+    def text(self) -> str:
+        """Return it in words."""
+        if not self.unplayed:
+            return f"All {self.thoughts:,} thoughts went by the file of replies."
+        return (
+            f"{len(self.unplayed):,} of {self.thoughts:,} thoughts could not be played, so this is another run; "
+            f"the first: {self.unplayed[0]}"
+        )
+
+
+def played_replies(runs: Path, run_id: str, replies: "KeptReplies") -> PlayedReplies:
+    """Count the thoughts of a run that a file of replies had no answer for."""
+    from tickmind.record import RunStore
+
+    with RunStore(runs).open(run_id) as run:
+        thoughts = [report.thought for report in run.thoughts()]
+    return PlayedReplies(len(thoughts), tuple(one.error for one in thoughts if str(replies.path) in one.error))
+
+
 def lockstep_arguments(scenario: "Scenario", mapping: "RunnerMapping") -> list[str]:
     """Return the arguments of a world that waits for every character that has an agent."""
     from tickmind.world import TileWorld
@@ -58,7 +85,7 @@ def kept_replies(wanted: "tuple[str, Path] | None") -> "KeptReplies | None":
     mode, path = wanted[0], wanted[1].resolve()
     if mode not in list(ReplyMode):
         raise ConfigError(f"--replies takes record, replay or fill and a file, not {mode!r}")
-    if mode == ReplyMode.RECORD:
+    if mode == ReplyMode.RECORD or (mode == ReplyMode.FILL and not path.exists()):
         ReplyFile.create(path)
     else:
         ReplyFile(path)  # raises before anything starts

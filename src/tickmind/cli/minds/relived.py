@@ -14,13 +14,13 @@ from tickmind.agent.mistakes import Mistakes
 from tickmind.agent.reliving import PastTurn, play_turn
 from tickmind.agent.running import ProcessContext, load_program
 from tickmind.base import ConfigError
-from tickmind.cli.world.run import AGENTS, SCENARIO
+from tickmind.cli.world.run import AGENTS, KEPT_FROM, SCENARIO
 from tickmind.protocol import RunInfo
 from tickmind.protocol.intent import ACTION_CODES, UNUSED, ActionType
 from tickmind.protocol.reports import TurnCode, decode_turns
 from tickmind.record.replay.past_world import PastTick, PastWorld
 from tickmind.runner.mapping import load_mapping
-from tickmind.runner.programs import python_runs
+from tickmind.runner.programs import is_python, python_runs
 from tickmind.runner.roster import Group, GroupRoster
 from tickmind.world import TileWorld, load_scenario
 
@@ -80,6 +80,7 @@ class RelivedMinds:
         self._scenario = load_scenario(scenario_file, seed=run.info.seed).with_ticks_of(run.info.tick_duration_ms)
         recorded = folder / AGENTS
         mapping = load_mapping(agents or (recorded if recorded.is_file() else scenario_file))
+        self._folder = _folder_of(recorded) if agents is None and recorded.is_file() else None
         known = {actor.entity_id for actor in run.info.actors}
         for name in who:
             if name not in known:
@@ -134,9 +135,14 @@ class RelivedMinds:
 
     def _relived(self, group: Group, who: set[str], thoughts: "dict[str, list[Thought]]") -> RelivedGroup:
         spec = group.spec
-        option, what = python_runs(spec.cmd[1:])
-        if option != "-m" and not Path(what).is_absolute():
-            what = str(next((path for path in (spec.cwd / what, Path.cwd() / what) if path.is_file()), spec.cwd / what))
+        option, what = python_runs(spec.cmd[1:]) if is_python(spec.cmd[0]) else ("", "")
+        if not what or option == "-c":
+            raise ConfigError(
+                f"the agent of {group.entity_ids[0]} is no Python program ({' '.join(spec.cmd)[:80]}), "
+                "so its mind can't be lived again"
+            )
+        if option != "-m":
+            what = self._script(what, spec.cwd)
         names = tuple(name for name in group.entity_ids if not who or name in who)
         launch = Launch(group.assignments("relived"), settings=spec.settings)
         context = ProcessContext(launch, {}, dict(os.environ), past=thoughts)
@@ -145,6 +151,15 @@ class RelivedMinds:
         rows = tuple(sorted(row for name in names if (row := self._world.row_of(name)) is not None))
         reader = ColumnReader(self._run.info) if len(group.entity_ids) > 1 else None
         return RelivedGroup(group, host, rows, reader)
+
+    def _script(self, name: str, folder: Path) -> str:
+        """Return the path of a program; a relative one lies beside the mapping that the run was started with."""
+        tried = [each / name for each in (self._folder or folder, Path.cwd())]
+        for path in tried:
+            if path.is_file():
+                return str(path)
+        places = " and ".join(str(path) for path in dict.fromkeys(tried))
+        raise ConfigError(f"the agent's program is not at {places}; name its mapping with --agents FILE")
 
     def _turn(self, tick: PastTick, relived: RelivedGroup, codes: "Mapping[int, TurnCode]") -> PastTurn:
         rows = [row for row in relived.rows if codes[row] is not TurnCode.MISSED]
@@ -182,6 +197,13 @@ class RelivedMinds:
                 self.fidelity.equal_prompts += 1
             else:
                 self.fidelity.note(f"tick {check.tick_id}: {check.entity_id} has another prompt than recorded")
+
+
+def _folder_of(mapping: Path) -> Path | None:
+    """Return the folder in which a kept mapping was."""
+    with mapping.open(encoding="utf-8") as file:
+        first = file.readline()
+    return Path(first.removeprefix(KEPT_FROM).strip()).parent if first.startswith(KEPT_FROM) else None
 
 
 class RecordedTurns:

@@ -167,7 +167,7 @@ class RunProgress:
             self._first = (now_s, tick_id)
         of = f" of {self._ticks:,}" if self._ticks is not None else ""
         began_s, began_tick = self._first or (now_s, tick_id)
-        pace = f", {(tick_id - began_tick) / (now_s - began_s):.1f} ticks a second" if now_s > began_s else ""
+        pace = f", {(tick_id - began_tick) / (now_s - began_s):.1f} ticks a second" if tick_id > began_tick else ""
         return f"tick {tick_id:,}{of}{pace}"
 
     def next_line(self, tick_id: int) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
-from tickmind.cli.world.scenarios import find_scenario
+from tickmind.cli.world.scenarios import Seed, find_scenario
 
 if TYPE_CHECKING:
     from tickmind.cli.world.run import WorldRun
@@ -43,10 +43,7 @@ def world(
     socket: Annotated[Path | None, typer.Option(help="Listen on this Unix socket instead of a port.")] = None,
     tps: Annotated[float | None, typer.Option(help="Ticks per second; the scenario's if left out.")] = None,
     speed: Annotated[float, typer.Option(help="How many times faster than real time.")] = 1.0,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="The seed of all chance, of the world and of its minds; the scenario's if left out."),
-    ] = None,
+    seed: Seed = None,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Wait for all controllers, not for the clock.")] = False,
     controllers: Annotated[int, typer.Option(min=1, help="In lockstep: wait for at least so many.")] = 1,
     wait_for: Annotated[
@@ -162,7 +159,7 @@ def _open_run(
     from tickmind.world.scenario.scenario_reader import scenario_text
 
     try:
-        from tickmind.cli.world.run import DEFAULT_OPTIONS, WorldRuns
+        from tickmind.cli.world.run import DEFAULT_OPTIONS, KEPT_FROM, WorldRuns
         from tickmind.record import SyncPolicy
     except ModuleNotFoundError as error:
         raise ConfigError(
@@ -173,5 +170,5 @@ def _open_run(
     if resume is not None:
         return store.resume(resume)
     assert scenario is not None, "the arguments were checked"
-    kept = scenario_text(agents) if agents is not None else None
+    kept = f"{KEPT_FROM}{agents.resolve()}\n{scenario_text(agents)}" if agents is not None else None
     return store.begin(scenario_text(scenario), str(scenario), run_id, tick_ms=tick_ms, seed=seed, agents=kept)

@@ -21,6 +21,7 @@ from tickmind.world import MAX_SCENARIO_BYTES, Scenario, TileWorld, parse_scenar
 
 SCENARIO = "scenario.yaml"
 AGENTS = "agents.yaml"  # the mapping that the run was started with
+KEPT_FROM = "# kept from "  # begins its first line, before the path of the file
 DEFAULT_OPTIONS = LogOptions(keep_log=True)  # so that a world can be resumed however it ended
 
 

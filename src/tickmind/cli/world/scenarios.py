@@ -1,11 +1,22 @@
-"""The scenarios that come with tickmind, by name, and ids for their runs."""
+"""The scenarios that come with tickmind, by name, and the ids and seeds of their runs."""
 
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from tickmind.base import ConfigError
 
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=2**63 - 1,
+        help="The seed of all chance, of the world and of its minds; the scenario's if left out.",
+    ),
+]
 _NAME_CHARS = 40
 
 

@@ -11,7 +11,7 @@ from tickmind.base import TickmindError
 from tickmind.base.files import RUNS_FOLDER, runs_option
 from tickmind.cli.runs.sealing_progress import SealingProgress
 from tickmind.cli.world.scenarios import new_run_id
-from tickmind.cli.world.status import EVERY_S, WorldStatus
+from tickmind.cli.world.status import EVERY_S, LockstepWait, WorldStatus
 from tickmind.server import ServerConfig, TickPace, WorldServer
 from tickmind.server.event_loop import run_on_quick_loop
 from tickmind.world import Scenario, TileWorld
@@ -145,7 +145,12 @@ class Serving:
     async def _tick(self, server: WorldServer) -> None:
         """Run the ticks and show their status."""
         running = asyncio.create_task(self._run_ticks(server))
+        waits = LockstepWait(self._pace.controllers) if self._pace.lockstep else None
+        now_s = asyncio.get_running_loop().time
         while not running.done():
             await asyncio.wait({running}, timeout=EVERY_S)
-            self._status.show(server.statistics())
+            stats = server.statistics()
+            self._status.show(stats)
+            if waits is not None and (line := waits.next_line(now_s(), stats.tick_id, stats.controlled)):
+                self._status.say(line)
         await running

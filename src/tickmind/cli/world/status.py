@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from tickmind.server import ServerStatistics
 
 EVERY_S = 0.5
+WAIT_S = 10.0  # without a tick, after which a world in lockstep says what it waits for
 _BAR = 30  # characters
 
 
@@ -72,3 +73,29 @@ class WorldStatus:
             return ""
         full = round(_BAR * min(1.0, done / self._ticks))
         return f"  {'#' * full}{'.' * (_BAR - full)} {done:,} of {self._ticks:,}"
+
+
+class LockstepWait:
+    """Says what a world in lockstep waits for, once for each wait."""
+
+    def __init__(self, controllers: int) -> None:
+        self._controllers = controllers
+        self._tick_id = -1
+        self._since_s = 0.0
+        self._said = False
+
+    def next_line(self, now_s: float, tick_id: int, controlled: int) -> str:
+        """Return what it waits for, if it has waited long and that was not said yet."""
+        if tick_id != self._tick_id:
+            self._tick_id, self._since_s, self._said = tick_id, now_s, False
+        if self._said or now_s - self._since_s < WAIT_S:
+            return ""
+        self._said = True
+        if controlled < self._controllers:
+            return (
+                f"Tick {tick_id:,} waits until {self._controllers:,} characters have an agent that controls them; "
+                f"{controlled:,} have one now."
+            )
+        return (
+            f"Tick {tick_id:,} waits for the intents of its {controlled:,} characters, who may be waiting for models."
+        )

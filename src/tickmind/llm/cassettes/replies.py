@@ -83,7 +83,9 @@ class ReplyFile:
     def create(cls, path: str | Path) -> Self:
         """Begin a new file; raises `LLMConfigError` if there are calls in it already."""
         file = Path(path)
-        if file.exists() and _load(file):
+        if file.is_dir():
+            raise LLMConfigError(f"{file} is a folder; name a file for the replies")
+        if file.exists() and file.stat().st_size and _load(file):
             raise LLMConfigError(
                 f"{file} already holds the replies of a run; play it (replay), add what is missing (fill), "
                 "or choose another file"
@@ -274,6 +276,8 @@ def _load(path: Path) -> dict[CallPlace, RecordedCall]:
         raise LLMConfigError(
             f"the file of replies {path} can't be read: {error.strerror}; record one with --replies record {path}"
         ) from error
+    if not data:
+        raise LLMConfigError(f"{path} is empty; record replies with --replies record {path}")
     calls: dict[CallPlace, RecordedCall] = {}
     version = FORMAT_VERSION
     for number, text in enumerate(data.split(b"\n"), start=1):

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from tickmind.record.reader import RunReader
 
 ComparedThought: TypeAlias = tuple[int, str, int, str, str, str, str]
-"""The tick of the question, the actor, the tick of the answer, both parts of the prompt, the reply and the error."""
+"""The tick of the question, the actor, the tick of the answer, both parts of the prompt, the error and the reply."""
 _AROUND = 30  # characters before and behind the first difference of two texts
-_PARTS = ("tick of the question", "actor", "tick of the answer", "system prompt", "user message", "reply", "error")
+_PARTS = ("tick of the question", "actor", "tick of the answer", "system prompt", "user message", "error", "reply")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ def compare_runs(first: "RunReader", second: "RunReader") -> RunComparison:
 
     A thought that was reported twice, because a process was killed before it knew that the world had it, counts once.
     """
+    if (first.info.name, first.info.actors) != (second.info.name, second.info.actors):
+        return RunComparison(0, 0, f"they are runs of other worlds: {first.info.name} and {second.info.name}")
     ticks, state_difference = 0, ""
     for one, other in zip_longest(first.records(), second.records()):
         if one is None or other is None:
@@ -41,7 +43,9 @@ def compare_runs(first: "RunReader", second: "RunReader") -> RunComparison:
             state_difference = f"only {longer.run_id} has tick {record.tick_id}"
             break
         if (one.tick_id, one.state_hash) != (other.tick_id, other.state_hash):
-            state_difference = f"the worlds differ after tick {one.tick_id}"
+            seeds = first.info.seed, second.info.seed
+            why = f", with the seeds {seeds[0]} and {seeds[1]}" if seeds[0] != seeds[1] else ""
+            state_difference = f"the worlds differ after tick {one.tick_id}{why}"
             break
         ticks += 1
     ours, theirs = _thoughts(first), _thoughts(second)
@@ -61,8 +65,8 @@ def _compared(run: "RunReader") -> Iterator[ComparedThought]:
             thought.answered_tick,
             thought.system_prompt,
             thought.user_message,
+            f"{thought.error_type}: {thought.error}" if thought.error_type else "",
             thought.reply,
-            thought.error_type,
         )
 
 
