@@ -163,6 +163,9 @@ async def test_an_agent_comes_back_when_the_world_does(serve, live, eventually, 
             await eventually(lambda: again.said().count("here") >= len(entities))
             assert life.state is AgentState.RUNNING
     assert entered == ["the first", "the second"]
+    for served in (world, again):  # the turns of each run are its own
+        statuses = [one for one in served.reports if isinstance(one, AgentStatus) and one.turns]
+        assert {one.entity_id for one in statuses if one.turns.startswith("b1")} == set(entities)
 
 
 async def test_an_entity_that_does_not_exist_is_a_clear_error(serve, live, cast_of):

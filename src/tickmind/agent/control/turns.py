@@ -203,7 +203,7 @@ class TurnPlayer:
         turn = work.get()
         while turn is not None and self._begin(turn):
             self._play(turn)
-            if turn.lockstep:
+            if turn.lockstep and turn.fatal is None:
                 self._reflect(turn)
             with self._lock:
                 turn.ended = True

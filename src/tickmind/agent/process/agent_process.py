@@ -19,7 +19,7 @@ from tickmind.agent.process.turn_trace import TurnTrace
 from tickmind.agent.reporting.masking import masked_intent
 from tickmind.agent.reporting.reporter import ReportSender
 from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
-from tickmind.protocol import AgentState, AgentStatus, Intent, Reason, Wait
+from tickmind.protocol import AgentState, AgentStatus, Intent, Reason, RunInfo, Wait
 from tickmind.wire import (
     Backoff,
     ControlClosedError,
@@ -88,6 +88,7 @@ class AgentProcess:
         self._returned = 0  # acts at the last count
         self._mistakes = Mistakes()
         self._errors: dict[str, tuple[int, str]] = {}  # entity id -> the last tick that failed, and why
+        self._run_id = ""  # of the world that it is in
         self._traces = {each.entity_id: TurnTrace() for each in launch.entities}
         self._counts: dict[str, Counter[str]] = {each.entity_id: Counter() for each in launch.entities}
 
@@ -146,7 +147,7 @@ class AgentProcess:
                 async with open_line(secret) as line:
                     secret, failures = line.secret, 0
                     self._lease_file.keep(secret)
-                    self._cast.enter(line.run)
+                    self._enter(line.run)
                     reporter.forget()
                     _log.info("took control", entities=len(line.leases), world=self._launch.world_addr)
                     await self._hold(line, client, reporter)
@@ -164,6 +165,13 @@ class AgentProcess:
                 wait_s = self._wait_to_come_back(error, failures)
                 failures += 1
             await asyncio.sleep(wait_s)
+
+    def _enter(self, run: RunInfo) -> None:
+        """Enter a run; in another one than before the minds are new, and so are their turns."""
+        if run.run_id != self._run_id:
+            self._run_id = run.run_id
+            self._traces = {entity_id: TurnTrace() for entity_id in self._traces}
+        self._cast.enter(run)
 
     async def _hold(self, line: ControlStream, client: WorldClient, reporter: ReportSender) -> None:
         """Answer all ticks; on a stop or a fatal error release the entities and report how it ended."""
