@@ -147,6 +147,12 @@ async def test_without_the_secret_nobody_takes_over(serve, live, eventually, cas
     assert "second" not in world.said()
 
 
+def begun(world):
+    """The entities whose process has reported that it began."""
+    statuses = [one for one in world.reports if isinstance(one, AgentStatus)]
+    return {one.entity_id for one in statuses if one.turns.startswith("b1")}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("entities", [("entity:1",), ALL])
 async def test_an_agent_comes_back_when_the_world_does(serve, live, eventually, cast_of, tmp_path, entities):
@@ -156,16 +162,15 @@ async def test_an_agent_comes_back_when_the_world_does(serve, live, eventually, 
     cast.enter = lambda run: entered.append(run.run_id)
     async with serve(address=address, run_id="the first") as world, live(world, cast, entities) as life:
         await eventually(lambda: "here" in world.said())
+        await eventually(lambda: begun(world) == set(entities))
         world.server.stop()
         await world.server.close()
         await eventually(lambda: life.state is AgentState.DEGRADED)
         async with serve(address=address, run_id="the second") as again:
             await eventually(lambda: again.said().count("here") >= len(entities))
+            await eventually(lambda: begun(again) == set(entities))  # the turns of each run are its own
             assert life.state is AgentState.RUNNING
     assert entered == ["the first", "the second"]
-    for served in (world, again):  # the turns of each run are its own
-        statuses = [one for one in served.reports if isinstance(one, AgentStatus) and one.turns]
-        assert {one.entity_id for one in statuses if one.turns.startswith("b1")} == set(entities)
 
 
 async def test_an_entity_that_does_not_exist_is_a_clear_error(serve, live, cast_of):

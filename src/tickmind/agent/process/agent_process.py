@@ -171,6 +171,8 @@ class AgentProcess:
         if run.run_id != self._run_id:
             self._run_id = run.run_id
             self._traces = {entity_id: TurnTrace() for entity_id in self._traces}
+            for counts in self._counts.values():
+                del counts["next_status_tick"]  # a tick of the world before
         self._cast.enter(run)
 
     async def _hold(self, line: ControlStream, client: WorldClient, reporter: ReportSender) -> None:
