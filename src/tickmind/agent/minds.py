@@ -1,9 +1,9 @@
 """`Mind` and `MindHost`: what decides for the entities of one process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tickmind.agent.chance import MindChance
 from tickmind.agent.reporting.insights import InsightCollector, MindState, showing
@@ -23,6 +23,14 @@ class Start:
     def with_seed(self, mind_seed: int) -> "Start":
         """Return the start of the same character in a run with this seed."""
         return replace(self, random=MindChance(mind_seed, self.entity_id, "mind"))
+
+
+@dataclass(frozen=True, slots=True)
+class PastMinds:
+    """What minds whose past is lived again asked and thought, by entity."""
+
+    thoughts: Mapping[str, Sequence[Thought]] = field(default_factory=dict)
+    questions: Mapping[str, Collection[int]] = field(default_factory=dict)  # ticks, also of questions without a thought
 
 
 def begun(start: Start, run: RunInfo | None) -> Start:
@@ -92,6 +100,15 @@ class MindHost(Protocol):
 
     def close(self) -> None:
         """End what runs beside the ticks."""
+        ...
+
+
+@runtime_checkable
+class AskingHost(Protocol):
+    """A host whose minds ask models."""
+
+    def take_questions(self) -> list[tuple[str, int]]:
+        """Return the entities whose questions went out since the last call, each with the tick."""
         ...
 
 

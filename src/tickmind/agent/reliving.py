@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from tickmind.agent.minds import MindHost
+from tickmind.agent.minds import AskingHost, MindHost
 from tickmind.agent.mistakes import Mistakes
 from tickmind.protocol import Intent, Observation
 
@@ -20,14 +20,16 @@ class PastTurn:
 def relive(host: MindHost, turns: Iterable[PastTurn]) -> int:
     """Have a host live through past turns and return their number; then its minds are as they were after the last.
 
-    Thoughts and insights of these ticks were reported when they were lived first, and are dropped. What minds raise is
-    logged, as in a live tick.
+    Thoughts, questions and insights of these ticks were reported when they were lived first, and are dropped. What
+    minds raise is logged, as in a live tick.
     """
     mistakes, count = Mistakes(), 0
     for turn in turns:
         play_turn(host, turn, mistakes)
         host.reflect(turn.tick_id)
         host.take_thoughts()
+        if isinstance(host, AskingHost):
+            host.take_questions()
         host.take_insights()
         count += 1
     return count

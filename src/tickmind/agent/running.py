@@ -7,7 +7,7 @@ import runpy
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from tickmind.agent.contract import Launch, log_level
 from tickmind.agent.errors import LaunchError
-from tickmind.agent.minds import Mind, MindHost, PlainMindHost, Start
+from tickmind.agent.minds import Mind, MindHost, PastMinds, PlainMindHost, Start
 from tickmind.agent.process.agent_process import AgentProcess
 from tickmind.agent.process.restoring import RestoringHost
 from tickmind.base import ConfigError, Secret, TickmindError, configure_logging, error_text, redact
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.base.process_guard import guard_process
-from tickmind.protocol import Intent, Observation, Thought
+from tickmind.protocol import Intent, Observation
 from tickmind.tick.hooks import checked
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ProcessContext:
     env: Mapping[str, str]
     characters: dict[int, Any] = field(default_factory=dict)  # entity of the private world -> its character
     reply_transports: "list[ReplyTransport]" = field(default_factory=list)  # of models whose replies are kept
-    past: "Mapping[str, Sequence[Thought]] | None" = None  # entity id -> its thoughts, if its past is lived again
+    past: PastMinds | None = None  # if the past of its minds is lived again
 
     def start(self, entity_id: str) -> Start:
         """What one of its characters begins with."""

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from tickmind.protocol.thought import Thought
 
-_STRETCH = re.compile(r"([alpmb])([1-9][0-9]{0,8})")
+_STRETCH = re.compile(r"([alpmbq])([1-9][0-9]{0,8})")
 _TURNS = re.compile(rf"(?:{_STRETCH.pattern})*")
 
 
@@ -143,8 +143,9 @@ NO_REPORTS = TickReports()
 class TurnCode(StrEnum):
     """What a mind did in a tick, as its process reports it.
 
-    A text such as `b1a40l1a9` has a letter and a number for each stretch of ticks. `BEGAN` takes no tick. The record
-    has the intent of a mind that acted, unless it reached the world too late; that of a late one is not its own.
+    A text such as `b1a40q1l1a9` has a letter and a number for each stretch of ticks; the last two letters take no tick.
+    The record has the intent of a mind that acted, unless it reached the world too late; that of a late one is not its
+    own. Questions are counted from the process's beginning: one without a thought was refused, or is under way.
     """
 
     ACTED = "a"  # it perceived and acted
@@ -152,6 +153,10 @@ class TurnCode(StrEnum):
     PERCEIVED = "p"  # it perceived, and was not asked to act any more
     MISSED = "m"
     BEGAN = "b"  # its process
+    ASKED = "q"  # a model, after the turn before
+
+
+TIMELESS = frozenset((TurnCode.BEGAN, TurnCode.ASKED))  # codes that take no tick
 
 
 def encode_turns(codes: "list[TurnCode]") -> str:
@@ -165,13 +170,13 @@ def are_turns(text: str) -> bool:
 
 
 def decode_turns(text: str, last_tick: int) -> Iterator[tuple[int, TurnCode]]:
-    """Yield each tick with its code; the last turn in the text is that of `last_tick`. `b` stands at the next tick."""
+    """Yield each tick with its code; the last turn in the text is that of `last_tick`.
+
+    A beginning stands at the tick that follows, a question at the tick before.
+    """
     stretches = [(TurnCode(letter), int(count)) for letter, count in _STRETCH.findall(text)]
-    tick_id = last_tick - sum(count for code, count in stretches if code is not TurnCode.BEGAN) + 1
+    tick_id = last_tick - sum(count for code, count in stretches if code not in TIMELESS) + 1
     for code, count in stretches:
-        if code is TurnCode.BEGAN:
-            yield tick_id, code
-            continue
         for _ in range(count):
-            yield tick_id, code
-            tick_id += 1
+            yield tick_id - (code is TurnCode.ASKED), code
+            tick_id += code not in TIMELESS

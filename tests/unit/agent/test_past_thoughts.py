@@ -7,6 +7,7 @@ from tests.unit.agent.test_lockstep_minds import SlowModel
 
 from tickmind.agent import CharacterHost, Start
 from tickmind.agent.errors import LaunchError
+from tickmind.agent.minds import PastMinds
 from tickmind.agent.mistakes import Mistakes
 from tickmind.agent.reliving import PastTurn, play_turn, relive
 from tickmind.agent.running import ProcessContext, load_program
@@ -50,7 +51,7 @@ def lived():
 
 
 def relived_host(thoughts):
-    host = CharacterHost(Villager, Start, past=thoughts)
+    host = CharacterHost(Villager, Start, past=PastMinds(thoughts))
     host.enter(RUN)
     return host
 
@@ -124,7 +125,7 @@ if __name__ == "__main__":
 def context():
     from tickmind.agent import Assignment, Launch
 
-    return ProcessContext(Launch((Assignment("entity:1", "c"),)), {}, {}, past={})
+    return ProcessContext(Launch((Assignment("entity:1", "c"),)), {}, {}, past=PastMinds())
 
 
 def test_the_host_of_a_program_is_made_without_running_it(tmp_path):
@@ -151,3 +152,21 @@ def test_a_program_without_an_agent_is_named(tmp_path, source, says):
         path.write_text(source)
     with pytest.raises(LaunchError, match=says):
         load_program("", str(path))
+
+
+class Counting(Villager):
+    """A villager that counts how often its situation was described."""
+
+    described = 0
+
+    def describe(self):
+        self.described += 1
+        return super().describe()
+
+
+def test_a_question_without_an_answer_is_described_as_it_was(lived):
+    host = CharacterHost(Counting, Start, past=PastMinds({}, {"entity:1": [3, 5], "entity:2": [4]}))
+    host.enter(RUN)
+    relive(host, lived.turns[:6])
+    assert [host.character(f"entity:{number}").described for number in (1, 2, 3)] == [2, 1, 0]
+    assert host.prompt_checks() == []

@@ -5,7 +5,7 @@ import pytest
 from tickmind.agent.control.turns import Played
 from tickmind.agent.process.turn_trace import REPORT_TICKS, TurnTrace
 from tickmind.protocol import Wait
-from tickmind.protocol.reports import TurnCode
+from tickmind.protocol.reports import TurnCode, decode_turns
 
 
 def trace(*turns):
@@ -52,3 +52,16 @@ def test_a_turn_says_who_acted_who_was_late_and_who_only_perceived():
     assert {name: played.turn(name) for name in "aflpm"} == {
         "a": TurnCode.ACTED, "f": TurnCode.ACTED, "l": TurnCode.LATE, "p": TurnCode.PERCEIVED, "m": TurnCode.MISSED,
     }  # fmt: skip
+
+
+def test_questions_stand_behind_the_turns_that_they_followed():
+    made = trace((1, TurnCode.ACTED))
+    made.question(1)  # in real time a mind reflects after its turn
+    made.note(2, TurnCode.ACTED)
+    assert made.take() == "b1a1q1a1"
+    made.question(2)
+    made.question(3)  # in lockstep before it is noted
+    made.note(3, TurnCode.ACTED)
+    text = made.take()
+    assert text == "q1a1q1"
+    assert list(decode_turns(text, 3)) == [(2, TurnCode.ASKED), (3, TurnCode.ACTED), (3, TurnCode.ASKED)]

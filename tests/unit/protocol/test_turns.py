@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.protocol import AgentState, AgentStatus
-from tickmind.protocol.reports import TurnCode, are_turns, decode_turns, encode_turns
+from tickmind.protocol.reports import TIMELESS, TurnCode, are_turns, decode_turns, encode_turns
 from tickmind.wire import MessageError
 from tickmind.wire.codec.telemetry import decode_status, encode_status
 from tickmind.wire.v1 import telemetry_pb2
@@ -18,9 +18,9 @@ def test_turns_read_as_they_were_written(codes, last_tick):
     text = encode_turns(codes)
     assert are_turns(text)
     decoded = list(decode_turns(text, last_tick))
-    ticks = [code for code in codes if code is not TurnCode.BEGAN]
-    assert [code for _, code in decoded if code is not TurnCode.BEGAN] == ticks
-    assert [tick for tick, code in decoded if code is not TurnCode.BEGAN] == list(
+    ticks = [code for code in codes if code not in TIMELESS]
+    assert [code for _, code in decoded if code not in TIMELESS] == ticks
+    assert [tick for tick, code in decoded if code not in TIMELESS] == list(
         range(last_tick - len(ticks) + 1, last_tick + 1)
     )
 

@@ -42,6 +42,7 @@ class Deliberations:
     ) -> None:
         self._thinking = thinking
         self._thoughts: list[tuple[str, Thought]] = []
+        self._questions: list[tuple[str, int]] = []  # character and tick
         self._world_ticks: dict[int, int] = {}  # tick of the private engine -> tick of the world
         config = replace(thinking.config, trigger_gap=thinking.soonest_ticks)
         self._prompts = CharacterPrompts(thinking, config)
@@ -55,6 +56,7 @@ class Deliberations:
         manager.define_relevance(FITS, self._fits)
         manager.record_thoughts(self._keep)
         manager.on_response(self._date_plan)
+        manager.on_query(self._note_question)
         self._system = make_llm_system(manager, clock=clock)
         engine.add_system(self._system)
         self._engine = engine
@@ -96,6 +98,11 @@ class Deliberations:
         agent = self._engine.world.find(eid, LLMAgent)
         return agent is not None and agent.pending
 
+    def take_questions(self) -> list[tuple[str, int]]:
+        """Return the characters whose questions went out since the last call, each with the tick."""
+        questions, self._questions = self._questions, []
+        return questions
+
     def take_thoughts(self) -> list[tuple[str, Thought]]:
         """Return the deliberations that have ended since the last call."""
         thoughts, self._thoughts = self._thoughts, []
@@ -119,6 +126,11 @@ class Deliberations:
         character = self._prompts.find(eid)
         if agent is not None and character is not None:
             character.plan_tick = self._world_tick(agent.directive_tick)
+
+    def _note_question(self, eid: int, _size: int, tick: int) -> None:
+        character = self._prompts.find(eid)
+        if character is not None:
+            self._questions.append((character.entity_id, self._world_tick(tick)))
 
     def _world_tick(self, tick: int) -> int:
         return self._world_ticks.get(tick, tick)

@@ -1,6 +1,6 @@
 """`CharacterHost`: all characters of a process in a private world, with their Blackboards, trees and thoughts."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from tickmind.agent.character.base import BaseCharacter
 from tickmind.agent.character.tactics import Tactic, tactics_of
 from tickmind.agent.knowledge.memory_files import MemoryFiles, restore
-from tickmind.agent.minds import Start, begin_chance, begun, is_lockstep
+from tickmind.agent.minds import PastMinds, Start, begin_chance, begun, is_lockstep
 from tickmind.agent.reporting.insights import InsightCollector, MindState
 from tickmind.ai import AIManager, BehaviorTree, Node
 from tickmind.protocol import Insight, Intent, Observation, RunInfo, Thought
@@ -34,7 +34,7 @@ class CharacterHost(Generic[CharacterT]):
     Once a tick every character processes its observation, and its tree decides; when all intents are chosen, the
     strategic layer reads answers and asks models. Without a client no character thinks; all else is the same.
     `characters` maps the entities of the private world to characters; `memories` is where they keep their memories.
-    With `past`, their recorded thoughts, no model is asked: each thought acts in the tick in which it did.
+    With `past`, what they asked and thought, no model is asked: each thought acts in the tick in which it did.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class CharacterHost(Generic[CharacterT]):
         client: "AnyClient | None" = None,
         characters: dict[int, CharacterT] | None = None,
         memories: MemoryFiles | None = None,
-        past: "Mapping[str, Sequence[Thought]] | None" = None,
+        past: PastMinds | None = None,
         clock: "Clock | None" = None,
     ) -> None:
         self._kind = kind
@@ -135,6 +135,10 @@ class CharacterHost(Generic[CharacterT]):
     def take_thoughts(self) -> list[tuple[str, Thought]]:
         """Return the deliberations that have ended since the last call."""
         return [] if self._deliberations is None else self._deliberations.take_thoughts()
+
+    def take_questions(self) -> list[tuple[str, int]]:
+        """Return the characters whose questions to a model went out since the last call, each with the tick."""
+        return [] if self._deliberations is None else self._deliberations.take_questions()
 
     def take_insights(self) -> list[Insight]:
         """Return what is new about the characters' trees, Blackboards and memories since the last call."""

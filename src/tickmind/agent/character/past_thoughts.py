@@ -1,11 +1,11 @@
 """`PastThoughts`: the thoughts of characters whose past is lived again; no model is asked."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tickmind.agent.character.prompting import CharacterPrompts
+from tickmind.agent.minds import PastMinds
 from tickmind.ai import Blackboard
 from tickmind.protocol import Thought
 
@@ -37,17 +37,23 @@ class PastThoughts:
     The prompt is made again in the tick of the question, and compared.
     """
 
-    def __init__(self, thinking: "Thinking", engine: "Engine", thoughts: Mapping[str, Iterable[Thought]]) -> None:
+    def __init__(self, thinking: "Thinking", engine: "Engine", past: PastMinds) -> None:
         self.checks: list[PromptCheck] = []
         self._prompts = CharacterPrompts(thinking)
         self._eids: dict[str, int] = {}  # entity id -> entity of the private world
         self._tick_id = 0
         self._asked: dict[int, list[tuple[str, Thought]]] = defaultdict(list)  # tick -> questions
         self._answered: dict[int, list[tuple[str, Thought]]] = defaultdict(list)  # tick -> answers
-        for entity_id, several in thoughts.items():
+        self._unanswered: dict[int, list[str]] = defaultdict(list)  # tick -> characters that asked for nothing
+        for entity_id, several in past.thoughts.items():
             for thought in several:
                 self._asked[thought.asked_tick].append((entity_id, thought))
                 self._answered[thought.answered_tick].append((entity_id, thought))
+        for entity_id, ticks in past.questions.items():
+            answered = {thought.asked_tick for thought in past.thoughts.get(entity_id, ())}
+            for tick_id in ticks:
+                if tick_id not in answered:
+                    self._unanswered[tick_id].append(entity_id)
         engine.add_system(self._live)
 
     def enrol(self, eid: int, character: "BaseCharacter") -> None:
@@ -79,6 +85,10 @@ class PastThoughts:
             for name, thought in questions
         )
 
+    def take_questions(self) -> list[tuple[str, int]]:
+        """Return nothing: no model is asked."""
+        return []
+
     def take_thoughts(self) -> list[tuple[str, Thought]]:
         """Return nothing: all thoughts are recorded already."""
         return []
@@ -98,6 +108,9 @@ class PastThoughts:
                 made = self._prompts.make(world, self._eids[entity_id])
                 recorded = (thought.system_prompt, thought.user_message)
                 self.checks.append(PromptCheck(entity_id, tick_id, recorded, made))
+        for entity_id in self._unanswered.get(tick_id, ()):
+            if entity_id in self._eids:  # describing its situation may have changed the mind
+                self._prompts.make(world, self._eids[entity_id])
         for entity_id, thought in answers:
             if thought.asked_tick == tick_id:
                 self._take(world, entity_id, thought)

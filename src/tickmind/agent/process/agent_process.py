@@ -11,7 +11,7 @@ from tickmind.agent.contract import WORLD_TOKEN, Launch
 from tickmind.agent.control.streams import ControlStream, TickPart, stream_opener
 from tickmind.agent.control.turns import LONGEST_QUIET_S, Played, TurnPlayer
 from tickmind.agent.errors import AgentError, ControlLostError
-from tickmind.agent.minds import MindHost, is_lockstep
+from tickmind.agent.minds import AskingHost, MindHost, is_lockstep
 from tickmind.agent.mistakes import Mistakes
 from tickmind.agent.process.heartbeat import Heartbeat, HeartbeatWriter
 from tickmind.agent.process.lease_file import LeaseFile
@@ -251,6 +251,8 @@ class AgentProcess:
     def _note(self, played: Played, everybody: list[str], line: ControlStream, reporter: ReportSender) -> None:
         """Count, warn, and report the states."""
         deliberating = False
+        for name, tick_id in self._cast.take_questions() if isinstance(self._cast, AskingHost) else ():
+            self._traces[name].question(tick_id)
         for name in everybody:
             counts = self._counts[name]
             self._traces[name].note(self._tick_id, played.turn(name))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tickmind.agent.errors import AgentError
-from tickmind.agent.minds import MindHost, is_lockstep
+from tickmind.agent.minds import AskingHost, MindHost, is_lockstep
 from tickmind.agent.process.journal import ObservationJournal
 from tickmind.agent.reliving import relive
 from tickmind.base import error_text, get_logger
@@ -85,6 +85,10 @@ class RestoringHost:
     def take_thoughts(self) -> list[tuple[str, Thought]]:
         """Return the deliberations that have ended since the last call."""
         return self._inner.take_thoughts()
+
+    def take_questions(self) -> list[tuple[str, int]]:
+        """Return the entities whose questions went out since the last call, each with the tick."""
+        return self._inner.take_questions() if isinstance(self._inner, AskingHost) else []
 
     def take_insights(self) -> list[Insight]:
         """Return what is new about the minds since the last call."""

@@ -13,6 +13,7 @@ class TurnTrace:
     def __init__(self) -> None:
         self._codes: list[TurnCode] = [TurnCode.BEGAN]
         self._last_tick: int | None = None
+        self._asked: list[int] = []  # ticks of questions whose turns are not noted yet
         self._unusual = False  # some turn since the last report was no act in time
 
     @property
@@ -39,6 +40,16 @@ class TurnTrace:
         self._codes.append(code)
         self._unusual |= code is not TurnCode.ACTED
         self._last_tick = tick_id
+        while self._asked and self._asked[0] <= tick_id:
+            del self._asked[0]
+            self._codes.append(TurnCode.ASKED)
+
+    def question(self, tick_id: int) -> None:
+        """Note a question to a model in a tick, whose turn may be noted before or after that."""
+        if self._last_tick is not None and tick_id <= self._last_tick:
+            self._codes.append(TurnCode.ASKED)
+        else:
+            self._asked.append(tick_id)
 
     def take(self) -> str:
         """Return the turns since the last call; the last one is that of the last noted tick."""

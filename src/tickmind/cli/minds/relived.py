@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tickmind.agent import CharacterHost
 from tickmind.agent.contract import Launch
 from tickmind.agent.control.columns import ColumnReader
+from tickmind.agent.minds import PastMinds
 from tickmind.agent.mistakes import Mistakes
 from tickmind.agent.reliving import PastTurn, play_turn
 from tickmind.agent.running import ProcessContext, load_program
@@ -145,7 +146,7 @@ class RelivedMinds:
             what = self._script(what, spec.cwd)
         names = tuple(name for name in group.entity_ids if not who or name in who)
         launch = Launch(group.assignments("relived"), settings=spec.settings)
-        context = ProcessContext(launch, {}, dict(os.environ), past=thoughts)
+        context = ProcessContext(launch, {}, dict(os.environ), past=PastMinds(thoughts, self._turns.questions))
         host = load_program(option, what)(context)
         host.enter(RunInfo(self._run.run_id, self._scenario.mind_seed, self._scenario.thinking_ticks))
         rows = tuple(sorted(row for name in names if (row := self._world.row_of(name)) is not None))
@@ -212,13 +213,16 @@ class RecordedTurns:
     def __init__(self, run: "RunReader", rows: Mapping[str, int]) -> None:
         self._codes: dict[tuple[int, int], TurnCode] = {}  # tick and row -> code
         self.begun: list[tuple[int, str]] = []  # tick and actor, where a process began anew
+        self.questions: dict[str, list[int]] = {}  # actor -> the ticks in which it asked a model
         known: set[str] = set()  # actors whose first process has begun
         for status in run.statuses():
             row = rows.get(status.entity_id)
             if row is None:
                 continue
             for tick_id, code in decode_turns(status.turns, status.tick_id):
-                if code is not TurnCode.BEGAN:
+                if code is TurnCode.ASKED:
+                    self.questions.setdefault(status.entity_id, []).append(tick_id)
+                elif code is not TurnCode.BEGAN:
                     self._codes[tick_id, row] = code
                 elif status.entity_id in known:
                     self.begun.append((tick_id, status.entity_id))

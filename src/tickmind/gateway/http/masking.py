@@ -68,7 +68,7 @@ class StreamMask:
     __slots__ = ("_held", "_key", "_next")
 
     def __init__(self, secrets: tuple[bytes, ...]) -> None:
-        self._key = secrets[0]
+        self._key = secrets[0] if secrets else b""
         self._next = StreamMask(secrets[1:]) if len(secrets) > 1 else None
         self._held = b""
 
