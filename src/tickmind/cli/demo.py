@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tickmind.llm.messages import Message
 
 SCENARIO = "willowbrook"
+WHO = "ada"  # whose mind the last line offers to show
 TPS = 2.0
 WORLD_PORT = 50051
 GATEWAY_PORT = 8766
@@ -141,6 +142,7 @@ def demo(
     passed = played is None or _judge(played, plan)
     typer.echo(f"See it again:  {' '.join([_program(), 'replay', run_id, *where])}")
     typer.echo(f"What happened: {' '.join([_program(), 'report', run_id, *where])}")
+    typer.echo(f"Look inside:   {' '.join([_program(), 'mind', run_id, WHO, *where])}")
     if not passed:
         raise typer.Exit(EXIT_FAILED)
 

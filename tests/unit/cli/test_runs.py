@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tickmind.record import LogOptions, OsDisk, RunStore, SyncPolicy
+from tickmind.record.meta import RunPace, RunParent
 from tickmind.record.testing import RandomRun
 
 
@@ -153,3 +154,23 @@ def test_a_run_that_may_not_be_read_is_listed_with_its_problem(tickmind, tmp_pat
     assert done.exit_code == 0, done.output
     assert "theirs: reading run theirs failed: this user may not read it" in " ".join(done.stdout.split())
     assert "crashed" in next(line for line in done.stdout.splitlines() if line.startswith("mine"))
+
+
+@pytest.mark.parametrize(
+    ("pace", "says"),
+    [(None, "not recorded"), (RunPace(lockstep=True, tps=None), "lockstep"), (RunPace(False, 2.0), "2 ticks a second")],
+)
+def test_a_run_shows_its_pace_and_where_it_comes_from(tickmind, tmp_path, pace, says):
+    run = RandomRun(1, 4)
+    log = RunStore(tmp_path).create(
+        run.info, "child", options=LogOptions(sync=SyncPolicy.NEVER), parent=RunParent("old", 7)
+    )
+    log.pace = pace
+    log.publish(run.tick())
+    log.close()
+    lines = dict(
+        line.split(maxsplit=1)
+        for line in tickmind("runs", "show", "child", "--runs", str(tmp_path)).stdout.splitlines()
+    )
+    assert lines["pace"] == says
+    assert lines["parent"] == "old, tick 7"

@@ -12,7 +12,7 @@ from tickmind.cli.screen import harmless
 
 if TYPE_CHECKING:
     from tickmind.record import RunReader, RunStore, RunSummary
-    from tickmind.record.meta import TableMeta
+    from tickmind.record.meta import RunPace, TableMeta
 
 Folder = Annotated[Path, typer.Option("--runs", help="The folder with the runs.")]
 RunId = Annotated[str, typer.Argument(help="The id of the run, as `tickmind runs` shows it.")]
@@ -119,6 +119,7 @@ def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
         ("state", f"{summary.state}, recovered after a crash" if summary.recovered else str(summary.state)),
         ("world", f"{info.name}, rules {info.world_version}, {info.width} x {info.height} tiles"),
         ("seed", "not recorded" if info.seed is None else str(info.seed)),
+        ("pace", _pace_text(meta.pace)),
         ("actors", f"{len(info.actors):,}"),
         ("objects", f"{len(info.objects):,}"),
         ("began", meta.created_at),
@@ -126,12 +127,20 @@ def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
         ("size", size_text(summary.size_bytes)),
     ]
     if meta.finished_at:
-        facts.insert(7, ("finished", meta.finished_at))
+        facts.insert(8, ("finished", meta.finished_at))
+    if meta.parent is not None:
+        facts.append(("parent", f"{meta.parent.run_id}, tick {meta.parent.tick_id:,}"))
     if meta.stored_at:
         facts.append(("stored at", meta.stored_at))
     facts += [(f"{name}.parquet", _table_text(table)) for name, table in meta.tables.items()]
     width = max(len(name) for name, _ in facts)
     return [(name.ljust(width), value) for name, value in facts]
+
+
+def _pace_text(pace: "RunPace | None") -> str:
+    if pace is None:
+        return "not recorded"
+    return "lockstep" if pace.lockstep else f"{pace.tps:g} ticks a second"
 
 
 def _table_text(table: "TableMeta") -> str:
