@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,9 +89,12 @@ def replay(
     """Show a recorded run in the browser, finished or still growing. Ctrl-C stops it."""
     import asyncio
 
+    from tickmind.cli.minds.asking import WholeMinds
+    from tickmind.record import RunStore
     from tickmind.viewer.sources.replay import ReplaySource
 
-    open_run = _opener(run, runs)
+    runs, run_id = _place_of(run, runs)
+    open_run = partial(RunStore(runs).open, run_id)
     if export is not None:
         from tickmind.viewer.export.clip import clip_of
 
@@ -107,7 +111,7 @@ def replay(
     config = _config(host, port, tls, token_file, allow_host)
 
     async def show() -> None:
-        async with ReplaySource(open_run) as source:
+        async with ReplaySource(open_run, whole_minds=WholeMinds(runs, run_id)) as source:
             await _serve(source, config)
 
     asyncio.run(show())
@@ -125,14 +129,12 @@ def _gif(open_run: "Callable[[], RunReader]", first: int | None, last: int | Non
         return asyncio.run(gif_of(reader, program, first, last, GifLook(follow=follow)))
 
 
-def _opener(run: str, runs: Path) -> "Callable[[], RunReader]":
-    from tickmind.record import RunStore
-
+def _place_of(run: str, runs: Path) -> tuple[Path, str]:
+    """Return the folder of the runs, and the id of one that is named by its id or its own folder."""
     folder = Path(run)
     if folder.is_dir() and (folder / "meta.json").exists():
-        runs, run = folder.resolve().parent, folder.resolve().name
-    store = RunStore(runs)
-    return lambda: store.open(run)
+        return folder.resolve().parent, folder.resolve().name
+    return runs, run
 
 
 def _config(

@@ -4,6 +4,7 @@ ViewerError
 ├── FrameError         bytes that are no frame of this version
 ├── PageMissingError   the page was not built; the message says how
 ├── NoSuchWindowError  the requested ticks do not exist, or not any more
+├── NoWholeMindError   a mind can't be lived again
 ├── BrowserError       the browser that draws pictures is missing or failed
 └── ViewerAddressError an address that can't be used, or not without more protection
 """
@@ -25,6 +26,10 @@ class PageMissingError(ViewerError):
 
 class NoSuchWindowError(ViewerError):
     """The requested ticks do not exist, or not any more."""
+
+
+class NoWholeMindError(ViewerError):
+    """A mind can't be lived again."""
 
 
 class BrowserError(ViewerError):

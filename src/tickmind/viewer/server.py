@@ -12,7 +12,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from tickmind.base import Limit, LimitExceededError, Secret, TickmindError, get_logger, redact
 from tickmind.viewer.access import RequestGuard, access_for
-from tickmind.viewer.errors import NoSuchWindowError, ViewerAddressError
+from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError, ViewerAddressError
 from tickmind.viewer.page import HEADERS, page_files
 from tickmind.viewer.sources.source import MAX_THOUGHTS, MAX_WINDOW_TICKS, FrameSource
 
@@ -78,6 +78,7 @@ class ViewerServer:
         app.router.add_get("/api/digest", self._api(self._digest))
         app.router.add_get("/api/thoughts", self._api(self._thoughts))
         app.router.add_get("/api/mind", self._api(self._mind))
+        app.router.add_get("/api/whole-mind", self._api(self._whole_mind))
         app.router.add_get("/live", self._live)
         # A browser that disconnects cancels its request: a page that jumps on does not wait for its last position.
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
@@ -136,7 +137,7 @@ class ViewerServer:
                 return _refuse(401, "missing or wrong token; send it as `Authorization: Bearer ...`")
             try:
                 return await answer(request)
-            except NoSuchWindowError as error:
+            except (NoSuchWindowError, NoWholeMindError) as error:
                 return _refuse(404, str(error))
             except LimitExceededError as error:
                 return _refuse(400, str(error))
@@ -179,6 +180,9 @@ class ViewerServer:
 
     async def _mind(self, request: web.Request) -> web.StreamResponse:
         return _json(await self._source.mind(_number(request, "actor"), _number(request, "last")))
+
+    async def _whole_mind(self, request: web.Request) -> web.StreamResponse:
+        return _json(await self._source.whole_mind(_number(request, "actor"), _number(request, "tick")))
 
     async def _live(self, request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse(heartbeat=15.0, max_msg_size=int(MAX_REQUEST_BYTES.maximum), compress=False)

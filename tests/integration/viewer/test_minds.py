@@ -7,8 +7,10 @@ import signal
 import pytest
 from playwright.async_api import expect
 from tests.integration.browser import at_tick, go_to
+from tests.kits.lived_runs import record_villagers
 
 from tickmind.agent import Assignment, Launch
+from tickmind.cli.minds.asking import WholeMinds
 from tickmind.record import RunStore
 from tickmind.viewer.frames import FrameKind, unpack
 from tickmind.viewer.server import ViewerConfig, ViewerServer
@@ -94,6 +96,10 @@ def odd_world(tmp_path, hostile, world_process, processes):
     return begin
 
 
+def replaying(runs, run_id):
+    return ReplaySource(lambda: RunStore(runs).open(run_id), whole_minds=WholeMinds(runs, run_id))
+
+
 async def inspected(page, source, name, tick):
     """Choose a character, open all of its tree, and read what the inspector says of its inside."""
     panel = page.get_by_role("tabpanel")
@@ -151,7 +157,7 @@ async def test_minds_names_and_needs_are_shown_live_and_replayed_alike_and_stay_
             process.send_signal(signal.SIGINT)
             assert await asyncio.to_thread(process.wait, 120) == 0
         async with (
-            ReplaySource(lambda: RunStore(tmp_path / "runs").open("odd")) as source,
+            replaying(tmp_path / "runs", "odd") as source,
             ViewerServer(source, ViewerConfig(port=0)) as server,
         ):
             first = next(unpack(await source.window(1, 4)))
@@ -163,3 +169,33 @@ async def test_minds_names_and_needs_are_shown_live_and_replayed_alike_and_stay_
             await go_to(page, 1)
             assert await page.evaluate("[...tickmindViewer.app.film.scene.ground]") == [["3,2,0", 4]]
             await browser.unharmed(page)
+            await page.get_by_role("button", name="Live it again up to tick 1").click()
+            refusal = page.get_by_role("alert")  # its agent was started by hand
+            await expect(refusal).to_contain_text("keeps no mapping of its agents")
+
+
+async def test_a_whole_mind_is_lived_again_in_a_recorded_run_and_not_offered_live(browsing, keep, morning, tmp_path):
+    record_villagers(tmp_path, "lived")
+    async with (
+        browsing() as browser,
+        replaying(tmp_path, "lived") as source,
+        ViewerServer(source, ViewerConfig(port=0)) as server,
+    ):
+        page = await browser.show(f"{server.url}#tick=28", height=900)
+        await at_tick(page, 28)
+        await page.evaluate("tickmindViewer.app.select(2)")
+        again = page.get_by_role("button", name="Live it again")
+        await again.click()
+        whole = page.locator(".whole-mind")
+        await expect(whole).to_contain_text("28 of 28 intents and")
+        remembered = (await source.whole_mind(2, 28))["memories"]
+        shown = await whole.locator(".memories .said").all_text_contents()
+        assert shown == [memory["text"] for memory in reversed(remembered)] != []
+        await expect(again).to_have_count(0)  # this tick is shown
+        await keep(page, "mind-whole")
+        await go_to(page, 29)
+        await expect(again).to_have_text("Live it again up to tick 29")
+        page = await browser.show(morning.url)
+        await page.evaluate("tickmindViewer.app.select(0)")
+        await expect(page.get_by_role("heading", name="Does at tick")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Whole mind")).to_have_count(0)

@@ -1,31 +1,19 @@
 """`tickmind mind`: a mind of a recorded run, lived again up to a tick."""
 
+import asyncio
 import json
-from dataclasses import replace
-from pathlib import Path
+import math
+import os
+import shutil
 
 import pytest
-from tests.unit.agent.test_lockstep_minds import SlowModel
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.kits.lived_runs import AGENTS, TICKS, record_villagers
 
-from tickmind.agent import CharacterHost, Settings, Start
-from tickmind.agent.mistakes import Mistakes
-from tickmind.agent.reliving import PastTurn, play_turn
-from tickmind.characters.villager import Villager
-from tickmind.cli.world.run import WorldRuns
-from tickmind.protocol import RunInfo, ThoughtReport
-from tickmind.wire.messages.limits import MAX_DURATION_MS
-from tickmind.world import TileWorld
-
-SCENARIO = (Path(__file__).parents[3] / "scenarios" / "clearing.yaml").read_text()
-AGENTS = """
-agents: {villager: {cmd: [python, -m, tickmind.characters.villager], settings: {food: [berries]}, per_process: 1}}
-assignments: [{match: {}, use: villager}]
-"""
-TICKS = 30
-
-
-def berry_lover(name):
-    return Start(name, Settings({"food": ["berries"]}))
+from tickmind.cli.minds.asking import WholeMinds
+from tickmind.cli.minds.commands import plain
+from tickmind.viewer.errors import NoWholeMindError
 
 
 @pytest.fixture(scope="module")
@@ -33,21 +21,7 @@ def runs(tmp_path_factory):
     """A run of villagers in lockstep, with their mapping beside it; another that has only its scenario's agents."""
     folder = tmp_path_factory.mktemp("runs")
     for run_id, agents in (("lived", AGENTS), ("bare", None)):
-        run = WorldRuns(folder).begin(SCENARIO, "clearing", run_id, seed=3, agents=agents)
-        world = TileWorld.from_scenario(run.scenario)
-        names = [actor.entity_id for actor in world.info.actors]
-        host = CharacterHost(Villager, berry_lover, client=SlowModel())
-        host.enter(RunInfo(run_id, run.scenario.mind_seed))
-        for _ in range(TICKS):
-            rows = range(len(names))
-            seen = [replace(one, deadline_ms=int(MAX_DURATION_MS.maximum)) for one in world.observe(rows)]
-            intents = play_turn(host, PastTurn(world.tick_id, seen), Mistakes())
-            host.reflect(world.tick_id)
-            for name, thought in host.take_thoughts():
-                run.log.thought(ThoughtReport(name, world.tick_id, thought))
-            run.log.publish(world.step({row: intents[name] for row, name in enumerate(names)}))
-        host.close()
-        run.finish()
+        record_villagers(folder, run_id, agents)
     return folder
 
 
@@ -142,3 +116,87 @@ def test_a_program_beside_the_mapping_is_found_from_everywhere(tickmind, runs, t
         kept.write_text(before)
     assert done.exit_code == 0, done.output
     assert "lived again: 5 of 5 intents" in done.output
+
+
+def test_no_program_is_started_from_the_folder_of_a_run(tickmind, runs, tmp_path):
+    """A run may come from elsewhere: what lies in it is data."""
+    foreign = tmp_path / "foreign"
+    shutil.copytree(runs / "lived", foreign / "lived")
+    ran = tmp_path / "ran"
+    (foreign / "lived" / "evil.py").write_text(f"open({str(ran)!r}, 'w')")
+    mapping = AGENTS.replace("-m, tickmind.characters.villager", "evil.py")
+    (foreign / "lived" / "agents.yaml").write_text(f"# kept from {foreign / 'lived' / 'agents.yaml'}\n{mapping}")
+    done = tickmind("mind", "lived", "entity:1", "--runs", str(foreign))
+    assert done.exit_code == 1
+    assert "no program is started from a record" in done.output
+    assert not ran.exists()
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.complex_numbers(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.tuples(st.text()) | st.text(), inner) | st.sets(st.integers()),
+)
+
+
+@given(VALUES)
+def test_every_value_of_a_blackboard_can_be_printed_as_json(value):
+    json.dumps(plain(value), allow_nan=False)
+
+
+def test_values_keep_their_shape_and_lose_their_secrets():
+    given_ = {"a": [1, (2.5, None)], 3: True, "key": "sk-abcdefghijklmnopqrstuvwxyz0123456789", "odd": math.inf}
+    shown = plain(given_)
+    assert (shown["a"], shown["3"], shown["odd"]) == ([1, [2.5, None]], True, "inf")
+    assert "abcdefghij" not in shown["key"]
+    ring: list[object] = []
+    ring.append(ring)
+    assert "…" in json.dumps(plain(ring), ensure_ascii=False)
+
+
+def whole_mind(minds, *words):
+    return asyncio.run(minds(*words))
+
+
+def test_a_viewer_gets_what_the_command_prints_and_asks_once_for_each_tick(tickmind, runs, monkeypatch):
+    minds = WholeMinds(runs, "lived")
+    printed = json.loads(tickmind("mind", "lived", "entity:1", "--tick", "9", "--json", "--runs", str(runs)).stdout)
+    assert whole_mind(minds, "entity:1", 9) == printed
+
+    async def refuse(*_words, **_options):
+        raise AssertionError("it was answered before")
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", refuse)
+    assert whole_mind(minds, "entity:1", 9) == printed
+
+
+def test_a_viewer_learns_why_a_mind_cannot_be_lived_again(runs):
+    with pytest.raises(NoWholeMindError, match="its agent is no Character"):
+        whole_mind(WholeMinds(runs, "bare"), "entity:1", 5)
+
+
+def test_a_mind_that_nobody_waits_for_any_more_is_not_lived_on(runs, tmp_path):
+    """The page that asked for it was left."""
+    endless = tmp_path / "endless"
+    shutil.copytree(runs / "lived", endless / "lived")
+    program = tmp_path / "endless.py"
+    began = tmp_path / "began"
+    program.write_text(
+        "import os, pathlib, signal\n"
+        f"pathlib.Path({str(began)!r}).write_text(str(os.getpid()))\n"
+        "while True: signal.pause()\n"
+    )
+    mapping = AGENTS.replace("-m, tickmind.characters.villager", str(program))
+    (endless / "lived" / "agents.yaml").write_text(mapping)
+
+    async def leave():
+        asked = asyncio.ensure_future(WholeMinds(endless, "lived")("entity:1", 5))
+        async with asyncio.timeout(60):
+            while not (began.exists() and began.read_text()):  # noqa: ASYNC110  # a file has no event
+                await asyncio.sleep(0.01)
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+        return int(began.read_text())
+
+    process = asyncio.run(leave())
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)

@@ -1,7 +1,7 @@
 /** Where frames come from: the viewer's server, or the page itself if it is a clip. */
 
 import { unpack, type Frame } from "../frames/layout";
-import { NOTHING, type MindReport } from "../frames/mind";
+import { NOTHING, type MindReport, type WholeMind } from "../frames/mind";
 import type { Thought } from "../frames/notes";
 
 export interface Span {
@@ -30,6 +30,8 @@ export interface Source {
   thoughts(actor: number, last: number, count: number): Promise<Thought[]>;
   /** What is known of a character's mind and needs at a tick. */
   mind(actor: number, last: number): Promise<MindReport>;
+  /** A mind after a tick, lived again from the record; missing where there is no server that could. */
+  wholeMind?(actor: number, tick: number, signal: AbortSignal): Promise<WholeMind>;
   /** Calls back with each new frame until the returned function is called. */
   watch(onFrame: (frame: Frame) => void, onState: (connected: boolean) => void): () => void;
 }
@@ -88,6 +90,10 @@ export class HttpSource implements Source {
 
   async mind(actor: number, last: number): Promise<MindReport> {
     return (await this.get(`mind?actor=${actor}&last=${last}`)).json();
+  }
+
+  async wholeMind(actor: number, tick: number, signal: AbortSignal): Promise<WholeMind> {
+    return (await this.get(`whole-mind?actor=${actor}&tick=${tick}`, signal)).json();
   }
 
   watch(onFrame: (frame: Frame) => void, onState: (connected: boolean) => void): () => void {

@@ -15,6 +15,16 @@ export interface MindReport {
   needs: [tick: number, energy: number, hunger: number][];
 }
 
+/** A mind lived again from the record: everything in it, nothing cut. */
+export interface WholeMind {
+  tick: number;
+  plan: Record<string, unknown>;
+  plan_tick: number | null;
+  blackboard: Record<string, unknown>;
+  memories: { tick: number; text: string; about: string }[]; // the newest last
+  lived_again: { intents: number; equal_intents: number; prompts: number; equal_prompts: number; differences: string[] };
+}
+
 export const NOTHING: MindReport = { insights: [], needs: [] };
 export const Ran = { IDLE: 0, SUCCESS: 1, FAILURE: 2, RUNNING: 3 } as const;
 const MOST_MEMORIES = 30;

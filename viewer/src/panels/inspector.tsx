@@ -10,6 +10,7 @@ import type { Thought } from "../frames/notes";
 import { resultOf } from "../frames/scene";
 import { count, deed, effect, money, plain, seconds } from "../words";
 import { Board, Memories, Needs, Tree, useMind } from "./mind";
+import { WholeMindView } from "./whole_mind";
 import { AGAIN_MS, Chips, Fold, Said, Swatch, When, Who, useEarlier } from "./parts";
 
 const RECENT = 10; // intents
@@ -162,6 +163,7 @@ function ThoughtView({ thought }: { thought: Thought }) {
           {seconds(thought.latency_s)}
           {thought.queued_s ? `, ${seconds(thought.queued_s)} of it in the queue` : ""}
           {thought.attempts > 1 ? `, ${thought.attempts} attempts` : ""}
+          {thought.late && <span class="bad">, later than the world's rule for thoughts</span>}
         </dd>
         <dt>Tokens</dt>
         <dd>
@@ -284,6 +286,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
       {mind && <Board app={app} entries={mind.board} />}
       {directives.length > 0 && <Board app={app} entries={directives} />}
       {mind && <Memories app={app} mind={mind} />}
+      {app.source.wholeMind && world.info.mode === "replay" && <WholeMindView key={row} app={app} row={row} tick={tick} />}
       <Heard app={app} row={row} tick={tick} />
       <Seen app={app} row={row} />
       <section>

@@ -1,12 +1,13 @@
 """`tickmind mind`: one mind of a recorded run at a tick, whole, as text or JSON."""
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tickmind.base import ConfigError
+from tickmind.base import ConfigError, redact
 from tickmind.base.files import RUNS_FOLDER
 from tickmind.cli.runs.commands import Folder, RunId
 from tickmind.cli.screen import harmless
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tickmind.cli.minds.relived import Fidelity
 
 PROGRESS_TICKS = 500
+MAX_DEPTH = 32  # of the values that are shown
 
 
 def mind(
@@ -49,7 +51,7 @@ def mind(
         if not isinstance(host, CharacterHost):
             raise ConfigError(f"{who} has no mind that can be shown: its agent is no Character")
         facts = _facts(host, who, run_id, tick or run.last_tick_id, fidelity)
-    typer.echo(json.dumps(facts, indent=2, ensure_ascii=False, default=str) if as_json else harmless(_text(facts)))
+    typer.echo(json.dumps(facts, indent=2) if as_json else harmless(_text(facts)))
 
 
 def _show_progress(last: int) -> Any:
@@ -67,19 +69,19 @@ def _facts(host: "CharacterHost[Any]", who: str, run_id: str, tick: int, fidelit
         "actor": who,
         "tick": tick,
         "at": list(character.at),
-        "plan": dict(character.plan),
+        "plan": plain(dict(character.plan)),
         "plan_tick": character.plan_tick,
-        "blackboard": {str(key): value for key, value in state.board.items()},
+        "blackboard": plain(dict(state.board)),
         "tree": [
             {
                 "depth": depth,
-                "node": words,
+                "node": redact(words),
                 "status": status.name.lower() if (status := state.statuses.get(at)) else None,
             }
             for at, (depth, words) in enumerate(state.tree)
         ],
         "memories": [
-            {"tick": note.tick, "text": note.text, "importance": note.importance, "about": note.about}
+            {"tick": note.tick, "text": redact(note.text), "importance": note.importance, "about": note.about}
             for note in state.memories
         ],
         "lived_again": {
@@ -92,6 +94,23 @@ def _facts(host: "CharacterHost[Any]", who: str, run_id: str, tick: int, fidelit
     }
 
 
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return a value of a mind as JSON can hold it, without secrets; what JSON does not know becomes text."""
+    if depth > MAX_DEPTH:
+        return "…"
+    match value:
+        case None | bool() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case dict():
+            return {redact(str(key)): plain(each, depth + 1) for key, each in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [plain(each, depth + 1) for each in value]
+        case _:
+            return redact(str(value))
+
+
 def _text(facts: dict[str, Any]) -> str:
     lines = [f"{facts['actor']} after tick {facts['tick']:,} of {facts['run']}, at {tuple(facts['at'])}"]
     if facts["plan"]:
@@ -100,9 +119,7 @@ def _text(facts: dict[str, Any]) -> str:
     lines.append("tree:")
     lines += [f"  {'  ' * node['depth']}{node['node']}{_status(node['status'])}" for node in facts["tree"]]
     lines.append("Blackboard:")
-    lines += [
-        f"  {key}: {json.dumps(value, ensure_ascii=False, default=str)}" for key, value in facts["blackboard"].items()
-    ]
+    lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts["blackboard"].items()]
     lines.append(f"{len(facts['memories'])} memories:")
     lines += [f"  tick {note['tick']}: {note['text']}" for note in facts["memories"]]
     lived = facts["lived_again"]

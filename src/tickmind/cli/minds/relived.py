@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tickmind.agent.minds import MindHost
     from tickmind.protocol import Intent, IntentColumns, Thought
     from tickmind.record import RunReader, RunStore
+    from tickmind.runner.spec import RunnerMapping
 
 RecordedIntent: TypeAlias = tuple[Any, ...]
 """Action, direction, kind, amount, target and speech."""
@@ -80,7 +81,8 @@ class RelivedMinds:
         self._run = run
         self._scenario = load_scenario(scenario_file, seed=run.info.seed).with_ticks_of(run.info.tick_duration_ms)
         recorded = folder / AGENTS
-        mapping = load_mapping(agents or (recorded if recorded.is_file() else scenario_file))
+        mapping = self._mapping(agents, recorded, scenario_file)
+        self._run_folder = folder.resolve()
         self._folder = _folder_of(recorded) if agents is None and recorded.is_file() else None
         known = {actor.entity_id for actor in run.info.actors}
         for name in who:
@@ -127,6 +129,17 @@ class RelivedMinds:
         """Return the host of a character."""
         return next(each.host for each in self.groups if entity_id in each.group.entity_ids)
 
+    def _mapping(self, named: Path | None, recorded: Path, scenario: Path) -> "RunnerMapping":
+        """Return the mapping of the run's agents: the named one, the one beside the run, or the scenario's own."""
+        if named is not None or recorded.is_file():
+            return load_mapping(named or recorded)
+        try:
+            return load_mapping(scenario)
+        except ConfigError as error:
+            raise ConfigError(
+                f"run {self._run.run_id} keeps no mapping of its agents; name it: `tickmind mind ... --agents FILE`"
+            ) from error
+
     def _thoughts(self) -> "dict[str, list[Thought]]":
         thoughts: dict[str, dict[tuple[int, int], Thought]] = defaultdict(dict)
         for report in self._run.thoughts():  # one that was reported twice counts once
@@ -157,8 +170,11 @@ class RelivedMinds:
         """Return the path of a program; a relative one lies beside the mapping that the run was started with."""
         tried = [each / name for each in (self._folder or folder, Path.cwd())]
         for path in tried:
-            if path.is_file():
-                return str(path)
+            if not path.is_file():
+                continue
+            if path.resolve().is_relative_to(self._run_folder):
+                raise ConfigError(f"{path} lies in the folder of the run; no program is started from a record")
+            return str(path)
         places = " and ".join(str(path) for path in dict.fromkeys(tried))
         raise ConfigError(f"the agent's program is not at {places}; name its mapping with --agents FILE")
 

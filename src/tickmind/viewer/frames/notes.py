@@ -79,6 +79,7 @@ def whole_thought(report: "ThoughtReport", row: int) -> dict[str, Any]:
         "provider": thought.provider,
         "attempts": thought.attempts,
         "queued_s": thought.queued_s,
+        "late": thought.late,
         "prompt_tokens": thought.prompt_tokens,
         "completion_tokens": thought.completion_tokens,
         "error": thought.error,

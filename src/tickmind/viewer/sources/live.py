@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tickmind.base import Clock, Limit, SystemClock, get_logger
 from tickmind.protocol import WorldInfo
-from tickmind.viewer.errors import NoSuchWindowError
+from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError
 from tickmind.viewer.frames import hello, notes, whole_thought
 from tickmind.viewer.sources.digest import Digest
 from tickmind.viewer.sources.frame_builder import FrameBuilder, scene_of_snapshot
@@ -122,6 +122,10 @@ class LiveSource:
     async def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
         """Return what is known of an actor's mind and needs at a tick, as far as it is kept."""
         return self._minds.of(actor, min(last_tick, self._history.last_tick_id))
+
+    async def whole_mind(self, actor: int, tick_id: int) -> dict[str, Any]:  # noqa: ARG002 - the same for all
+        """Raise `NoWholeMindError`: a mind is lived again from a record."""
+        raise NoWholeMindError("a mind is lived again from a record; open the run with `tickmind replay`")
 
     def _newest_keyframe(self) -> bytes:
         if self._stage is None:

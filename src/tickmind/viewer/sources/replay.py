@@ -4,18 +4,18 @@ import asyncio
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from tickmind.base import Limit
 from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, NeedColumns, TickRecord
 from tickmind.protocol.direction import DX, DY
-from tickmind.viewer.errors import NoSuchWindowError
+from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError
 from tickmind.viewer.frames import Names, Scene, hello, keyframe, names_of, notes, whole_thought
 from tickmind.viewer.sources.frame_builder import FrameBuilder, scene_at_start
 from tickmind.viewer.sources.minds import LOOK_BACK_TICKS, NEED_TICKS, needs_of, shown_insight, shown_mind
@@ -31,6 +31,8 @@ MAX_CACHE_BYTES = Limit("memory for windows of ticks", 128 * 1024 * 1024, "bytes
 SOON_S = 0.3  # after frames were sent, in which more may be requested
 CHECKPOINT_TICKS = 512  # between two cached states of all objects
 NEED_PART_TICKS, NEED_PARTS = 64, 12  # the cache of needs
+AskWholeMind: TypeAlias = Callable[[str, int], Awaitable[dict[str, Any]]]
+"""Returns the mind of an actor after a tick, lived again; raises `NoWholeMindError` with the reason if it can't."""
 _STATE = -1  # instead of a window's last tick: only the keyframe after its first tick
 _MOVE = ACTION_CODES[ActionType.MOVE]
 
@@ -162,11 +164,18 @@ class ReplaySource:
     """Serves a recorded run. Use it in `async with`.
 
     It calls `open_run` for each of its readers: one for windows, one for jumps, which wait for no window, and one for
-    the numbers of timeline and charts.
+    the numbers of timeline and charts. `whole_minds` lives minds again; without it they can't be requested.
     """
 
-    def __init__(self, open_run: "Callable[[], RunReader]", *, cache: Limit = MAX_CACHE_BYTES) -> None:
+    def __init__(
+        self,
+        open_run: "Callable[[], RunReader]",
+        *,
+        cache: Limit = MAX_CACHE_BYTES,
+        whole_minds: AskWholeMind | None = None,
+    ) -> None:
         self._open_run = open_run
+        self._whole_minds = whole_minds
         self._limit = cache
         self._reader = open_run()
         info = self._reader.info
@@ -331,6 +340,15 @@ class ReplaySource:
         """Return what is known of an actor's mind and needs at a tick."""
         async with self._reading:
             return await asyncio.to_thread(self._read_mind, actor, min(last_tick, self._scan.span.last_tick_id))
+
+    async def whole_mind(self, actor: int, tick_id: int) -> dict[str, Any]:
+        """Return an actor's mind after a tick, lived again."""
+        actors, last = self._reader.info.actors, self._scan.span.last_tick_id
+        if self._whole_minds is None:
+            raise NoWholeMindError("this viewer lives no minds again; use `tickmind mind`")
+        if not 0 <= actor < len(actors) or not 1 <= tick_id <= last:
+            raise NoWholeMindError(f"request actors from 0 to {len(actors) - 1} and ticks from 1 to {last}")
+        return await self._whole_minds(actors[actor].entity_id, tick_id)
 
     def _read_mind(self, actor: int, last_tick: int) -> dict[str, Any]:
         with self._using:

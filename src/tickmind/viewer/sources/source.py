@@ -72,6 +72,10 @@ class FrameSource(Protocol):
         """Return what is known of an actor's tree, Blackboard, memories and needs at a tick."""
         ...
 
+    async def whole_mind(self, actor: int, tick_id: int) -> dict[str, Any]:
+        """Return an actor's mind after a tick, lived again; raises `NoWholeMindError` where that can't be done."""
+        ...
+
 
 def window_ticks(actors: int) -> int:
     """Return how many ticks one window should have, a power of two: many for few actors, few for many."""
