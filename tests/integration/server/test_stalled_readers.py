@@ -1,6 +1,7 @@
 """Readers that stall are cut off, are told so when they read on, and count until they are gone."""
 
 import asyncio
+import math
 import time
 
 import grpc
@@ -8,6 +9,7 @@ import grpc.aio
 import pytest
 from tests.long import short_or_long
 
+from tickmind.base.garbage import settle
 from tickmind.protocol import Thought, TickRecord, Wait
 from tickmind.server import ServerConfig, TickLoop, TickPace
 from tickmind.server.limits import MAX, ServerLimits
@@ -108,6 +110,7 @@ async def test_readers_that_read_nothing_make_no_tick_late(serve, talk, until):
         stalled = [channel.unary_stream(path)(b"") for path in STREAMS for _ in range(READERS // len(STREAMS))]
         await until(lambda: sum(server.statistics().streams.values()) == READERS)
         lease = await client.acquire("entity:1", "me")
+        settle()  # as a world's own process does: what earlier tests left behind is no work of a tick
         ticks = Ticks()
         loop = TickLoop(authority, pacer=TurnsForOthers(clock), on_tick=ticks.publish)
         for _ in range(TICKS // EVERY_TICKS):
@@ -121,6 +124,6 @@ async def test_readers_that_read_nothing_make_no_tick_late(serve, talk, until):
         assert ticks.published == list(range(1, TICKS + 1))
         tally = authority.tally
         assert tally.overruns == 0, tally.late_most_s
-        assert sorted(ticks.work_s)[int(0.999 * TICKS)] < MOST_WORK_S
+        assert sorted(ticks.work_s)[math.ceil(0.999 * TICKS) - 1] < MOST_WORK_S
         del stalled
         await channel.close()

@@ -27,38 +27,50 @@ _log = get_logger(__name__)
 
 
 class ObservationJournal:
-    """The past of one run. A journal of another run is begun anew; a half-written last tick is cut off.
+    """The past of one run. A journal of another run is begun anew.
 
-    A tick is in the file before its minds see it. The file outlives a killed process, not a machine without power.
+    A tick is in the file before its minds see it, so a half-written last one was never lived. The file outlives a
+    killed process, not a machine without power. Raises `ValueError` if a tick that was lived could not be kept.
     """
 
     def __init__(self, path: Path, run_id: str) -> None:
         self.run_id = run_id
         self._path = path
         self._descriptor = open_file(path, os.O_RDWR | os.O_CREAT, mode=PRIVATE_MODE)
-        header = json.dumps({"tickmind_journal": FORMAT_VERSION, "run_id": run_id}).encode() + b"\n"
-        self._start = len(header)
-        if os.pread(self._descriptor, len(header), 0) == header:
-            self._end = self._sound_end()
-        else:
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, header, 0)
-            self._end = self._start
-        os.ftruncate(self._descriptor, self._end)
+        header = self._header(whole=True)
+        self._start = self._end = len(header)
         self._is_full = False
+        try:
+            self._open(header)
+        except BaseException:
+            os.close(self._descriptor)
+            raise
 
     def turns(self, before_tick: int) -> Iterator[PastTurn]:
-        """Yield the turns before a tick, in order."""
-        at = self._start
-        while at < self._end and (frame := self._frame(at)) is not None:
-            turn = _decoded(frame[0])
-            if turn.tick_id >= before_tick:
+        """Yield the turns before a tick, in order.
+
+        Raises `ValueError` if turns that were lived can't be read: only the tick that comes may be half written.
+        """
+        last: int | None = None
+        for content, _ in self._frames():
+            if _tick_of(content) >= before_tick:
                 return
+            turn = _decoded(content)
+            last = turn.tick_id
             yield turn
-            at = frame[1]
+        if self._end < os.fstat(self._descriptor).st_size and last != before_tick - 1:
+            raise ValueError(f"it is damaged after tick {last or 0}, and the world is at tick {before_tick}")
+
+    def drop_from(self, tick_id: int) -> None:
+        """Remove a tick that was kept and not lived to its end, and what follows: it is kept anew."""
+        for content, at in self._frames():
+            if _tick_of(content) >= tick_id:
+                self._end = at
+                break
+        os.ftruncate(self._descriptor, self._end)
 
     def keep(self, tick_id: int, observations: Sequence[Observation]) -> None:
-        """Append a turn. If that fails, a later kill costs the minds what came since, and nothing else."""
+        """Append a turn. If that fails, the minds live on, and can't be restored any more."""
         content = zlib.compress(_encoded(tick_id, observations), 1)
         data = _FRAME.pack(len(content), zlib.crc32(content)) + content
         if self._is_full or not MAX_JOURNAL_BYTES.allows(self._end + len(data)):
@@ -79,15 +91,35 @@ class ObservationJournal:
         os.close(self._descriptor)
 
     def _warn(self, why: str) -> None:
-        if not self._is_full:  # from here on a turn would be missing
-            self._is_full = True
-            _log.warning("can't keep what minds observe; one that is killed will not be as it was", why=why)
+        if self._is_full:
+            return
+        self._is_full = True  # from here on turns are missing
+        _log.warning("can't keep what minds observe; one that is killed can't be restored", why=why)
+        try:
+            os.pwrite(self._descriptor, self._header(whole=False), 0)  # in place, so a full disk has room for it
+        except OSError as error:
+            _log.warning("can't mark the journal as ended", path=str(self._path), why=error.strerror)
 
-    def _sound_end(self) -> int:
+    def _header(self, *, whole: bool) -> bytes:
+        state = "whole" if whole else "ended"  # of the same length
+        return json.dumps({"tickmind_journal": FORMAT_VERSION, "run_id": self.run_id, "turns": state}).encode() + b"\n"
+
+    def _open(self, header: bytes) -> None:
+        found = os.pread(self._descriptor, len(header), 0)
+        if found == self._header(whole=False):
+            raise ValueError("what its minds observed could not be kept to the end")
+        if found != header:
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, header, 0)
+        while (frame := self._frame(self._end)) is not None:
+            self._end = frame[1]
+
+    def _frames(self) -> Iterator[tuple[bytes, int]]:
+        """Yield the content and the place of each sound frame."""
         at = self._start
-        while (frame := self._frame(at)) is not None:
+        while at < self._end and (frame := self._frame(at)) is not None:
+            yield frame[0], at
             at = frame[1]
-        return at
 
     def _frame(self, at: int) -> tuple[bytes, int] | None:
         """Return the content of the frame at a place and the place of the next; None if there is no whole one."""
@@ -112,6 +144,11 @@ def _encoded(tick_id: int, observations: Sequence[Observation]) -> bytes:
         data = encode_observation(observation).SerializeToString()
         parts += [_PART.pack(len(data)), data]
     return b"".join(parts)
+
+
+def _tick_of(content: bytes) -> int:
+    tick_id: int = _TURN.unpack_from(content)[0]
+    return tick_id
 
 
 def _decoded(content: bytes) -> PastTurn:

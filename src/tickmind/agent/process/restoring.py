@@ -119,6 +119,7 @@ class RestoringHost:
                 for transport in self._transports:
                     transport.file = file
             ticks = relive(self._inner, journal.turns(before_tick=tick_id))
+            journal.drop_from(tick_id)
         except Exception as error:  # with other minds the run would be another one, so the process ends
             raise AgentError(f"can't restore the minds of run {run_id!r}: {error_text(error)}") from error
         self._journal = journal
