@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.unit.agent.test_lockstep_minds import SlowModel
 
 from tickmind.agent import CharacterHost, Settings, Start
-from tickmind.agent.mistakes import Mistakes
+from tickmind.agent.guarded_host import GuardedHost
 from tickmind.agent.reliving import PastTurn, play_turn
 from tickmind.characters.villager import Villager
 from tickmind.cli.world.run import WorldRuns
@@ -22,20 +22,24 @@ assignments: [{match: {}, use: villager}]
 TICKS = 30
 
 
-def record_villagers(folder: Path, run_id: str, agents: str | None = AGENTS) -> None:
-    """Record a run of villagers in lockstep, with their mapping beside it if there is one."""
+def record_villagers(
+    folder: Path, run_id: str, agents: str | None = AGENTS, *, ticks: int = TICKS, idle: int = 0
+) -> None:
+    """Record a run of villagers in lockstep, with their mapping beside it; in its last ticks no agent acts."""
     run = WorldRuns(folder).begin(SCENARIO, "clearing", run_id, seed=3, agents=agents)
     world = TileWorld.from_scenario(run.scenario)
     names = [actor.entity_id for actor in world.info.actors]
     host = CharacterHost(Villager, lambda name: Start(name, Settings({"food": ["berries"]})), client=SlowModel())
     host.enter(RunInfo(run_id, run.scenario.mind_seed))
-    for _ in range(TICKS):
+    guarded = GuardedHost(host)
+    for _ in range(ticks):
         rows = range(len(names))
         seen = [replace(one, deadline_ms=int(MAX_DURATION_MS.maximum)) for one in world.observe(rows)]
-        intents = play_turn(host, PastTurn(world.tick_id, seen), Mistakes())
-        host.reflect(world.tick_id)
+        intents = play_turn(guarded, PastTurn(world.tick_id, seen))
         for name, thought in host.take_thoughts():
             run.log.thought(ThoughtReport(name, world.tick_id, thought))
         run.log.publish(world.step({row: intents[name] for row, name in enumerate(names)}))
+    for _ in range(idle):
+        run.log.publish(world.step({}))
     host.close()
     run.finish()

@@ -3,8 +3,8 @@
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
+from tickmind.agent.guarded_host import GuardedHost
 from tickmind.agent.minds import AskingHost, MindHost
-from tickmind.agent.mistakes import Mistakes
 from tickmind.protocol import Intent, Observation
 
 
@@ -20,13 +20,11 @@ class PastTurn:
 def relive(host: MindHost, turns: Iterable[PastTurn]) -> int:
     """Have a host live through past turns and return their number; then its minds are as they were after the last.
 
-    Thoughts, questions and insights of these ticks were reported when they were lived first, and are dropped. What
-    minds raise is logged, as in a live tick.
+    Thoughts, questions and insights of these ticks were reported when they were lived first, and are dropped.
     """
-    mistakes, count = Mistakes(), 0
+    guarded, count = GuardedHost(host), 0
     for turn in turns:
-        play_turn(host, turn, mistakes)
-        host.reflect(turn.tick_id)
+        play_turn(guarded, turn)
         host.take_thoughts()
         if isinstance(host, AskingHost):
             host.take_questions()
@@ -35,22 +33,16 @@ def relive(host: MindHost, turns: Iterable[PastTurn]) -> int:
     return count
 
 
-def play_turn(host: MindHost, turn: PastTurn, mistakes: Mistakes) -> dict[str, Intent]:
-    """Have all entities of a turn perceive, then act; return the intents of those that did not fail."""
-    host.begin(turn.tick_id, turn.observations)
-    ready: list[Observation] = []
+def play_turn(host: GuardedHost, turn: PastTurn) -> dict[str, Intent]:
+    """Have all entities of a turn perceive, then act, then reflect; return the intents of those that did not fail."""
     intents: dict[str, Intent] = {}
-    for observation in turn.observations:
-        try:
-            host.perceive(observation)
-        except Exception as error:  # noqa: BLE001  a mind is user code
-            mistakes.note("perceiving failed", error, entity_id=observation.me.entity_id, tick=turn.tick_id)
-        else:
-            if observation.me.entity_id not in turn.only_perceived:
-                ready.append(observation)
-    for observation in ready:
-        try:
-            intents[observation.me.entity_id] = host.act(observation)
-        except Exception as error:  # noqa: BLE001  a mind is user code
-            mistakes.note("act failed", error, entity_id=observation.me.entity_id, tick=turn.tick_id)
+    if not host.begin(turn.tick_id, turn.observations):
+        perceived = [observation for observation in turn.observations if not host.perceive(observation)]
+        for observation in perceived:
+            if observation.me.entity_id in turn.only_perceived:
+                continue
+            intent = host.act(observation)
+            if not isinstance(intent, str):
+                intents[observation.me.entity_id] = intent
+    host.reflect(turn.tick_id)
     return intents

@@ -130,8 +130,8 @@ def run(make_cast: Callable[[ProcessContext], MindHost], env: Mapping[str, str] 
     sys.exit(0)
 
 
-def load_program(option: str, what: str) -> MakeHost:
-    """Return what makes the host of an agent's program, `-m` and a module or a file, without running the agent.
+def load_host(option: str, what: str, context: ProcessContext) -> MindHost:
+    """Return the host of an agent's program, `-m` and a module or a file, without running the agent.
 
     The program is run up to its call of `run`. Raises `LaunchError` if it never calls it, as one in another language.
     """
@@ -146,13 +146,18 @@ def load_program(option: str, what: str) -> MakeHost:
             else:
                 runpy.run_path(what, run_name="__main__")
     except _LoadedError:
-        return captured[0]
+        pass  # as far as it is wanted
     except (Exception, SystemExit) as error:  # it is user code
         raise LaunchError(f"the agent's program {what} can't be loaded: {error_text(error)}") from error
     finally:
         sys.argv = arguments
         _captured.reset(token)
-    raise LaunchError(f"the agent's program {what} runs no agent of tickmind.agent, so its mind can't be lived again")
+    if not captured:
+        raise LaunchError(f"the agent's program {what} runs no agent of tickmind.agent, so it can't be lived again")
+    try:
+        return captured[0](context)
+    except Exception as error:
+        raise LaunchError(f"the agent's program {what} can't be loaded: {error_text(error)}") from error
 
 
 def program_name() -> str:

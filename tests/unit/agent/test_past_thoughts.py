@@ -7,12 +7,12 @@ from tests.unit.agent.test_lockstep_minds import SlowModel
 
 from tickmind.agent import CharacterHost, Start
 from tickmind.agent.errors import LaunchError
-from tickmind.agent.minds import PastMinds
-from tickmind.agent.mistakes import Mistakes
+from tickmind.agent.guarded_host import GuardedHost
+from tickmind.agent.minds import PastMinds, PlainMindHost
 from tickmind.agent.reliving import PastTurn, play_turn, relive
-from tickmind.agent.running import ProcessContext, load_program
+from tickmind.agent.running import ProcessContext, load_host
 from tickmind.characters.villager import Villager
-from tickmind.protocol import RunInfo, Thought
+from tickmind.protocol import RunInfo, Thought, Wait
 from tickmind.server.testing import meadow
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.world import TileWorld
@@ -28,13 +28,13 @@ class Lived:
         world = TileWorld.from_scenario(meadow(ACTORS))
         self.host = CharacterHost(Villager, Start, client=SlowModel())
         self.host.enter(RUN)
+        guarded = GuardedHost(self.host)
         self.turns, self.intents = [], []
         self.thoughts: dict[str, list[Thought]] = {}
         for _ in range(TICKS):
             seen = [replace(one, deadline_ms=int(MAX_DURATION_MS.maximum)) for one in world.observe(range(ACTORS))]
             turn = PastTurn(world.tick_id, seen)
-            chosen = play_turn(self.host, turn, Mistakes())
-            self.host.reflect(world.tick_id)
+            chosen = play_turn(guarded, turn)
             for entity_id, thought in self.host.take_thoughts():
                 self.thoughts.setdefault(entity_id, []).append(thought)
             self.turns.append(turn)
@@ -58,11 +58,8 @@ def relived_host(thoughts):
 
 def test_a_past_gives_the_same_intents_prompts_and_minds(lived):
     host = relived_host(lived.thoughts)
-    intents = []
-    for turn in lived.turns:
-        intents.append(play_turn(host, turn, Mistakes()))
-        host.reflect(turn.tick_id)
-    assert intents == lived.intents
+    guarded = GuardedHost(host)
+    assert [play_turn(guarded, turn) for turn in lived.turns] == lived.intents
     assert len(host.prompt_checks()) == sum(map(len, lived.thoughts.values())) >= ACTORS
     assert all(check.equal for check in host.prompt_checks())
     for name in lived.intents[0]:
@@ -135,7 +132,7 @@ def test_the_host_of_a_program_is_made_without_running_it(tmp_path):
         ("-m", "tickmind.characters.villager"),
         ("-m", "tickmind.characters.random_walker"),
     ):
-        host = load_program(*given)(context())
+        host = load_host(*given, context())
         observation = TileWorld.from_scenario(meadow(1)).observe([0])[0]
         host.begin(1, [observation])
         host.perceive(observation)
@@ -151,7 +148,7 @@ def test_a_program_without_an_agent_is_named(tmp_path, source, says):
     if source is not None:
         path.write_text(source)
     with pytest.raises(LaunchError, match=says):
-        load_program("", str(path))
+        load_host("", str(path), context())
 
 
 class Counting(Villager):
@@ -170,3 +167,54 @@ def test_a_question_without_an_answer_is_described_as_it_was(lived):
     relive(host, lived.turns[:6])
     assert [host.character(f"entity:{number}").described for number in (1, 2, 3)] == [2, 1, 0]
     assert host.prompt_checks() == []
+
+
+class Moody(Villager):
+    """A villager whose code fails now and then, as it did when it was lived first."""
+
+    def describe(self):
+        raise ValueError("no words")
+
+
+def test_a_description_that_fails_costs_its_prompt_and_not_the_past(lived):
+    host = CharacterHost(Moody, Start, past=PastMinds(lived.thoughts))
+    host.enter(RUN)
+    assert relive(host, lived.turns) == TICKS
+    checks = host.prompt_checks()
+    assert len(checks) >= ACTORS
+    assert not any(check.equal for check in checks)
+
+
+class Failing(PlainMindHost):
+    """A host all of whose steps fail in one tick, each in its way."""
+
+    def __init__(self, tick_id):
+        super().__init__(lambda _start: self, Start)
+        self.tick_id, self.acted, self.reflected = tick_id, [], []
+
+    def begin(self, tick_id, observations):
+        self.now = tick_id
+        if tick_id == self.tick_id:
+            raise RuntimeError("can't begin")
+
+    def perceive(self, observation):
+        if self.now == self.tick_id + 1:
+            raise RuntimeError("can't perceive")
+
+    def act(self, observation):
+        self.acted.append(self.now)
+        return None if self.now == self.tick_id + 2 else Wait()
+
+    def reflect(self, tick_id):
+        self.reflected.append(tick_id)
+        if tick_id == self.tick_id + 3:
+            raise RuntimeError("can't reflect")
+
+
+def test_what_failed_in_the_past_fails_again_and_ends_nothing(lived):
+    host = Failing(5)
+    intents = [play_turn(GuardedHost(host), turn) for turn in lived.turns[:9]]
+    assert [len(each) for each in intents] == [ACTORS] * 4 + [0, 0, 0] + [ACTORS] * 2
+    assert host.acted == [tick for tick in (1, 2, 3, 4, 7, 8, 9) for _ in range(ACTORS)]
+    assert host.reflected == list(range(1, 10))
+    assert relive(Failing(5), lived.turns[:9]) == 9

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import shutil
+import sys
 
 import pytest
 from hypothesis import given
@@ -91,11 +92,13 @@ def with_agent(runs, tmp_path, cmd):
         ("[python, gone.py]", "name its mapping with --agents FILE"),
         ("[python, broken.py]", "can't be loaded: SyntaxError"),
         ("[python, leaves.py]", "can't be loaded: SystemExit"),
+        ("[python, hostless.py]", "can't be loaded: KeyError"),
     ],
 )
 def test_a_program_that_cannot_be_lived_again_is_named(tickmind, runs, tmp_path, cmd, says):
     (tmp_path / "broken.py").write_text("def")
     (tmp_path / "leaves.py").write_text("raise SystemExit(3)")
+    (tmp_path / "hostless.py").write_text("from tickmind.agent.running import run\nrun(lambda context: {}['host'])")
     done = tickmind(*with_agent(runs, tmp_path, cmd))
     assert done.exit_code == 1
     assert says in done.output
@@ -116,6 +119,31 @@ def test_a_program_beside_the_mapping_is_found_from_everywhere(tickmind, runs, t
         kept.write_text(before)
     assert done.exit_code == 0, done.output
     assert "lived again: 5 of 5 intents" in done.output
+
+
+def test_a_program_finds_what_lies_beside_it_and_its_own_variables(tickmind, runs, tmp_path, monkeypatch):
+    (tmp_path / "beside_it.py").write_text("from tickmind.characters.villager import Villager as Poet\n")
+    (tmp_path / "poet.py").write_text(
+        "from tickmind.agent import CharacterHost, Settings, Start\n"
+        "from tickmind.agent.running import run\n"
+        "from beside_it import Poet\n\n"
+        "def make(context):\n"
+        "    food = {'food': [context.env['FOOD']]}\n"
+        "    return CharacterHost(Poet, lambda name: Start(name, Settings(food)), past=context.past)\n\n"
+        "run(make)\n"
+    )
+    monkeypatch.setattr("sys.path", list(sys.path))
+    for cmd in ("[python, poet.py]", "[python, -m, poet]"):
+        done = tickmind(*with_agent(runs, tmp_path, f"{cmd}, env: {{FOOD: berries}}"), "--tick", "5")
+        assert done.exit_code == 0, done.output
+        assert "lived again: 5 of 5 intents" in done.output
+
+
+def test_a_character_whose_agent_took_part_in_no_tick_is_named(tickmind, tmp_path):
+    record_villagers(tmp_path, "unmanned", ticks=0, idle=4)
+    done = tickmind("mind", "unmanned", "entity:1", "--runs", str(tmp_path))
+    assert done.exit_code == 1
+    assert "the agent of entity:1 took part in no tick up to 4" in done.output
 
 
 def test_no_program_is_started_from_the_folder_of_a_run(tickmind, runs, tmp_path):

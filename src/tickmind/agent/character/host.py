@@ -76,6 +76,11 @@ class CharacterHost(Generic[CharacterT]):
         return self._characters.get(entity_id) or self._enter(entity_id)
 
     @property
+    def entity_ids(self) -> tuple[str, ...]:
+        """The characters that have entered, by the ids of their entities."""
+        return tuple(self._characters)
+
+    @property
     def world(self) -> World:
         """The private world."""
         return self._private_engine(1.0).world

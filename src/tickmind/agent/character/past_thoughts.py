@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tickmind.agent.character.prompting import CharacterPrompts
 from tickmind.agent.minds import PastMinds
+from tickmind.agent.mistakes import Mistakes
 from tickmind.ai import Blackboard
 from tickmind.protocol import Thought
 
@@ -41,6 +42,7 @@ class PastThoughts:
         self.checks: list[PromptCheck] = []
         self._prompts = CharacterPrompts(thinking)
         self._eids: dict[str, int] = {}  # entity id -> entity of the private world
+        self._mistakes = Mistakes()
         self._tick_id = 0
         self._asked: dict[int, list[tuple[str, Thought]]] = defaultdict(list)  # tick -> questions
         self._answered: dict[int, list[tuple[str, Thought]]] = defaultdict(list)  # tick -> answers
@@ -105,15 +107,21 @@ class PastThoughts:
                 self._take(world, entity_id, thought)
         for entity_id, thought in self._asked.get(tick_id, ()):
             if entity_id in self._eids:
-                made = self._prompts.make(world, self._eids[entity_id])
+                made = self._make_prompt(world, entity_id)
                 recorded = (thought.system_prompt, thought.user_message)
                 self.checks.append(PromptCheck(entity_id, tick_id, recorded, made))
         for entity_id in self._unanswered.get(tick_id, ()):
             if entity_id in self._eids:  # describing its situation may have changed the mind
-                self._prompts.make(world, self._eids[entity_id])
+                self._make_prompt(world, entity_id)
         for entity_id, thought in answers:
             if thought.asked_tick == tick_id:
                 self._take(world, entity_id, thought)
+
+    def _make_prompt(self, world: "World", entity_id: str) -> tuple[str, str]:
+        try:
+            return self._prompts.make(world, self._eids[entity_id])
+        except Exception as error:  # noqa: BLE001  a character's description is user code
+            return "", self._mistakes.note("describing failed", error, entity_id=entity_id, tick=self._tick_id)
 
     def _take(self, world: "World", entity_id: str, thought: Thought) -> None:
         if thought.error_type:

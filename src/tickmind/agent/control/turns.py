@@ -9,15 +9,14 @@ over in the same way: all act, and none thinks until it is back.
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tickmind.agent.errors import AgentError
+from tickmind.agent.guarded_host import GuardedHost
 from tickmind.agent.minds import MindHost
-from tickmind.agent.mistakes import Mistakes
 from tickmind.base import Clock, Limit, SystemClock, get_logger
-from tickmind.protocol import ACTION_OF, Intent, Observation
+from tickmind.protocol import Intent, Observation
 from tickmind.protocol.reports import TurnCode
 
 MAX_STUCK = Limit("number of acts that never returned", 64)
@@ -82,21 +81,20 @@ class _Turn:
 
 
 class TurnPlayer:
-    """Play turns of a cast. One event loop awaits `play`, one turn at a time.
+    """Play turns of a host. One event loop awaits `play`, one turn at a time.
 
     `on_quiet` is called once a turn when all acts are over, from the thread of the acts.
     """
 
     def __init__(
         self,
-        cast: MindHost,
+        host: MindHost,
         *,
         max_stuck: Limit = MAX_STUCK,
         clock: Clock | None = None,
         on_quiet: Callable[[], None] = lambda: None,
     ) -> None:
-        self._cast = cast
-        self._mistakes = Mistakes()
+        self._host = GuardedHost(host)
         self._on_quiet = on_quiet
         self._clock = clock or SystemClock()
         self._max_stuck = max_stuck
@@ -204,7 +202,7 @@ class TurnPlayer:
         while turn is not None and self._begin(turn):
             self._play(turn)
             if turn.lockstep and turn.fatal is None:
-                self._reflect(turn)
+                self._host.reflect(turn.tick_id)
             with self._lock:
                 turn.ended = True
                 if turn.given_up:
@@ -213,7 +211,7 @@ class TurnPlayer:
             turn.wake()
             early = self._rest(work, turn.until_s)
             if not (turn.lockstep or self._lost_in_thought):
-                self._reflect(turn)
+                self._host.reflect(turn.tick_id)
             if not early:
                 self._on_quiet()
             turn = early[0] if early else work.get()
@@ -236,12 +234,11 @@ class TurnPlayer:
 
     def _play(self, turn: _Turn) -> None:
         try:
-            self._cast.begin(turn.tick_id, turn.observations)
+            why = self._host.begin(turn.tick_id, turn.observations)
         except AgentError as error:
             turn.fatal = error
             return
-        except Exception as error:  # noqa: BLE001  a cast is user code
-            why = self._mistakes.note("the tick could not begin, so no entity acts in it", error, tick=turn.tick_id)
+        if why:
             with self._lock:
                 turn.failed.update({seen.me.entity_id: why for seen in turn.observations})
             return
@@ -252,7 +249,7 @@ class TurnPlayer:
                 if turn.given_up:
                     return
                 turn.acting = entity_id
-            if why := self._perceive(observation):
+            if why := self._host.perceive(observation):
                 with self._lock:
                     turn.failed[entity_id] = why
             else:
@@ -263,7 +260,7 @@ class TurnPlayer:
                 if turn.closed:
                     return
                 turn.acts, turn.acting = True, entity_id
-            intent = self._act(observation)
+            intent = self._host.act(observation)
             with self._lock:
                 self._returned += 1
                 if turn.given_up:
@@ -272,40 +269,3 @@ class TurnPlayer:
                     turn.failed[entity_id] = intent
                 else:
                     turn.intents[entity_id] = intent
-
-    def _reflect(self, turn: _Turn) -> None:
-        try:
-            self._cast.reflect(turn.tick_id)
-        except Exception as error:  # noqa: BLE001  a mind is user code
-            self._mistakes.note("reflecting failed", error, tick=turn.tick_id)
-
-    def _perceive(self, observation: Observation) -> str:
-        """Let one entity perceive; return why that failed, empty if it did not."""
-        try:
-            self._cast.perceive(observation)
-        except Exception as error:  # noqa: BLE001  a mind is user code
-            return self._mistakes.note("perceiving failed", error, **_whose(observation))
-        return ""
-
-    def _act(self, observation: Observation) -> Intent | str:
-        """Let one entity act; return its intent, or why there is none."""
-        try:
-            intent = self._cast.act(observation)
-        except Exception as error:  # noqa: BLE001  a mind is user code
-            return self._mistakes.note("act failed", error, **_whose(observation))
-        if type(intent) in ACTION_OF:
-            return intent
-        if isinstance(intent, Coroutine):
-            intent.close()  # it is never awaited
-        problem = f"it returned {_shown(intent)}, not an intent such as Wait() or Move(Direction.N)"
-        return self._mistakes.note_text("act failed", problem, **_whose(observation))
-
-
-def _whose(observation: Observation) -> dict[str, Any]:
-    return {"entity_id": observation.me.entity_id, "tick": observation.tick_id}
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, Coroutine):
-        return "a coroutine, which is never awaited (define act with def)"
-    return "None" if value is None else f"a {type(value).__name__}"

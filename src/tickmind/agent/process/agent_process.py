@@ -315,8 +315,8 @@ class AgentProcess:
         if not failures:
             _log.warning("lease refused; trying again", why=str(error), retry_after_ms=error.retry_after_ms)
         self._change(AgentState.STARTING)
-        told_s = min(error.retry_after_ms / 1000, LONGEST_WAIT_S)
-        return told_s + self._backoff.wait_s(0, self._rng) if told_s else self._backoff.wait_s(failures, self._rng)
+        wait_s = min(error.retry_after_ms / 1000, LONGEST_WAIT_S)
+        return wait_s + self._backoff.wait_s(0, self._rng) if wait_s else self._backoff.wait_s(failures, self._rng)
 
     def _wait_to_come_back(self, error: WireError, failures: int) -> float:
         if failures.bit_count() <= 1:

@@ -50,6 +50,8 @@ def mind(
         host = minds.host_of(who)
         if not isinstance(host, CharacterHost):
             raise ConfigError(f"{who} has no mind that can be shown: its agent is no Character")
+        if who not in host.entity_ids:
+            raise ConfigError(f"the agent of {who} took part in no tick up to {tick or run.last_tick_id}")
         facts = _facts(host, who, run_id, tick or run.last_tick_id, fidelity)
     typer.echo(json.dumps(facts, indent=2) if as_json else harmless(_text(facts)))
 

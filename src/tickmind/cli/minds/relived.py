@@ -1,6 +1,7 @@
 """`RelivedMinds`: the characters of a recorded run, brought to a tick by living it again."""
 
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tickmind.agent import CharacterHost
 from tickmind.agent.contract import Launch
 from tickmind.agent.control.columns import ColumnReader
+from tickmind.agent.guarded_host import GuardedHost
 from tickmind.agent.minds import PastMinds
-from tickmind.agent.mistakes import Mistakes
 from tickmind.agent.reliving import PastTurn, play_turn
-from tickmind.agent.running import ProcessContext, load_program
+from tickmind.agent.running import ProcessContext, load_host
 from tickmind.base import ConfigError
 from tickmind.cli.world.run import AGENTS, KEPT_FROM, SCENARIO
 from tickmind.protocol import RunInfo
@@ -23,6 +24,7 @@ from tickmind.record.replay.past_world import PastTick, PastWorld
 from tickmind.runner.mapping import load_mapping
 from tickmind.runner.programs import is_python, python_runs
 from tickmind.runner.roster import Group, GroupRoster
+from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.world import TileWorld, load_scenario
 
 if TYPE_CHECKING:
@@ -103,27 +105,30 @@ class RelivedMinds:
 
     def live(self, last: int | None = None, progress: Callable[[int], None] = lambda _tick: None) -> Fidelity:
         """Live up to and with a tick; return how much of it came out as recorded."""
-        mistakes = Mistakes()
+        hosts = [GuardedHost(relived.host) for relived in self.groups]
         for tick in PastWorld(self._run, self._scenario).ticks(last):
             recorded = _by_row(tick.record.intents)
-            for relived in self.groups:
+            for relived, host in zip(self.groups, hosts, strict=True):
                 codes = self._turns.codes(tick.tick_id, relived.rows, recorded)
                 turn = self._turn(tick, relived, codes)
                 if not turn.observations:
                     continue
-                intents = play_turn(relived.host, turn, mistakes)
-                self._compare(tick.tick_id, codes, intents, recorded)
-                relived.host.reflect(tick.tick_id)
+                self._compare(tick.tick_id, codes, play_turn(host, turn), recorded)
                 relived.host.take_insights()
             progress(tick.tick_id)
         for relived in self.groups:
             self._compare_prompts(relived)
         wanted = {name for relived in self.groups for name in relived.group.entity_ids}
-        if not (self._run.meta.pace is not None and self._run.meta.pace.lockstep):  # there, minds are restored
+        if not self._is_lockstep:  # there, minds are restored
             for tick_id, name in self._turns.begun:
                 if name in wanted and (last is None or tick_id <= last):
                     self.fidelity.note(f"tick {tick_id}: the process of {name} began anew, with its memories only")
         return self.fidelity
+
+    @property
+    def _is_lockstep(self) -> bool:
+        pace = self._run.meta.pace
+        return pace is not None and pace.lockstep
 
     def host_of(self, entity_id: str) -> "MindHost":
         """Return the host of a character."""
@@ -157,10 +162,13 @@ class RelivedMinds:
             )
         if option != "-m":
             what = self._script(what, spec.cwd)
+        folder = spec.cwd if option == "-m" else Path(what).parent  # where Python looks for what it imports
+        if not folder.resolve().is_relative_to(self._run_folder):
+            sys.path.insert(0, str(folder))
         names = tuple(name for name in group.entity_ids if not who or name in who)
         launch = Launch(group.assignments("relived"), settings=spec.settings)
-        context = ProcessContext(launch, {}, dict(os.environ), past=PastMinds(thoughts, self._turns.questions))
-        host = load_program(option, what)(context)
+        env = {**os.environ, **dict(spec.env)}
+        host = load_host(option, what, ProcessContext(launch, {}, env, past=PastMinds(thoughts, self._turns.questions)))
         host.enter(RunInfo(self._run.run_id, self._scenario.mind_seed, self._scenario.thinking_ticks))
         rows = tuple(sorted(row for name in names if (row := self._world.row_of(name)) is not None))
         reader = ColumnReader(self._run.info) if len(group.entity_ids) > 1 else None
@@ -179,11 +187,12 @@ class RelivedMinds:
         raise ConfigError(f"the agent's program is not at {places}; name its mapping with --agents FILE")
 
     def _turn(self, tick: PastTick, relived: RelivedGroup, codes: "Mapping[int, TurnCode]") -> PastTurn:
+        deadline_ms = int(MAX_DURATION_MS.maximum) if self._is_lockstep else None
         rows = [row for row in relived.rows if codes[row] is not TurnCode.MISSED]
         watching = {self._names[row] for row in rows if codes[row] is TurnCode.PERCEIVED}
         if relived.reader is None:
-            return PastTurn(tick.tick_id, tick.observe(rows) if rows else (), watching)
-        observed = relived.reader.read(tick.observe_columns(rows)) if rows else ()
+            return PastTurn(tick.tick_id, tick.observe(rows, deadline_ms) if rows else (), watching)
+        observed = relived.reader.read(tick.observe_columns(rows, deadline_ms)) if rows else ()
         return PastTurn(tick.tick_id, observed, watching)
 
     def _compare(
