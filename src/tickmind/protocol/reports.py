@@ -9,7 +9,8 @@ from itertools import groupby
 
 from tickmind.protocol.thought import Thought
 
-_STRETCH = re.compile(r"([alpmbq])([1-9][0-9]{0,8})")
+_STRETCH = re.compile(r"([alpm])([1-9][0-9]{0,8})|([bq])([1-9][0-9]{0,2})")
+MAX_TIMELESS = 999  # turns in a stretch that takes no tick
 _TURNS = re.compile(rf"(?:{_STRETCH.pattern})*")
 
 
@@ -161,7 +162,8 @@ TIMELESS = frozenset((TurnCode.BEGAN, TurnCode.ASKED))  # codes that take no tic
 
 def encode_turns(codes: "list[TurnCode]") -> str:
     """Return the text of some turns."""
-    return "".join(f"{code}{len(list(several))}" for code, several in groupby(codes))
+    stretches = ((code, len(list(several))) for code, several in groupby(codes))
+    return "".join(f"{code}{min(count, MAX_TIMELESS) if code in TIMELESS else count}" for code, count in stretches)
 
 
 def are_turns(text: str) -> bool:
@@ -169,14 +171,19 @@ def are_turns(text: str) -> bool:
     return _TURNS.fullmatch(text) is not None
 
 
-def decode_turns(text: str, last_tick: int) -> Iterator[tuple[int, TurnCode]]:
-    """Yield each tick with its code; the last turn in the text is that of `last_tick`.
+def decode_turns(text: str, last_tick: int, ticks: range) -> Iterator[tuple[int, TurnCode]]:
+    """Yield each tick with its code, of these ticks only; the last turn in the text is that of `last_tick`.
 
     A beginning stands at the tick that follows, a question at the tick before.
     """
-    stretches = [(TurnCode(letter), int(count)) for letter, count in _STRETCH.findall(text)]
+    found = _STRETCH.findall(text)
+    stretches = [(TurnCode(timed or timeless), int(length or times)) for timed, length, timeless, times in found]
     tick_id = last_tick - sum(count for code, count in stretches if code not in TIMELESS) + 1
     for code, count in stretches:
-        for _ in range(count):
-            yield tick_id - (code is TurnCode.ASKED), code
-            tick_id += code not in TIMELESS
+        if code in TIMELESS:
+            at = tick_id - (code is TurnCode.ASKED)
+            yield from [(at, code)] * (count if at in ticks else 0)
+            continue
+        for tick in range(max(tick_id, ticks.start), min(tick_id + count, ticks.stop)):
+            yield tick, code
+        tick_id += count

@@ -64,4 +64,4 @@ def test_questions_stand_behind_the_turns_that_they_followed():
     made.note(3, TurnCode.ACTED)
     text = made.take()
     assert text == "q1a1q1"
-    assert list(decode_turns(text, 3)) == [(2, TurnCode.ASKED), (3, TurnCode.ACTED), (3, TurnCode.ASKED)]
+    assert list(decode_turns(text, 3, range(1, 4))) == [(2, TurnCode.ASKED), (3, TurnCode.ACTED), (3, TurnCode.ASKED)]

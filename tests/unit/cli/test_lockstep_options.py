@@ -51,6 +51,9 @@ def test_a_folder_and_an_empty_file_hold_no_replies(tmp_path):
     with pytest.raises(ConfigError, match="is empty; record replies"):
         kept_replies(("replay", tmp_path / "empty"))
     assert kept_replies(("record", tmp_path / "empty")) is not None
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with pytest.raises(ConfigError, match="circle can't be"):
+        kept_replies(("record", tmp_path / "circle"))
 
 
 def test_an_unknown_mode_is_named(tmp_path):

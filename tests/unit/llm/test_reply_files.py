@@ -9,7 +9,8 @@ from contextlib import aclosing
 import pytest
 
 from tickmind.base import Secret
-from tickmind.llm.cassettes.replies import CallSite, ReplyFile, ReplyTransport, call_site, first_difference
+from tickmind.llm.cassettes import replies
+from tickmind.llm.cassettes.replies import CallPlace, CallSite, ReplyFile, ReplyTransport, call_site, prompt_difference
 from tickmind.llm.errors import LLMConfigError, LLMConnectionError, LLMRateLimitError
 from tickmind.llm.messages import Message
 from tickmind.llm.testing import ScriptedTransport
@@ -147,6 +148,57 @@ def test_a_torn_line_costs_one_call(path):
         ask(player, ALICE, "Hm?")
 
 
+@pytest.mark.parametrize("cut", [1, 2, 40])
+def test_a_torn_tail_costs_its_own_call_only(path, cut):
+    """As a killed process leaves it."""
+    ask(ReplyTransport(ReplyFile.create(path), ScriptedTransport("one")), ALICE, "Hm?")
+    path.write_bytes(path.read_bytes()[:-cut])
+    again = ReplyTransport(ReplyFile(path, fills=True), ScriptedTransport(["two", "three"]))
+    said = [ask(again, BOB, "Hm?"), ask(again, CallSite("bob", 4), "Hm?")]
+    player = ReplyTransport(ReplyFile(path))
+    assert [ask(player, BOB, "Hm?"), ask(player, CallSite("bob", 4), "Hm?")] == said == ["two", "three"]
+    assert len(ReplyFile(path)) == (3 if cut == 1 else 2)  # a line without its end is whole
+
+
+CALL = '{"character": "alice", "tick": 3, "number": 1, "mode": "complete", "reply": {}'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 100_000,
+        f'{CALL}, "request": [1]}}',
+        f'{CALL}, "request": {{}}, "seq": 1e999}}',
+        f'{CALL}, "request": {{}}, "took_s": {{}}}}',
+        CALL.replace("3", "1e999") + "}",
+        "7",
+        "null",
+    ],
+)
+def test_a_malformed_line_is_missing_and_never_overwritten(path, line):
+    path.write_text(f'{{"tickmind_replies": 1}}\n{line}\n')
+    assert len(ReplyFile(path)) == 0
+    with pytest.raises(LLMConfigError, match="already holds the replies of a run"):
+        ReplyFile.create(path)
+
+
+def test_a_process_holds_the_calls_of_its_own_characters(path):
+    recorder = ReplyTransport(ReplyFile.create(path), ScriptedTransport(["one", "two"]))
+    ask(recorder, ALICE, "Hm?")
+    ask(recorder, BOB, "Hm?")
+    assert len(ReplyFile(path, characters=["bob"])) == 1
+    assert ask(ReplyTransport(ReplyFile(path, characters=["bob"])), BOB, "Hm?") == "two"
+
+
+def test_a_full_file_is_named(path, monkeypatch):
+    transport = ReplyTransport(ReplyFile.create(path), ScriptedTransport(["one", "two"]))
+    monkeypatch.setattr(replies, "MAX_REPLY_FILE_BYTES", replies.MAX_REPLY_FILE_BYTES.at(600))
+    ask(transport, ALICE, "Hm?")
+    with pytest.raises(LLMConfigError, match=r"can't write a reply.*size of a file of replies"):
+        ask(transport, BOB, "Hm?")
+    assert len(ReplyFile(path)) == 1
+
+
 def test_no_secret_is_in_the_file(path):
     secret = Secret("sk-very-secret-value-0123456789", lasting=True)
     transport = ReplyTransport(ReplyFile.create(path), ScriptedTransport(f"It is {secret.reveal()}."))
@@ -185,13 +237,18 @@ def test_a_full_disk_is_named_and_costs_one_call(path, monkeypatch):
         ask(transport, ALICE, "Hm?")
     monkeypatch.undo()
     assert ask(transport, BOB, "Hm?") == "Yes."
+    assert ReplyFile(path).find(CallPlace(BOB, 1)) is not None
     assert len(ReplyFile(path)) == 1
 
 
 def test_requests_that_ask_the_same_have_no_difference():
     form = json.loads('{"messages": [{"role": "user", "text": "Hm?"}], "model": "a"}')
-    assert first_difference(form, {**form, "model": "b"}) == ""
-    assert first_difference(form, {**form, "messages": []}) == "messages: 1 were recorded, and there are 0"
+    assert prompt_difference(form, {**form, "model": "b"}) == ""
+    assert prompt_difference(form, {**form, "messages": []}) == "messages: 1 were recorded, and there are 0"
+    assert (
+        prompt_difference({"output": {"a": None}}, {"output": {}}) == "output, a: None was recorded, nothing is asked"
+    )
+    assert prompt_difference({"output": {}}, {"output": {"a": 1}}) == "output, a: nothing was recorded, 1 is asked"
 
 
 def test_a_call_that_fails_at_the_network_is_kept_as_it_was(path):

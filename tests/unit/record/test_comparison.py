@@ -15,11 +15,11 @@ class Run(RunReader):
 
     def __init__(self, run_id, hashes, thoughts):
         self._name, self._hashes, self._thoughts = run_id, hashes, thoughts
-        self.seed, self.world = 1, "village"
+        self.seed, self.world, self.actors = 1, "village", ()
 
     @property
     def info(self):
-        return SimpleNamespace(name=self.world, actors=(), seed=self.seed)
+        return SimpleNamespace(name=self.world, actors=self.actors, seed=self.seed)
 
     @property
     def run_id(self):
@@ -90,5 +90,7 @@ def test_other_worlds_and_other_seeds_are_named():
     one, other = Run("one", *BASE), Run("two", [11, 23, 33], BASE[1])
     other.seed = 2
     assert compare_runs(one, other).state_difference == "the worlds differ after tick 2, with the seeds 1 and 2"
+    other.actors = ("ada",)
+    assert compare_runs(one, other).state_difference == "they have other actors: 0 and 1 of them"
     other.world = "arena"
     assert compare_runs(one, other).state_difference == "they are runs of other worlds: village and arena"

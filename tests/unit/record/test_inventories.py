@@ -83,7 +83,7 @@ def test_what_actors_carried_at_the_beginning_is_read_back(tmp_path):
         assert run.info.inventories == world.info.inventories
 
 
-@pytest.mark.parametrize("text", ["[]", "3", '{"berries": "many"}', '{"gold": 1}', "{"])
+@pytest.mark.parametrize("text", ["[]", "3", '{"berries": 1e999}', '{"berries": "many"}', '{"gold": 1}', "{"])
 def test_a_malformed_beginning_is_damage(tmp_path, monkeypatch, text):
     world, _ = play()
     monkeypatch.setattr("tickmind.record.tables.world_files._inventories_json", lambda info: [text] * len(info.actors))

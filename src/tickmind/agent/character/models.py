@@ -45,7 +45,7 @@ def find_model(stage: "ProcessContext") -> "AnyClient | None":
 
 
 def call_site_of(stage: "ProcessContext", eid: int) -> CallSite:
-    """Return the site of a call that a character makes now, by which its replies are kept."""
+    """Return the site of a call that a character makes now, by which its replies are keep_replies."""
     character = stage.characters[eid]
     return CallSite(character.entity_id, character.tick)
 
@@ -55,23 +55,24 @@ def find_client(stage: "ProcessContext") -> ModelClient | None:
     launch, replies = stage.launch, stage.launch.replies
     model = launch.settings.text("model") or None
     capabilities = LOCAL if launch.settings.flag("local_model") else Capabilities()
-    file = None if replies is None else ReplyFile(replies.path, fills=replies.fills)
+    own = {each.entity_id for each in launch.entities}
+    file = None if replies is None else ReplyFile(replies.path, fills=replies.fills, characters=own)
 
-    def kept(transport: Transport | None) -> ReplyTransport:
+    def keep_replies(transport: Transport | None) -> ReplyTransport:
         keeper = ReplyTransport(file, transport, capabilities=capabilities)
         stage.reply_transports.append(keeper)
         return keeper
 
     if file is not None and not file.fills:  # there is no model to ask
-        return ModelClient(ModelConfig(model=model or PLAYED), kept(None))
+        return ModelClient(ModelConfig(model=model or PLAYED), keep_replies(None))
     if launch.gateway_url:
         key = stage.secrets.get(GATEWAY_KEY)
         config = load_gateway_config(
             url=launch.gateway_url, api_key=key, model=model, env=stage.env, capabilities=capabilities
         )
-        return GatewayClient(config, session=launch.session, wrap=kept)
+        return GatewayClient(config, session=launch.session, wrap=keep_replies)
     if stage.env.get("LLM_BASE_URL"):
         key = stage.secrets.get(API_KEY)
         config = load_model_config(api_key=key, model=model, env=stage.env, capabilities=capabilities)
-        return ModelClient(config, kept(make_transport(config)))
+        return ModelClient(config, keep_replies(make_transport(config)))
     return None

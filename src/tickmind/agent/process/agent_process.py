@@ -366,7 +366,7 @@ class AgentProcess:
             lease,
             AgentStatus(
                 entity_id,
-                self._tick_id,
+                self._tick_id if trace.last_tick is None else trace.last_tick,
                 state,
                 detail,
                 observations=counts["observations"],

@@ -22,6 +22,11 @@ class TurnTrace:
         return self._unusual or len(self._codes) >= REPORT_TICKS
 
     @property
+    def last_tick(self) -> int | None:
+        """The tick of the last turn; None before the first."""
+        return self._last_tick
+
+    @property
     def is_new(self) -> bool:
         """Whether nothing was reported yet."""
         return self._codes[:1] == [TurnCode.BEGAN]

@@ -82,7 +82,10 @@ def kept_replies(wanted: "tuple[str, Path] | None") -> "KeptReplies | None":
     from tickmind.agent.contract import KeptReplies
     from tickmind.llm import ReplyFile
 
-    mode, path = wanted[0], wanted[1].resolve()
+    try:
+        mode, path = wanted[0], wanted[1].resolve()
+    except (OSError, RuntimeError) as error:  # a circle of links
+        raise ConfigError(f"{wanted[1]} can't be used for replies: {error}") from error
     if mode not in list(ReplyMode):
         raise ConfigError(f"--replies takes record, replay or fill and a file, not {mode!r}")
     if mode == ReplyMode.RECORD or (mode == ReplyMode.FILL and not path.exists()):

@@ -98,7 +98,8 @@ class RelivedMinds:
             raise ConfigError(f"no agent is assigned to {', '.join(sorted(missing)) or 'any actor'} in that run")
         thoughts = self._thoughts()
         self._names = {row: actor.entity_id for row, actor in enumerate(run.info.actors)}
-        self._turns = RecordedTurns(run, {name: row for row, name in self._names.items()})
+        wanted = {name for group in groups for name in group.entity_ids}
+        self._turns = RecordedTurns(run, {name: row for row, name in self._names.items() if name in wanted})
         self._world = TileWorld.from_scenario(self._scenario)
         self.groups = [self._relived(group, set(who), thoughts) for group in groups]
         self.fidelity = Fidelity()
@@ -233,18 +234,19 @@ def _folder_of(mapping: Path) -> Path | None:
 
 
 class RecordedTurns:
-    """What each actor's mind did in each tick, as its process reported it."""
+    """What the minds of some actors did in each tick, as their processes reported it."""
 
     def __init__(self, run: "RunReader", rows: Mapping[str, int]) -> None:
         self._codes: dict[tuple[int, int], TurnCode] = {}  # tick and row -> code
         self.begun: list[tuple[int, str]] = []  # tick and actor, where a process began anew
         self.questions: dict[str, list[int]] = {}  # actor -> the ticks in which it asked a model
+        ticks = range(run.first_tick_id or 1, (run.last_tick_id or 0) + 1)
         known: set[str] = set()  # actors whose first process has begun
         for status in run.statuses():
             row = rows.get(status.entity_id)
             if row is None:
                 continue
-            for tick_id, code in decode_turns(status.turns, status.tick_id):
+            for tick_id, code in decode_turns(status.turns, status.tick_id, ticks):
                 if code is TurnCode.ASKED:
                     self.questions.setdefault(status.entity_id, []).append(tick_id)
                 elif code is not TurnCode.BEGAN:

@@ -1,4 +1,4 @@
-"""`RecordingTransport`: carries calls and writes what they return; `played` plays a recorded stream."""
+"""`RecordingTransport`: carries calls and writes what they return; `play_pieces` plays a recorded stream."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -87,7 +87,7 @@ class RecordingTransport(ABC):
         return {"took_s": round(self._clock.monotonic() - start_s, 6)}
 
 
-async def played(
+async def play_pieces(
     call: RecordedCall, path: Path, budget: TimeBudget, pace: float = 0.0
 ) -> AsyncGenerator[StreamPiece, None]:
     """Yield the pieces of a recorded stream at a pace, then its end: nothing, or the recorded error."""

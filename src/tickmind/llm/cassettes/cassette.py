@@ -16,15 +16,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tickmind.base import Clock, Limit, get_logger, redact
-from tickmind.base.files import PRIVATE_MODE, open_file, read_at_most
-from tickmind.llm.cassettes.calls import RecordingTransport, played
+from tickmind.base.files import PRIVATE_MODE, open_file
+from tickmind.llm.cassettes.calls import RecordingTransport, play_pieces
 from tickmind.llm.cassettes.format import (
     FORMAT_VERSION,
     MODE_WORDS,
+    UNREADABLE,
     CallMode,
     RecordedCall,
     Redactor,
     form_key,
+    read_file,
     request_form,
     to_json,
 )
@@ -204,7 +206,9 @@ class CassettePlayer:
         line = self._next(request, "stream")
         if line.failure is not None and not line.pieces:
             raise line.error()
-        async with aclosing(played(line, self._path, TimeBudget(timeout_s, sleep=self._sleep), self._pace)) as pieces:
+        async with aclosing(
+            play_pieces(line, self._path, TimeBudget(timeout_s, sleep=self._sleep), self._pace)
+        ) as pieces:
             yield pieces
 
     async def aclose(self) -> None:
@@ -266,13 +270,7 @@ class _Tape:
 
     @classmethod
     def load(cls, path: Path) -> "_Tape":
-        try:
-            data = read_at_most(path, int(MAX_CASSETTE_BYTES.maximum) + 1)
-            MAX_CASSETTE_BYTES.check(len(data))
-        except OSError as error:
-            raise LLMConfigError(
-                f"the cassette {path} can't be read: {error.strerror}; record it with CassetteRecorder(transport, path)"
-            ) from error
+        data = read_file(path, MAX_CASSETTE_BYTES, "record it with CassetteRecorder(transport, path)")
         sound_bytes = data.rfind(b"\n") + 1
         if sound_bytes < len(data):
             _log.warning("the last line of a cassette was half written and is left out", path=str(path))
@@ -280,7 +278,7 @@ class _Tape:
         for number, text in enumerate(data[:sound_bytes].splitlines(), start=1):
             try:
                 forms.append(json.loads(text))
-            except ValueError as error:
+            except UNREADABLE as error:
                 raise LLMConfigError(f"line {number} of the cassette {path} is not JSON: {error}") from error
         if forms:
             return cls(_read_header(forms[0], path), _read_lines(forms[1:], path), sound_bytes)
@@ -307,6 +305,6 @@ def _read_lines(forms: list[Any], path: Path) -> tuple[RecordedCall, ...]:
     for number, form in enumerate(forms, start=2):
         try:
             lines.append(RecordedCall.read(form))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except UNREADABLE as error:
             raise LLMConfigError(f"line {number} of the cassette {path} can't be read: {error!r}") from error
     return tuple(lines)

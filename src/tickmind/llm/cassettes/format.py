@@ -14,9 +14,11 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
-from tickmind.base import redact, redact_fields
+from tickmind.base import Limit, redact, redact_fields
+from tickmind.base.files import read_at_most
 from tickmind.llm.errors import (
     LLMConfigError,
     LLMConnectionError,
@@ -36,6 +38,8 @@ FORMAT_VERSION = 1
 CallMode = Literal["complete", "stream"]
 MODE_WORDS: dict[CallMode, str] = {"complete": "whole reply", "stream": "stream"}
 Redactor = Callable[[str], str]
+UNREADABLE = (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
+"""What reading a malformed line raises."""
 TimedPiece = tuple[float, StreamPiece]  # seconds since the call began
 _KEY_DIGITS = 32
 _REDACTIONS = 3  # masking can uncover another shape; more rounds have never been needed
@@ -70,8 +74,11 @@ class RecordedCall:
 
     @classmethod
     def read(cls, form: Mapping[str, Any]) -> "RecordedCall":
-        """Read a call from its written form; raises what a malformed one causes."""
+        """Read a call from its written form; raises one of `UNREADABLE` for a malformed one."""
         mode = form["mode"]
+        request = form.get("request", {})
+        if not isinstance(request, Mapping):
+            raise TypeError(f"request is {type(request).__name__}, not an object")
         if mode not in MODE_WORDS:
             raise ValueError(f"mode is {mode!r}")
         end = form.get("error", "done") if mode == "complete" else form["end"]
@@ -82,7 +89,7 @@ class RecordedCall:
             seq=int(form.get("seq", 0)),
             key=str(form.get("key", "")),
             mode=mode,
-            request=form.get("request", {}),
+            request=request,
             took_s=float(form.get("took_s", 0.0)),
             failure=failure,
             whole=end == "done",
@@ -93,6 +100,16 @@ class RecordedCall:
     def error(self) -> LLMError:
         """Return the error that it ended with."""
         return read_error(self.failure or {})
+
+
+def read_file(path: Path, limit: Limit, remedy: str) -> bytes:
+    """Return the content of a file of calls; raises `LLMConfigError` with the remedy if it can't be read."""
+    try:
+        data = read_at_most(path, int(limit.maximum) + 1)
+        limit.check(len(data))
+    except OSError as error:
+        raise LLMConfigError(f"{path} can't be read: {error.strerror}; {remedy}") from error
+    return data
 
 
 def request_key(request: ModelRequest, *, redactor: Redactor = redact) -> str:

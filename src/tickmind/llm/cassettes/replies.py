@@ -15,25 +15,35 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from tickmind.base import Clock, Limit, get_logger, redact
-from tickmind.base.files import PRIVATE_MODE, open_file, read_at_most
-from tickmind.llm.cassettes.calls import RecordingTransport, played
-from tickmind.llm.cassettes.format import CallMode, RecordedCall, Redactor, form_key, request_form, to_json
+from tickmind.base import Clock, Limit, LimitExceededError, get_logger, redact
+from tickmind.base.files import PRIVATE_MODE, open_file
+from tickmind.llm.cassettes.calls import RecordingTransport, play_pieces
+from tickmind.llm.cassettes.format import (
+    UNREADABLE,
+    CallMode,
+    RecordedCall,
+    Redactor,
+    form_key,
+    read_file,
+    request_form,
+    to_json,
+)
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.http.time_budget import TimeBudget
+from tickmind.llm.texts import first_difference, shortened
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, Transport
 
 FORMAT_VERSION = 1
 MAX_REPLY_FILE_BYTES = Limit("size of a file of replies", 4_000_000_000, "bytes")
 _PROMPT = ("messages", "tools", "output")  # what a reply depends on, of a request; models and limits may change
-_AROUND = 30  # characters before and behind the first difference of two prompts
+_ABSENT = object()
 _NO_MODEL = "replies are only played here, and this call is of no character; there is no model to ask"
 _log = get_logger(__name__)
 
@@ -71,13 +81,16 @@ class CallPlace:
 
 
 class ReplyFile:
-    """The calls of one run. With `fills` what is missing is asked for and kept; without, the file stays as it is."""
+    """The calls of one run. With `fills` what is missing is asked for and kept; without, the file stays as it is.
 
-    def __init__(self, path: str | Path, *, fills: bool = False) -> None:
+    Of a large file, a process holds the calls of its own `characters` only; None means all of them.
+    """
+
+    def __init__(self, path: str | Path, *, fills: bool = False, characters: Collection[str] | None = None) -> None:
         self.path = Path(path)
         self.fills = fills
         self._lock = threading.Lock()  # characters of one process may ask on several loops
-        self._calls = _load(self.path)
+        self._calls, _ = _load(self.path, characters)
 
     @classmethod
     def create(cls, path: str | Path) -> Self:
@@ -85,7 +98,7 @@ class ReplyFile:
         file = Path(path)
         if file.is_dir():
             raise LLMConfigError(f"{file} is a folder; name a file for the replies")
-        if file.exists() and file.stat().st_size and _load(file):
+        if file.exists() and file.stat().st_size and _load(file)[1] > 1:
             raise LLMConfigError(
                 f"{file} already holds the replies of a run; play it (replay), add what is missing (fill), "
                 "or choose another file"
@@ -111,6 +124,8 @@ class ReplyFile:
         with self._lock:
             try:
                 _append(self.path, form)
+            except LimitExceededError as error:
+                raise LLMConfigError(f"can't write a reply to {self.path}: {error}") from error
             except OSError as error:
                 raise LLMConfigError(f"can't write a reply to {self.path}: {error.strerror}") from error
             self._calls[place] = RecordedCall.read(form)
@@ -165,7 +180,7 @@ class ReplyTransport(RecordingTransport):
             if call.failure is not None and not call.pieces:
                 raise call.error()
             assert self.file is not None, "the call was found in it"
-            async with aclosing(played(call, self.file.path, TimeBudget(timeout_s))) as pieces:
+            async with aclosing(play_pieces(call, self.file.path, TimeBudget(timeout_s))) as pieces:
                 yield pieces
 
     async def aclose(self) -> None:
@@ -187,7 +202,7 @@ class ReplyTransport(RecordingTransport):
                     f"{file.path} has no {place}; play it with `fill` to ask a model for what is missing"
                 )
             return None, line
-        difference = first_difference(call.request, form)
+        difference = prompt_difference(call.request, form)
         if not difference and call.mode != mode:
             difference = f"a {call.mode} call was recorded, and a {mode} call is made"
         if not difference:
@@ -230,7 +245,7 @@ class _NoModel:
         pass
 
 
-def first_difference(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+def prompt_difference(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     """Return where two requests ask for different things, in words; empty if they don't."""
     for name in _PROMPT:
         then, now = recorded.get(name), asked.get(name)
@@ -246,51 +261,54 @@ def _difference(name: str, then: Any, now: Any) -> str:
                 return _difference(f"{name} {place}", left, right)
         return f"{name}: {len(then)} were recorded, and there are {len(now)}"
     if isinstance(then, Mapping) and isinstance(now, Mapping):
-        key = next(key for key in sorted({*then, *now}) if then.get(key) != now.get(key))
-        return _difference(f"{name}, {key}", then.get(key), now.get(key))
+        keys = sorted({*then, *now})
+        key = next(key for key in keys if then.get(key, _ABSENT) != now.get(key, _ABSENT))
+        return _difference(f"{name}, {key}", then.get(key, _ABSENT), now.get(key, _ABSENT))
     if isinstance(then, str) and isinstance(now, str):
-        pairs = enumerate(zip(then, now, strict=False))
-        at = next((place for place, (left, right) in pairs if left != right), min(len(then), len(now)))
-        part = slice(max(0, at - _AROUND), at + _AROUND)
-        return f"{name}, character {at + 1}: {then[part]!r} was recorded, {now[part]!r} is asked"
-    return f"{name}: {then!r} was recorded, {now!r} is asked"
+        at, left, right = first_difference(then, now)
+        return f"{name}, character {at}: {left!r} was recorded, {right!r} is asked"
+    return f"{name}: {_shown(then)} was recorded, {_shown(now)} is asked"
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is _ABSENT else shortened(repr(value))
 
 
 def _append(path: Path, form: Mapping[str, Any], flags: int = 0) -> None:
-    """Append a line in one write, so that lines of several processes don't mix."""
-    descriptor = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | flags, mode=PRIVATE_MODE)
+    """Append a line in one write, so that lines of several processes don't mix. One that was torn is ended first."""
+    descriptor = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, mode=PRIVATE_MODE)
     try:
-        data = to_json(form).encode("ascii") + b"\n"
+        size = os.fstat(descriptor).st_size
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        data = (b"\n" if torn else b"") + to_json(form).encode("ascii") + b"\n"
+        MAX_REPLY_FILE_BYTES.check(size + len(data))
         if os.write(descriptor, data) < len(data):
-            os.write(descriptor, b"\n")  # ends the torn line, so that it costs no other
             raise OSError(28, "the disk is full")
     finally:
         os.close(descriptor)
 
 
-def _load(path: Path) -> dict[CallPlace, RecordedCall]:
-    try:
-        data = read_at_most(path, int(MAX_REPLY_FILE_BYTES.maximum) + 1)
-        MAX_REPLY_FILE_BYTES.check(len(data))
-    except OSError as error:
-        raise LLMConfigError(
-            f"the file of replies {path} can't be read: {error.strerror}; record one with --replies record {path}"
-        ) from error
+def _load(path: Path, characters: Collection[str] | None = None) -> tuple[dict[CallPlace, RecordedCall], int]:
+    """Return the calls of a file, or those of some characters, and the number of its lines."""
+    data = read_file(path, MAX_REPLY_FILE_BYTES, f"record one with --replies record {path}")
     if not data:
         raise LLMConfigError(f"{path} is empty; record replies with --replies record {path}")
     calls: dict[CallPlace, RecordedCall] = {}
-    version = FORMAT_VERSION
+    version, lines = FORMAT_VERSION, 0
     for number, text in enumerate(data.split(b"\n"), start=1):
         if not text:
             continue
+        lines += 1
         try:
             form = json.loads(text)
             if number == 1:
                 version = form["tickmind_replies"]
                 continue
             site = CallSite(str(form["character"]), int(form["tick"]))
+            if characters is not None and site.character not in characters:
+                continue
             calls[CallPlace(site, int(form["number"]))] = RecordedCall.read(form)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except UNREADABLE as error:
             if number == 1:
                 raise LLMConfigError(f"{path} is not a file of replies: its first line names no format") from error
             _log.warning("a line of a file of replies can't be read; its call is missing", path=str(path), line=number)
@@ -298,4 +316,4 @@ def _load(path: Path) -> dict[CallPlace, RecordedCall]:
         raise LLMConfigError(
             f"{path} has format {version}, and this tickmind reads format {FORMAT_VERSION}; record the replies again"
         )
-    return calls
+    return calls, lines

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
+from tickmind.llm.texts import first_difference
+
 if TYPE_CHECKING:
     from tickmind.record.reader import RunReader
 
 ComparedThought: TypeAlias = tuple[int, str, int, str, str, str, str]
 """The tick of the question, the actor, the tick of the answer, both parts of the prompt, the error and the reply."""
-_AROUND = 30  # characters before and behind the first difference of two texts
 _PARTS = ("tick of the question", "actor", "tick of the answer", "system prompt", "user message", "error", "reply")
 
 
@@ -34,8 +35,11 @@ def compare_runs(first: "RunReader", second: "RunReader") -> RunComparison:
 
     A thought that was reported twice, because a process was killed before it knew that the world had it, counts once.
     """
-    if (first.info.name, first.info.actors) != (second.info.name, second.info.actors):
+    if first.info.name != second.info.name:
         return RunComparison(0, 0, f"they are runs of other worlds: {first.info.name} and {second.info.name}")
+    if first.info.actors != second.info.actors:
+        counts = len(first.info.actors), len(second.info.actors)
+        return RunComparison(0, 0, f"they have other actors: {counts[0]:,} and {counts[1]:,} of them")
     ticks, state_difference = 0, ""
     for one, other in zip_longest(first.records(), second.records()):
         if one is None or other is None:
@@ -85,8 +89,5 @@ def _difference(
 
 
 def _shown(one: object, other: object) -> str:
-    left, right = str(one), str(other)
-    pairs = enumerate(zip(left, right, strict=False))
-    at = next((place for place, (mine, its) in pairs if mine != its), min(len(left), len(right)))
-    part = slice(max(0, at - _AROUND), at + _AROUND)
-    return f"{left[part]!r} and {right[part]!r}"
+    _, left, right = first_difference(str(one), str(other))
+    return f"{left!r} and {right!r}"

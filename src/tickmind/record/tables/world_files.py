@@ -237,7 +237,7 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
             ),
             inventories=_read_inventories(list(actors[0]), list(inventories)),
         )
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError) as error:
         raise DamagedRunError("the description of the world is malformed") from error
     begun = {heap.item for heap in info.ground} | {stack.item for stack in info.inventories or ()}
     if not begun.issubset(info.item_kinds):
