@@ -15,7 +15,8 @@ class Run(RunReader):
 
     def __init__(self, run_id, hashes, thoughts):
         self._name, self._hashes, self._thoughts = run_id, hashes, thoughts
-        self.seed, self.world, self.actors = 1, "village", ()
+        self.seed, self.world = 1, "village"
+        self.actors: tuple[str, ...] = ()
 
     @property
     def info(self):
