@@ -8,6 +8,7 @@ from tickmind.base import Secret
 from tickmind.protocol import (
     Ack,
     Acted,
+    ActionInfo,
     ActionResult,
     ActionType,
     ActorStatus,
@@ -275,8 +276,15 @@ class Samples:
     def _kind(self) -> KindInfo:
         states = self.several(self.name)
         flags = tuple(self._coin() for _ in states), tuple(self._coin() for _ in states)
-        verbs = tuple(self.several(self.name) for _ in states)
-        return KindInfo(self.name(), states, *flags, verbs, self.several(self.name), self.maybe(self.name))
+        actions = tuple(self.several(self._action) for _ in states)
+        return KindInfo(self.name(), states, *flags, actions, self.several(self.name), self.maybe(self.name))
+
+    def _action(self) -> ActionInfo:
+        items = (self.several(self._amount) for _ in range(3))
+        return ActionInfo(self.name(), self.maybe(self.name), self.number(2**31 - 1, 1), *items)
+
+    def _amount(self) -> tuple[str, int]:
+        return self.name(), self.number(2_000_000_000, 1)
 
     def _object(self, width: int, height: int) -> ObjectInfo:
         x, y = self.rng.randrange(width), self.rng.randrange(height)

@@ -7,10 +7,12 @@ the log and the viewer. Forms with `Columns` in their name hold the same for man
 
 from tickmind.protocol.direction import Direction
 from tickmind.protocol.entity import (
+    ActionInfo,
     EntityInfo,
     FloorInfo,
     GroundInfo,
     InventoryInfo,
+    ItemAmounts,
     KindInfo,
     LifecycleEvent,
     LifecycleKind,
@@ -90,6 +92,7 @@ __all__ = [
     "UNUSED",
     "Ack",
     "Acted",
+    "ActionInfo",
     "ActionResult",
     "ActionType",
     "ActorColumns",
@@ -113,6 +116,7 @@ __all__ = [
     "IntentError",
     "Interact",
     "InventoryInfo",
+    "ItemAmounts",
     "ItemStack",
     "KindInfo",
     "Lease",

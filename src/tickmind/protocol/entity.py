@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,26 @@ class ObjectInfo:
     stock: int = 0
 
 
+ItemAmounts: TypeAlias = tuple[tuple[str, int], ...]
+"""Kinds of items, ascending, each with a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionInfo:
+    """What `Interact` with a verb does: after `work` steps the object is in state `to`.
+
+    What it needs must be carried and is kept; what it consumes must be carried and is used up by the last step; what it
+    yields goes to the actor of the last step. Only the verb is known of runs of earlier versions.
+    """
+
+    verb: str
+    to: str = ""
+    work: int = 1
+    needs: ItemAmounts = ()
+    consumes: ItemAmounts = ()
+    yields: ItemAmounts = ()
+
+
 @dataclass(frozen=True, slots=True)
 class KindInfo:
     """A kind of object: its states in the order of their codes, and whether it blocks the way in each."""
@@ -52,9 +73,14 @@ class KindInfo:
     states: tuple[str, ...]
     walkable: tuple[bool, ...]  # state code -> whether actors can step there
     opaque: tuple[bool, ...]  # state code -> whether it blocks sight
-    verbs: tuple[tuple[str, ...], ...]  # state code -> what `Interact` can do
+    actions: tuple[tuple[ActionInfo, ...], ...]  # state code -> what `Interact` can do
     tags: tuple[str, ...] = ()
     stock_item: str = ""  # item that can be picked up there, as long as there is stock
+
+    @property
+    def verbs(self) -> tuple[tuple[str, ...], ...]:
+        """The verbs of each state, by its code."""
+        return tuple(tuple(action.verb for action in actions) for actions in self.actions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,10 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One number that an action changed: `inventory.berries` by +1, `hunger` by -300, `work_remaining` to 2."""
+    """One number that an action changed: `inventory.berries` by +1, `hunger` by -300, `work_remaining` to 2.
+
+    An action that was refused because items are missing has changed nothing; its effects say how many: `missing.wood`.
+    """
 
     name: str
     value: int

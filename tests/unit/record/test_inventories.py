@@ -81,6 +81,7 @@ def test_what_actors_carried_at_the_beginning_is_read_back(tmp_path):
     store, _ = record_script(tmp_path)
     with store.open("items") as run:
         assert run.info.inventories == world.info.inventories
+        assert run.info.kinds == world.info.kinds
 
 
 @pytest.mark.parametrize("text", ["[]", "3", '{"berries": 1e999}', '{"berries": "many"}', '{"gold": 1}', "{"])

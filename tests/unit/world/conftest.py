@@ -36,6 +36,7 @@ items:
   axe: {{}}
   berries: {{use: {{hunger: -100, energy: 10}}}}
   coin: {{}}
+  plank: {{}}
   wood: {{}}
 kinds:
   bed: {{tags: [furniture]}}
@@ -57,6 +58,11 @@ kinds:
     states:
       closed: {{walkable: false, actions: {{open: {{to: open, work: 2, yields: {{coin: 5}}}}}}}}
       open: {{walkable: false}}
+  bench:
+    states:
+      ready:
+        walkable: false
+        actions: {{saw: {{work: 2, needs: {{axe: 1}}, consumes: {{wood: 2}}, yields: {{plank: 3}}}}}}
 map: |
 {map}
 legend:
@@ -69,6 +75,7 @@ legend:
   "O": {{floor: grass, object: door, state: open}}
   "T": {{floor: grass, object: tree}}
   "C": {{floor: grass, object: chest}}
+  "W": {{floor: grass, object: bench}}
   "g": {{floor: grass, ground: {{berries: 2, coin: 1}}}}
 {actors}
 """
@@ -148,7 +155,7 @@ CROWD = """
     123..T..
     4b5.D.O.
     6Bg~#.gC
-    78......
+    78W.....
 """
 NEEDS = "{inventory_limit: 6, needs: {hunger_per_tick: 60, energy_per_tick: 40, rest_per_tick: 90, wake_energy: 100}}"
 
@@ -156,15 +163,19 @@ NEEDS = "{inventory_limit: 6, needs: {hunger_per_tick: 60, energy_per_tick: 40, 
 @pytest.fixture(scope="session")
 def crowd(scenario_text):
     """A scenario of eight actors with a bit of everything around them."""
-    return parse_scenario(scenario_text(CROWD, rules=NEEDS, carry={1: "{coin: 3, axe: 1}"}))
+    return parse_scenario(
+        scenario_text(
+            CROWD, rules=NEEDS, carry={1: "{coin: 3, axe: 1}", 7: "{axe: 1, wood: 5}", 8: "{axe: 1, wood: 4}"}
+        )
+    )
 
 
 def _ticks():
-    items = st.sampled_from(["berries", "coin", "wood", "axe", "gold"])
+    items = st.sampled_from(["berries", "coin", "wood", "plank", "axe", "gold"])
     amounts = st.integers(-1, 4)
     actors = st.integers(1, 9).map("entity:{}".format)
-    objects = st.sampled_from(["tree:1", "door:1", "door:2", "chest:1", "bed:1", "nothing:1"])
-    verbs = st.sampled_from(["", "open", "close", "chop", "fell", "eat"])
+    objects = st.sampled_from(["tree:1", "door:1", "door:2", "chest:1", "bench:1", "bench:1", "bed:1", "nothing:1"])
+    verbs = st.sampled_from(["", "open", "close", "chop", "fell", "saw", "eat"])
     intents = st.one_of(
         st.sampled_from(Direction).map(Move),
         st.sampled_from(Direction).map(Move),

@@ -244,6 +244,45 @@ def test_an_action_may_need_something_that_stays(play):
     assert two.has(2) == {"axe": 1, "wood": 2}
 
 
+def test_a_recipe_uses_up_what_it_consumes_with_the_last_of_the_work(play):
+    one = play("1W", carry={1: "{axe: 1, wood: 5}"})
+    assert one.do(1, Interact("bench:1", "saw")).effects == {"work_remaining": 1}
+    assert one.has(1) == {"axe": 1, "wood": 5}
+    done = one.do(1, Interact("bench:1", "saw"))
+    assert [(effect.name, effect.value) for effect in done.result.effects] == [
+        ("work_remaining", 0), ("inventory.wood", -2), ("inventory.plank", 3),
+    ]  # fmt: skip
+    assert one.has(1) == {"axe": 1, "plank": 3, "wood": 3}
+    one.do(1, Interact("bench:1", "saw"))
+    one.do(1, Interact("bench:1", "saw"))  # it stays in its state, so the work begins again
+    assert one.has(1) == {"axe": 1, "plank": 6, "wood": 1}
+
+
+def test_a_refusal_names_what_is_missing(play):
+    two = play("1W2", carry={2: "{wood: 1}"})
+    refused = two.do(1, Interact("bench:1", "saw"))
+    assert (refused.reason, refused.effects) == (Reason.MISSING_ITEM, {"missing.axe": 1, "missing.wood": 2})
+    assert two.do(2, Interact("bench:1", "saw")).effects == {"missing.axe": 1, "missing.wood": 1}
+    assert two.has(2) == {"wood": 1}
+
+
+def test_what_is_used_up_makes_room_for_what_it_yields(play):
+    one = play("1W", carry={1: "{axe: 1, wood: 3}"}, rules="{inventory_limit: 4}")
+    one.do(1, Interact("bench:1"))
+    done = one.do(1, Interact("bench:1"))
+    assert one.has(1) == {"axe": 1, "plank": 2, "wood": 1}
+    assert ObjectDelta("ground:0,0", "plank", 1) in done.record.object_deltas
+
+
+def test_what_work_needs_is_checked_at_each_step(play):
+    one = play("1W", carry={1: "{axe: 1, wood: 2}"})
+    one.do(1, Interact("bench:1"))
+    one.do(1, Drop("wood", 1))
+    assert one.do(1, Interact("bench:1")).effects == {"missing.wood": 1}
+    one.do(1, Pickup("wood", 1))
+    assert one.do(1, Interact("bench:1")).ok
+
+
 def test_what_one_cannot_carry_falls_to_the_ground(play):
     one = play("1C", rules="{inventory_limit: 3}")
     one.do(1, Interact("chest:1"))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.long import short_or_long
 
-from tickmind.protocol import Acted, Entered, IntentColumns, Left, Moved, Wait
+from tickmind.protocol import Acted, Effect, Entered, IntentColumns, Left, Moved, Wait
 from tickmind.world import BadIntentsError, SnapshotMismatchError, TileWorld, parse_scenario
 
 MOVES = (Entered, Left, Moved)
@@ -60,12 +60,16 @@ def test_items_come_from_work_and_growth_and_go_by_use_only(crowd, any_ticks, da
                 if result.action_type == "Use" and effect.name == f"inventory.{item}"
             )
             felled = sum(delta.new_value == "stump" for delta in record.object_deltas)
+            sawn = sum(
+                result.target_id == "bench:1" and Effect("work_remaining", 0) in result.effects for result in results
+            )
             opened = sum(delta.object_id == "chest:1" and delta.new_value == "open" for delta in record.object_deltas)
             now = count(world, item)
             if item == "berries":
                 assert 0 <= now - had - used <= 1  # one may have grown
             else:
-                assert now == had + used + {"wood": 2 * felled, "coin": 5 * opened}.get(item, 0)
+                made = {"wood": 2 * felled - 2 * sawn, "plank": 3 * sawn, "coin": 5 * opened}
+                assert now == had + used + made.get(item, 0)
         assert (world._state.inventory.sum(axis=1) <= 6).all()
         assert (world._state.ground_amount > 0).all()
         assert (np.diff(world._state.ground_key) > 0).all()

@@ -77,6 +77,7 @@ class ObjectLooks:
         count = len(world.objects)
         kinds = {kind.name: kind for kind in world.kinds}
         self._kinds = [kinds[thing.kind] for thing in world.objects]  # object row -> its kind
+        self._verbs = {name: kind.verbs for name, kind in kinds.items()}
         self.views: list[Any] = [None] * count
         """Object row -> its `VisibleObject`; None for those that were never seen."""
         self._state = np.full(count, -1, dtype=np.int16)
@@ -111,7 +112,7 @@ class ObjectLooks:
                 kind.states[code],
                 left,
                 (ItemStack(kind.stock_item, items),) if kind.stock_item and items else (),
-                kind.verbs[code],
+                self._verbs[thing.kind][code],
             )
 
     def _note_obstacle(self, row: int, *, in_the_way: bool) -> None:

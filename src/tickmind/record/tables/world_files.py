@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tickmind.protocol import EntityInfo, FloorInfo, GroundInfo, InventoryInfo, KindInfo, ObjectInfo, WorldInfo
+from tickmind.protocol import (
+    ActionInfo,
+    EntityInfo,
+    FloorInfo,
+    GroundInfo,
+    InventoryInfo,
+    KindInfo,
+    ObjectInfo,
+    WorldInfo,
+)
 from tickmind.record.columns import Column, values_of
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES
@@ -65,6 +74,7 @@ WORLD_TABLES = {
     OBJECTS: TableSpec(OBJECTS, _SCHEMAS[OBJECTS], delta=("object_row", "x", "y", "stock"), plain=("object_id",)),
 }
 _GROUP_ROWS = 1 << 20
+_ACTION_ITEMS = ("needs", "consumes", "yields")
 _SCALARS = (
     "name",
     "world_version",
@@ -98,12 +108,33 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
                 "walkable": list(one.walkable),
                 "opaque": list(one.opaque),
                 "verbs": [list(verbs) for verbs in one.verbs],
+                "actions": [[_action_document(action) for action in actions] for actions in one.actions],
                 "tags": list(one.tags),
                 "stock_item": one.stock_item,
             }
             for one in info.kinds
         ],
     }
+
+
+def _action_document(action: ActionInfo) -> dict[str, Any]:
+    parts = {name: dict(getattr(action, name)) for name in _ACTION_ITEMS if getattr(action, name)}
+    return {"verb": action.verb, "to": action.to, "work": action.work, **parts}
+
+
+def _read_actions(kind: Mapping[str, Any]) -> tuple[tuple[ActionInfo, ...], ...]:
+    """Return the actions of a kind, by state; a run of an earlier version has only their verbs."""
+    if "actions" not in kind:
+        return tuple(tuple(map(ActionInfo, verbs)) for verbs in kind["verbs"])
+    return tuple(tuple(map(_read_action, actions)) for actions in kind["actions"])
+
+
+def _read_action(document: Mapping[str, Any]) -> ActionInfo:
+    items = (
+        tuple((str(item), int(amount)) for item, amount in sorted(document.get(name, {}).items()))
+        for name in _ACTION_ITEMS
+    )
+    return ActionInfo(str(document["verb"]), str(document["to"]), int(document["work"]), *items)
 
 
 def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
@@ -221,7 +252,7 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
                     tuple(one["states"]),
                     tuple(map(bool, one["walkable"])),
                     tuple(map(bool, one["opaque"])),
-                    tuple(map(tuple, one["verbs"])),
+                    _read_actions(one),
                     tuple(one["tags"]),
                     one["stock_item"],
                 )

@@ -10,6 +10,7 @@ from tickmind.protocol import (
     REASONS,
     UNKNOWN,
     UNUSED,
+    ActionInfo,
     ActorColumns,
     AgentState,
     AgentStatus,
@@ -39,7 +40,9 @@ _MOVE = 1
 _WORDS = ("hello", "", "wie geht's?", "木の実", "line\nbreak", '"quoted"', "🦊" * 3, "\x00")
 
 
-_DOOR = KindInfo("door", ("closed", "open"), (False, True), (True, False), (("open",), ()), ("wooden",))
+_DOOR = KindInfo(
+    "door", ("closed", "open"), (False, True), (True, False), ((ActionInfo("open", "open"),), ()), ("wooden",)
+)
 
 
 class RandomRun:

@@ -1,13 +1,15 @@
 """Codec of actors, their lifecycle, and the constant part of a world."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tickmind.protocol import (
+    ActionInfo,
     EntityInfo,
     FloorInfo,
     GroundInfo,
+    ItemAmounts,
     KindInfo,
     LifecycleEvent,
     LifecycleKind,
@@ -128,10 +130,25 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
 
 def _encode_kind(kind: KindInfo) -> pb.KindInfo:
     states = [
-        pb.StateInfo(name=state, walkable=walkable, opaque=opaque, verbs=verbs)
-        for state, walkable, opaque, verbs in zip(kind.states, kind.walkable, kind.opaque, kind.verbs, strict=True)
+        pb.StateInfo(name=state, walkable=walkable, opaque=opaque, actions=map(_encode_action, actions))
+        for state, walkable, opaque, actions in zip(kind.states, kind.walkable, kind.opaque, kind.actions, strict=True)
     ]
     return pb.KindInfo(name=kind.name, states=states, tags=kind.tags, stock_item=kind.stock_item)
+
+
+def _encode_action(action: ActionInfo) -> pb.ActionInfo:
+    return pb.ActionInfo(
+        verb=action.verb,
+        to=action.to,
+        work=action.work,
+        needs=_encode_amounts(action.needs),
+        consumes=_encode_amounts(action.consumes),
+        yields=_encode_amounts(action.yields),
+    )
+
+
+def _encode_amounts(items: ItemAmounts) -> list[pb.ItemAmount]:
+    return [pb.ItemAmount(item=item, amount=amount) for item, amount in items]
 
 
 @encoder
@@ -252,10 +269,30 @@ def _decode_kind(message: pb.KindInfo) -> KindInfo:
         tuple(optional_name(state.name, "kinds.states") for state in message.states),
         tuple(state.walkable for state in message.states),
         tuple(state.opaque for state in message.states),
-        tuple(names(state.verbs, "kinds.states.verbs", MAX_KINDS) for state in message.states),
+        tuple(_decode_actions(state) for state in message.states),
         names(message.tags, "kinds.tags", MAX_TAGS),
         optional_name(message.stock_item, "kinds.stock_item"),
     )
+
+
+def _decode_actions(message: pb.StateInfo) -> tuple[ActionInfo, ...]:
+    count(message.actions, "kinds.states.actions", MAX_KINDS)
+    return tuple(
+        ActionInfo(
+            name(action.verb, "kinds.states.actions.verb"),
+            optional_name(action.to, "kinds.states.actions.to"),
+            number(action.work, "kinds.states.actions.work", 1, INT32_MAX),
+            _decode_amounts(action.needs),
+            _decode_amounts(action.consumes),
+            _decode_amounts(action.yields),
+        )
+        for action in message.actions
+    )
+
+
+def _decode_amounts(items: Sequence[pb.ItemAmount]) -> ItemAmounts:
+    count(items, "kinds.states.actions.items", MAX_KINDS)
+    return tuple((name(each.item, "item"), number(each.amount, "amount", 1, int(MAX_AMOUNT.maximum))) for each in items)
 
 
 def _decode_object(message: pb.ObjectInfo, header: pb.WorldHeader) -> ObjectInfo:

@@ -24,15 +24,15 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18tickmind/v1/entity.proto\x12\x0btickmind.v1\"O\n\nEntityInfo\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0c\n\x04tags\x18\x03 \x03(\t\x12\x12\n\nspawn_tick\x18\x04 \x01(\x03\"t\n\x0eLifecycleEvent\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12(\n\x04kind\x18\x02 \x01(\x0e\x32\x1a.tickmind.v1.LifecycleKind\x12\'\n\x06\x65ntity\x18\x03 \x01(\x0b\x32\x17.tickmind.v1.EntityInfo\"a\n\nObjectInfo\x12\x11\n\tobject_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\t\n\x01x\x18\x03 \x01(\x05\x12\t\n\x01y\x18\x04 \x01(\x05\x12\r\n\x05state\x18\x05 \x01(\t\x12\r\n\x05stock\x18\x06 \x01(\x05\"@\n\nGroundInfo\x12\t\n\x01x\x18\x01 \x01(\x05\x12\t\n\x01y\x18\x02 \x01(\x05\x12\x0c\n\x04item\x18\x03 \x01(\t\x12\x0e\n\x06\x61mount\x18\x04 \x01(\x03\"J\n\tStateInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08walkable\x18\x02 \x01(\x08\x12\x0e\n\x06opaque\x18\x03 \x01(\x08\x12\r\n\x05verbs\x18\x04 \x03(\t\"b\n\x08KindInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12&\n\x06states\x18\x02 \x03(\x0b\x32\x16.tickmind.v1.StateInfo\x12\x0c\n\x04tags\x18\x03 \x03(\t\x12\x12\n\nstock_item\x18\x04 \x01(\t\"L\n\tFloorInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08walkable\x18\x02 \x01(\x08\x12\x0e\n\x06opaque\x18\x03 \x01(\x08\x12\x0f\n\x07hazards\x18\x04 \x03(\t\"\xe7\x02\n\x0bWorldHeader\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x15\n\rworld_version\x18\x02 \x01(\t\x12\r\n\x05width\x18\x03 \x01(\x05\x12\x0e\n\x06height\x18\x04 \x01(\x05\x12\x14\n\x0csight_radius\x18\x05 \x01(\x05\x12\x16\n\x0ehearing_radius\x18\x06 \x01(\x05\x12\x18\n\x10tick_duration_ms\x18\x07 \x01(\x05\x12\x1a\n\x12intent_deadline_ms\x18\x08 \x01(\x05\x12&\n\x06\x66loors\x18\t \x03(\x0b\x32\x16.tickmind.v1.FloorInfo\x12\x12\n\nitem_kinds\x18\n \x03(\t\x12\r\n\x05verbs\x18\x0b \x03(\t\x12$\n\x05kinds\x18\x0c \x03(\x0b\x32\x15.tickmind.v1.KindInfo\x12\x14\n\x0cobject_count\x18\r \x01(\x05\x12\x13\n\x0b\x61\x63tor_count\x18\x0e \x01(\x05\x12\x14\n\x0cground_count\x18\x0f \x01(\x05\"h\n\x1fListControllableEntitiesRequest\x12\x19\n\x11uncontrolled_only\x18\x01 \x01(\x08\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x17\n\x0f\x61\x66ter_entity_id\x18\x03 \x01(\t\"[\n ListControllableEntitiesResponse\x12)\n\x08\x65ntities\x18\x01 \x03(\x0b\x32\x17.tickmind.v1.EntityInfo\x12\x0c\n\x04more\x18\x02 \x01(\x08\"7\n\x1cStreamEntityLifecycleRequest\x12\x17\n\x0finclude_present\x18\x01 \x01(\x08\"K\n\x1dStreamEntityLifecycleResponse\x12*\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1b.tickmind.v1.LifecycleEvent\"\x14\n\x12StreamWorldRequest\"\xd0\x01\n\x13StreamWorldResponse\x12(\n\x06header\x18\x01 \x01(\x0b\x32\x18.tickmind.v1.WorldHeader\x12\x13\n\x0b\x66loor_codes\x18\x02 \x01(\x0c\x12(\n\x07objects\x18\x03 \x03(\x0b\x32\x17.tickmind.v1.ObjectInfo\x12\'\n\x06\x61\x63tors\x18\x04 \x03(\x0b\x32\x17.tickmind.v1.EntityInfo\x12\'\n\x06ground\x18\x05 \x03(\x0b\x32\x17.tickmind.v1.GroundInfo*\xa9\x01\n\rLifecycleKind\x12\x1e\n\x1aLIFECYCLE_KIND_UNSPECIFIED\x10\x00\x12\x1a\n\x16LIFECYCLE_KIND_SPAWNED\x10\x01\x12\x1c\n\x18LIFECYCLE_KIND_DESPAWNED\x10\x02\x12\x1d\n\x19LIFECYCLE_KIND_CONTROLLED\x10\x03\x12\x1f\n\x1bLIFECYCLE_KIND_UNCONTROLLED\x10\x04\x32\xd0\x02\n\x0f\x45ntityDiscovery\x12w\n\x18ListControllableEntities\x12,.tickmind.v1.ListControllableEntitiesRequest\x1a-.tickmind.v1.ListControllableEntitiesResponse\x12p\n\x15StreamEntityLifecycle\x12).tickmind.v1.StreamEntityLifecycleRequest\x1a*.tickmind.v1.StreamEntityLifecycleResponse0\x01\x12R\n\x0bStreamWorld\x12\x1f.tickmind.v1.StreamWorldRequest\x1a .tickmind.v1.StreamWorldResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18tickmind/v1/entity.proto\x12\x0btickmind.v1\"O\n\nEntityInfo\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0c\n\x04tags\x18\x03 \x03(\t\x12\x12\n\nspawn_tick\x18\x04 \x01(\x03\"t\n\x0eLifecycleEvent\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12(\n\x04kind\x18\x02 \x01(\x0e\x32\x1a.tickmind.v1.LifecycleKind\x12\'\n\x06\x65ntity\x18\x03 \x01(\x0b\x32\x17.tickmind.v1.EntityInfo\"a\n\nObjectInfo\x12\x11\n\tobject_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\t\n\x01x\x18\x03 \x01(\x05\x12\t\n\x01y\x18\x04 \x01(\x05\x12\r\n\x05state\x18\x05 \x01(\t\x12\r\n\x05stock\x18\x06 \x01(\x05\"@\n\nGroundInfo\x12\t\n\x01x\x18\x01 \x01(\x05\x12\t\n\x01y\x18\x02 \x01(\x05\x12\x0c\n\x04item\x18\x03 \x01(\t\x12\x0e\n\x06\x61mount\x18\x04 \x01(\x03\"*\n\nItemAmount\x12\x0c\n\x04item\x18\x01 \x01(\t\x12\x0e\n\x06\x61mount\x18\x02 \x01(\x03\"\xb0\x01\n\nActionInfo\x12\x0c\n\x04verb\x18\x01 \x01(\t\x12\n\n\x02to\x18\x02 \x01(\t\x12\x0c\n\x04work\x18\x03 \x01(\x05\x12&\n\x05needs\x18\x04 \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\x12)\n\x08\x63onsumes\x18\x05 \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\x12\'\n\x06yields\x18\x06 \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\"k\n\tStateInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08walkable\x18\x02 \x01(\x08\x12\x0e\n\x06opaque\x18\x03 \x01(\x08\x12(\n\x07\x61\x63tions\x18\x05 \x03(\x0b\x32\x17.tickmind.v1.ActionInfoJ\x04\x08\x04\x10\x05\"b\n\x08KindInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12&\n\x06states\x18\x02 \x03(\x0b\x32\x16.tickmind.v1.StateInfo\x12\x0c\n\x04tags\x18\x03 \x03(\t\x12\x12\n\nstock_item\x18\x04 \x01(\t\"L\n\tFloorInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08walkable\x18\x02 \x01(\x08\x12\x0e\n\x06opaque\x18\x03 \x01(\x08\x12\x0f\n\x07hazards\x18\x04 \x03(\t\"\xe7\x02\n\x0bWorldHeader\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x15\n\rworld_version\x18\x02 \x01(\t\x12\r\n\x05width\x18\x03 \x01(\x05\x12\x0e\n\x06height\x18\x04 \x01(\x05\x12\x14\n\x0csight_radius\x18\x05 \x01(\x05\x12\x16\n\x0ehearing_radius\x18\x06 \x01(\x05\x12\x18\n\x10tick_duration_ms\x18\x07 \x01(\x05\x12\x1a\n\x12intent_deadline_ms\x18\x08 \x01(\x05\x12&\n\x06\x66loors\x18\t \x03(\x0b\x32\x16.tickmind.v1.FloorInfo\x12\x12\n\nitem_kinds\x18\n \x03(\t\x12\r\n\x05verbs\x18\x0b \x03(\t\x12$\n\x05kinds\x18\x0c \x03(\x0b\x32\x15.tickmind.v1.KindInfo\x12\x14\n\x0cobject_count\x18\r \x01(\x05\x12\x13\n\x0b\x61\x63tor_count\x18\x0e \x01(\x05\x12\x14\n\x0cground_count\x18\x0f \x01(\x05\"h\n\x1fListControllableEntitiesRequest\x12\x19\n\x11uncontrolled_only\x18\x01 \x01(\x08\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x17\n\x0f\x61\x66ter_entity_id\x18\x03 \x01(\t\"[\n ListControllableEntitiesResponse\x12)\n\x08\x65ntities\x18\x01 \x03(\x0b\x32\x17.tickmind.v1.EntityInfo\x12\x0c\n\x04more\x18\x02 \x01(\x08\"7\n\x1cStreamEntityLifecycleRequest\x12\x17\n\x0finclude_present\x18\x01 \x01(\x08\"K\n\x1dStreamEntityLifecycleResponse\x12*\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1b.tickmind.v1.LifecycleEvent\"\x14\n\x12StreamWorldRequest\"\xd0\x01\n\x13StreamWorldResponse\x12(\n\x06header\x18\x01 \x01(\x0b\x32\x18.tickmind.v1.WorldHeader\x12\x13\n\x0b\x66loor_codes\x18\x02 \x01(\x0c\x12(\n\x07objects\x18\x03 \x03(\x0b\x32\x17.tickmind.v1.ObjectInfo\x12\'\n\x06\x61\x63tors\x18\x04 \x03(\x0b\x32\x17.tickmind.v1.EntityInfo\x12\'\n\x06ground\x18\x05 \x03(\x0b\x32\x17.tickmind.v1.GroundInfo*\xa9\x01\n\rLifecycleKind\x12\x1e\n\x1aLIFECYCLE_KIND_UNSPECIFIED\x10\x00\x12\x1a\n\x16LIFECYCLE_KIND_SPAWNED\x10\x01\x12\x1c\n\x18LIFECYCLE_KIND_DESPAWNED\x10\x02\x12\x1d\n\x19LIFECYCLE_KIND_CONTROLLED\x10\x03\x12\x1f\n\x1bLIFECYCLE_KIND_UNCONTROLLED\x10\x04\x32\xd0\x02\n\x0f\x45ntityDiscovery\x12w\n\x18ListControllableEntities\x12,.tickmind.v1.ListControllableEntitiesRequest\x1a-.tickmind.v1.ListControllableEntitiesResponse\x12p\n\x15StreamEntityLifecycle\x12).tickmind.v1.StreamEntityLifecycleRequest\x1a*.tickmind.v1.StreamEntityLifecycleResponse0\x01\x12R\n\x0bStreamWorld\x12\x1f.tickmind.v1.StreamWorldRequest\x1a .tickmind.v1.StreamWorldResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tickmind.v1.entity_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_LIFECYCLEKIND']._serialized_start=1588
-  _globals['_LIFECYCLEKIND']._serialized_end=1757
+  _globals['_LIFECYCLEKIND']._serialized_start=1844
+  _globals['_LIFECYCLEKIND']._serialized_end=2013
   _globals['_ENTITYINFO']._serialized_start=41
   _globals['_ENTITYINFO']._serialized_end=120
   _globals['_LIFECYCLEEVENT']._serialized_start=122
@@ -41,26 +41,30 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_OBJECTINFO']._serialized_end=337
   _globals['_GROUNDINFO']._serialized_start=339
   _globals['_GROUNDINFO']._serialized_end=403
-  _globals['_STATEINFO']._serialized_start=405
-  _globals['_STATEINFO']._serialized_end=479
-  _globals['_KINDINFO']._serialized_start=481
-  _globals['_KINDINFO']._serialized_end=579
-  _globals['_FLOORINFO']._serialized_start=581
-  _globals['_FLOORINFO']._serialized_end=657
-  _globals['_WORLDHEADER']._serialized_start=660
-  _globals['_WORLDHEADER']._serialized_end=1019
-  _globals['_LISTCONTROLLABLEENTITIESREQUEST']._serialized_start=1021
-  _globals['_LISTCONTROLLABLEENTITIESREQUEST']._serialized_end=1125
-  _globals['_LISTCONTROLLABLEENTITIESRESPONSE']._serialized_start=1127
-  _globals['_LISTCONTROLLABLEENTITIESRESPONSE']._serialized_end=1218
-  _globals['_STREAMENTITYLIFECYCLEREQUEST']._serialized_start=1220
-  _globals['_STREAMENTITYLIFECYCLEREQUEST']._serialized_end=1275
-  _globals['_STREAMENTITYLIFECYCLERESPONSE']._serialized_start=1277
-  _globals['_STREAMENTITYLIFECYCLERESPONSE']._serialized_end=1352
-  _globals['_STREAMWORLDREQUEST']._serialized_start=1354
-  _globals['_STREAMWORLDREQUEST']._serialized_end=1374
-  _globals['_STREAMWORLDRESPONSE']._serialized_start=1377
-  _globals['_STREAMWORLDRESPONSE']._serialized_end=1585
-  _globals['_ENTITYDISCOVERY']._serialized_start=1760
-  _globals['_ENTITYDISCOVERY']._serialized_end=2096
+  _globals['_ITEMAMOUNT']._serialized_start=405
+  _globals['_ITEMAMOUNT']._serialized_end=447
+  _globals['_ACTIONINFO']._serialized_start=450
+  _globals['_ACTIONINFO']._serialized_end=626
+  _globals['_STATEINFO']._serialized_start=628
+  _globals['_STATEINFO']._serialized_end=735
+  _globals['_KINDINFO']._serialized_start=737
+  _globals['_KINDINFO']._serialized_end=835
+  _globals['_FLOORINFO']._serialized_start=837
+  _globals['_FLOORINFO']._serialized_end=913
+  _globals['_WORLDHEADER']._serialized_start=916
+  _globals['_WORLDHEADER']._serialized_end=1275
+  _globals['_LISTCONTROLLABLEENTITIESREQUEST']._serialized_start=1277
+  _globals['_LISTCONTROLLABLEENTITIESREQUEST']._serialized_end=1381
+  _globals['_LISTCONTROLLABLEENTITIESRESPONSE']._serialized_start=1383
+  _globals['_LISTCONTROLLABLEENTITIESRESPONSE']._serialized_end=1474
+  _globals['_STREAMENTITYLIFECYCLEREQUEST']._serialized_start=1476
+  _globals['_STREAMENTITYLIFECYCLEREQUEST']._serialized_end=1531
+  _globals['_STREAMENTITYLIFECYCLERESPONSE']._serialized_start=1533
+  _globals['_STREAMENTITYLIFECYCLERESPONSE']._serialized_end=1608
+  _globals['_STREAMWORLDREQUEST']._serialized_start=1610
+  _globals['_STREAMWORLDREQUEST']._serialized_end=1630
+  _globals['_STREAMWORLDRESPONSE']._serialized_start=1633
+  _globals['_STREAMWORLDRESPONSE']._serialized_end=1841
+  _globals['_ENTITYDISCOVERY']._serialized_start=2016
+  _globals['_ENTITYDISCOVERY']._serialized_end=2352
 # @@protoc_insertion_point(module_scope)

@@ -70,17 +70,41 @@ class GroundInfo(_message.Message):
     amount: int
     def __init__(self, x: _Optional[int] = ..., y: _Optional[int] = ..., item: _Optional[str] = ..., amount: _Optional[int] = ...) -> None: ...
 
+class ItemAmount(_message.Message):
+    __slots__ = ("item", "amount")
+    ITEM_FIELD_NUMBER: _ClassVar[int]
+    AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    item: str
+    amount: int
+    def __init__(self, item: _Optional[str] = ..., amount: _Optional[int] = ...) -> None: ...
+
+class ActionInfo(_message.Message):
+    __slots__ = ("verb", "to", "work", "needs", "consumes", "yields")
+    VERB_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    WORK_FIELD_NUMBER: _ClassVar[int]
+    NEEDS_FIELD_NUMBER: _ClassVar[int]
+    CONSUMES_FIELD_NUMBER: _ClassVar[int]
+    YIELDS_FIELD_NUMBER: _ClassVar[int]
+    verb: str
+    to: str
+    work: int
+    needs: _containers.RepeatedCompositeFieldContainer[ItemAmount]
+    consumes: _containers.RepeatedCompositeFieldContainer[ItemAmount]
+    yields: _containers.RepeatedCompositeFieldContainer[ItemAmount]
+    def __init__(self, verb: _Optional[str] = ..., to: _Optional[str] = ..., work: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., consumes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., yields: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
+
 class StateInfo(_message.Message):
-    __slots__ = ("name", "walkable", "opaque", "verbs")
+    __slots__ = ("name", "walkable", "opaque", "actions")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WALKABLE_FIELD_NUMBER: _ClassVar[int]
     OPAQUE_FIELD_NUMBER: _ClassVar[int]
-    VERBS_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
     name: str
     walkable: bool
     opaque: bool
-    verbs: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., verbs: _Optional[_Iterable[str]] = ...) -> None: ...
+    actions: _containers.RepeatedCompositeFieldContainer[ActionInfo]
+    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., actions: _Optional[_Iterable[_Union[ActionInfo, _Mapping]]] = ...) -> None: ...
 
 class KindInfo(_message.Message):
     __slots__ = ("name", "states", "tags", "stock_item")

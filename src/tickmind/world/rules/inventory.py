@@ -109,6 +109,13 @@ def give_items(turn: Turn) -> None:
             turn.effects[place] = (Effect(f"inventory.{turn.tables.item_names[kind]}", -amount),)
 
 
+def use_up(turn: Turn, row: int, items: list[tuple[int, int]]) -> tuple[Effect, ...]:
+    """Take items that are there out of an actor's inventory. Return what it lost."""
+    for kind, amount in items:
+        turn.state.inventory[row, kind] -= amount
+    return tuple(Effect(f"inventory.{turn.tables.item_names[kind]}", -amount) for kind, amount in items)
+
+
 def hand_over(turn: Turn, row: int, items: list[tuple[int, int]]) -> tuple[Effect, ...]:
     """Put items into an actor's inventory; what it can't carry falls to the ground. Return what it got."""
     effects = []

@@ -3,8 +3,9 @@
 import numpy as np
 
 from tickmind.protocol import ActionType, Effect, ObjectDelta, Reason
-from tickmind.world.rules.inventory import hand_over
+from tickmind.world.rules.inventory import hand_over, use_up
 from tickmind.world.rules.turn import Turn
+from tickmind.world.scenario.kinds import ObjectAction
 from tickmind.world.state.timing import change_times, stock_times
 
 
@@ -30,7 +31,8 @@ def _interact_one(turn: Turn, place: int) -> Reason:
     action = tables.action(target, int(state.object_state[target]), verb)
     if action is None:
         return Reason.WRONG_STATE
-    if any(state.inventory[row, kind] < amount for kind, amount in tables.item_codes(action.needs)):
+    if missing := _missing(turn, row, action):
+        turn.effects[place] = missing
         return Reason.MISSING_ITEM
     left = int(state.object_work[target]) - 1 if action.work > 1 else 0
     if left > 0:
@@ -42,9 +44,22 @@ def _interact_one(turn: Turn, place: int) -> Reason:
     if _in_the_way(turn, target, code):
         return Reason.TARGET_OCCUPIED
     _enter_state(turn, target, code)
+    spent = use_up(turn, row, tables.item_codes(action.consumes))
     gained = hand_over(turn, row, tables.item_codes(action.yields))
-    turn.effects[place] = (Effect("work_remaining", 0), *gained)
+    turn.effects[place] = (Effect("work_remaining", 0), *spent, *gained)
     return Reason.NONE
+
+
+def _missing(turn: Turn, row: int, action: ObjectAction) -> tuple[Effect, ...]:
+    """Return what an actor lacks for an action."""
+    if not (action.needs or action.consumes):
+        return ()
+    wanted: dict[str, int] = {}
+    for item, amount in (*action.needs, *action.consumes):
+        wanted[item] = max(amount, wanted.get(item, 0))
+    carried = turn.state.inventory[row]
+    lacks = ((item, amount - int(carried[turn.tables.item_code[item]])) for item, amount in sorted(wanted.items()))
+    return tuple(Effect(f"missing.{item}", amount) for item, amount in lacks if amount > 0)
 
 
 def change_objects(turn: Turn) -> None:

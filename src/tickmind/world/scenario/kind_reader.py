@@ -155,7 +155,7 @@ def _read_state(
     actions, read = given.get("actions"), []
     for verb, at, action in table(actions).named() if actions else ():
         with at.source.noting():
-            read.append(_read_action(verb, table(action), states, items))
+            read.append(_read_action(verb, table(action), name, states, items))
     if sum(one.work > 1 for one in read) > 1:
         place.note(f"in state {name!r} more than one action takes several ticks; one can")
     change = given.get("change")
@@ -163,14 +163,18 @@ def _read_state(
     return ObjectState(name, walkable, opaque, tuple(read), _read_change(table(change), states) if change else None)
 
 
-def _read_action(verb: str, given: YamlMapping, states: Collection[str], items: Collection[str]) -> ObjectAction:
-    given.nothing_but("to", "work", "needs", "yields")
+def _read_action(
+    verb: str, given: YamlMapping, state: str, states: Collection[str], items: Collection[str]
+) -> ObjectAction:
+    given.nothing_but("to", "work", "needs", "consumes", "yields")
+    to = given.get("to")
     return ObjectAction(
         verb=verb,
-        to=known(given.need("to"), states, "state of this kind"),
+        to=state if to is None else known(to, states, "state of this kind"),
         work=given.integer("work", 1, 1, MAX_TICKS),
         needs=read_amounts(given.get("needs"), items),
         yields=read_amounts(given.get("yields"), items),
+        consumes=read_amounts(given.get("consumes"), items),
     )
 
 

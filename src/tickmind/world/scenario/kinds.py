@@ -35,7 +35,8 @@ class ObjectAction:
     """The effect of `Interact` with this verb: after `work` interactions the object goes to another state.
 
     The items that it yields go to the actor that did the last of the work; what that actor can't carry falls to the
-    ground there. What it needs must be in the inventory and stays there.
+    ground there. What it needs and what it consumes must be in the inventory for each step of the work. What it needs
+    stays there, what it consumes is used up by the last step.
     """
 
     verb: str
@@ -43,6 +44,7 @@ class ObjectAction:
     work: int = 1
     needs: Items = ()
     yields: Items = ()
+    consumes: Items = field(default=(), repr=False)  # so scenarios from before this rule keep their digest
 
 
 @dataclass(frozen=True, slots=True)

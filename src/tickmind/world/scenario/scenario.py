@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -105,8 +106,18 @@ class Scenario:
             state.update(b"\0")
         if self.thinking_ticks:  # scenarios from before this rule keep their digest
             state.update(b"thinking %d\0" % self.thinking_ticks)
+        for consumed in self._consumed():
+            state.update(repr(consumed).encode() + b"\0")
         state.update(self.floor_codes)
         return state.digest()
+
+    def _consumed(self) -> Iterator[tuple[str, str, str, Items]]:
+        """Yield what actions use up, each with its kind, state and verb."""
+        for kind in self.kinds:
+            for state in kind.states:
+                for action in state.actions:
+                    if action.consumes:
+                        yield kind.name, state.name, action.verb, action.consumes
 
 
 def id_order(name: str) -> tuple[tuple[int, int, str], ...]:

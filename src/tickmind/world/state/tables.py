@@ -4,7 +4,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import EntityInfo, FloorInfo, GroundInfo, InventoryInfo, KindInfo, ObjectInfo, WorldInfo
+from tickmind.protocol import (
+    ActionInfo,
+    EntityInfo,
+    FloorInfo,
+    GroundInfo,
+    InventoryInfo,
+    KindInfo,
+    ObjectInfo,
+    WorldInfo,
+)
 from tickmind.world.scenario.kinds import Items, ObjectAction, ObjectKind
 from tickmind.world.scenario.scenario import Scenario
 
@@ -126,7 +135,7 @@ class Tables:
                     states=tuple(state.name for state in kind.states),
                     walkable=tuple(state.walkable for state in kind.states),
                     opaque=tuple(state.opaque for state in kind.states),
-                    verbs=tuple(tuple(action.verb for action in state.actions) for state in kind.states),
+                    actions=tuple(tuple(map(_shown, state.actions)) for state in kind.states),
                     tags=kind.tags,
                     stock_item=kind.stock.item if kind.stock else "",
                 )
@@ -144,3 +153,7 @@ class Tables:
                 for item, amount in actor.inventory
             ),
         )
+
+
+def _shown(action: ObjectAction) -> ActionInfo:
+    return ActionInfo(action.verb, action.to, action.work, action.needs, action.consumes, action.yields)
