@@ -23,6 +23,7 @@ CALLS = {  # what needs a token: path -> a question to it
     "/api/digest": "",
     "/api/thoughts": "?actor=0&last=1&count=1",
     "/api/mind": "?actor=0&last=1",
+    "/api/whole-mind": "?actor=0&tick=1",
 }
 WRONG = {
     "none": {},
@@ -71,6 +72,9 @@ class Frames:
         return self._count([])
 
     async def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
+        return self._count({})
+
+    async def whole_mind(self, actor: int, tick_id: int) -> dict[str, Any]:
         return self._count({})
 
 
