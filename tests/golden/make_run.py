@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tickmind.base import ManualClock
-from tickmind.protocol import TickRecord
+from tickmind.protocol import ActionInfo, TickRecord, WorldSetting
 from tickmind.record import LogOptions, RunPace, RunParent, RunReader, RunStore, SyncPolicy
 from tickmind.record.testing import RandomRun
 
@@ -65,6 +65,15 @@ def content(reader: RunReader) -> Any:
     if reader.info.inventories is None:
         del info["inventories"]  # nor that
     meta = reader.meta
+    if reader.info.setting == WorldSetting():
+        del info["setting"]  # nor that
+    for actor in info["actors"]:
+        if actor["persona"] is None:
+            del actor["persona"]  # nor that
+    for kind, known in zip(info["kinds"], reader.info.kinds, strict=True):
+        if all(action == ActionInfo(action.verb) for actions in known.actions for action in actions):
+            del kind["actions"]  # nor that: they kept verbs only
+            kind["verbs"] = known.verbs
     quantities = [dataclasses.asdict(one) for one in reader.inventories()]
     insights = [
         {**dataclasses.asdict(one), "node_statuses": list(one.node_statuses or b"")} for one in reader.insights()

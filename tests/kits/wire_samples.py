@@ -2,7 +2,8 @@
 
 import random
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from tickmind.base import Secret
 from tickmind.protocol import (
@@ -15,6 +16,7 @@ from tickmind.protocol import (
     AgentState,
     AgentStatus,
     BoardEntry,
+    CalendarInfo,
     Direction,
     Drop,
     Effect,
@@ -39,6 +41,7 @@ from tickmind.protocol import (
     Moved,
     ObjectInfo,
     Observation,
+    Persona,
     Pickup,
     Reason,
     RunInfo,
@@ -56,6 +59,8 @@ from tickmind.protocol import (
     Wait,
     Wake,
     WorldInfo,
+    WorldSetting,
+    ZoneInfo,
 )
 from tickmind.protocol.reports import TurnCode, encode_turns
 from tickmind.wire.messages.frames import (
@@ -232,7 +237,8 @@ class Samples:
 
     def entity(self) -> EntityInfo:
         """An actor."""
-        return EntityInfo(self.name(), self.maybe(self.name), self.several(self.name), self.number(2**63 - 1))
+        persona = self.persona() if self._coin() else None
+        return EntityInfo(self.name(), self.maybe(self.name), self.several(self.name), self.number(2**63 - 1), persona)
 
     def lifecycle(self) -> LifecycleEvent:
         """Something that happened to an actor."""
@@ -261,6 +267,7 @@ class Samples:
             objects=self.several(lambda: self._object(width, height), 8),
             actors=tuple(actors.values()),
             ground=self.several(lambda: self._heap(width, height), 4),
+            setting=self.setting(),
         )
 
     def _heap(self, width: int, height: int) -> GroundInfo:
@@ -370,7 +377,7 @@ class Samples:
         """A frame from the world."""
         return self.rng.choice(
             (
-                ControlOpened(self.lease(), self.run()),
+                self.opened(),
                 self.observation(),
                 ControlAck(self.number(2**63 - 1), self.ack()),
                 Closed(self.rng.choice(tuple(Reason)), self.number(86_400_000)),
@@ -380,6 +387,32 @@ class Samples:
     def run(self) -> RunInfo:
         """A run."""
         return RunInfo(self.rng.choice(("", self.name())), self.number(2**63 - 1), self.number(1000))
+
+    def opened(self) -> ControlOpened:
+        """The first frame from the world, with all that a single controller gets."""
+        lease = self.lease()
+        personas = {lease.entity_id: self.persona()} if self._coin() else {}
+        return ControlOpened(lease, replace(self.run(), setting=self.setting(), personas=personas))
+
+    def setting(self) -> WorldSetting:
+        """The places and the calendar of a world."""
+        calendar = CalendarInfo(self.number(2**31 - 1, 1), self.number(1439))
+        return WorldSetting(self.several(self._zone), calendar)
+
+    def _zone(self) -> ZoneInfo:
+        regions = (self._region(), *self.several(self._region))
+        areas = tuple((region.min_x, region.min_y, region.max_x, region.max_y) for region in regions)
+        return ZoneInfo(self.name(), areas, self.maybe(self.name), self.maybe(self.name))
+
+    def persona(self) -> Persona:
+        """Who an actor is."""
+        words: dict[str, Any] = {
+            name: self.several(self.name) for name in ("traits", "goals", "fears", "knows", "habits")
+        }
+        for name in ("name", "backstory", "voice", "home", "work", "colour", "sprite", "team"):
+            words[name] = self.maybe(self.name)
+        relations = self.several(lambda: (self.name(), self.name()))
+        return Persona(age=self.number(1000), relations=relations, **words)
 
     def view(self) -> ViewFilter:
         """What to show."""

@@ -8,21 +8,32 @@ from typing import Protocol, runtime_checkable
 from tickmind.agent.chance import MindChance
 from tickmind.agent.reporting.insights import InsightCollector, MindState, showing
 from tickmind.agent.settings import Settings
-from tickmind.protocol import Insight, Intent, Observation, RunInfo, Thought
+from tickmind.protocol import Insight, Intent, Observation, Persona, RunInfo, Thought, WorldSetting
+from tickmind.protocol.setting import NO_PERSONA
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The start of one character: its id, its settings, and its own random numbers, which repeat with the seed."""
+    """The start of one character: its id, its settings, and its own random numbers, which repeat with the seed.
+
+    `persona` says who it is, `setting` names the places and the calendar of its world.
+    """
 
     entity_id: str
     settings: Settings = field(default_factory=Settings)
     random: Random = field(default_factory=lambda: Random(0), compare=False)
+    persona: Persona = NO_PERSONA
+    setting: WorldSetting = field(default_factory=WorldSetting)
 
-    def with_seed(self, mind_seed: int) -> "Start":
-        """Return the start of the same character in a run with this seed."""
-        return replace(self, random=MindChance(mind_seed, self.entity_id, "mind"))
+    def in_run(self, run: RunInfo) -> "Start":
+        """Return the start of the same character in a run: its chance, who it is, and where."""
+        return replace(
+            self,
+            random=MindChance(run.mind_seed, self.entity_id, "mind"),
+            persona=run.personas.get(self.entity_id, self.persona),
+            setting=run.setting,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +46,7 @@ class PastMinds:
 
 def begun(start: Start, run: RunInfo | None) -> Start:
     """Return what a character begins with in a run; without one it keeps its own chance."""
-    return start if run is None else start.with_seed(run.mind_seed)
+    return start if run is None else start.in_run(run)
 
 
 def begin_chance(chance: Random, tick_id: int) -> None:

@@ -76,6 +76,7 @@ from tickmind.protocol.reports import (
     TreeLine,
 )
 from tickmind.protocol.result import Ack, ActionResult, Effect
+from tickmind.protocol.setting import CalendarInfo, Persona, WorldSetting, WorldTime, ZoneInfo
 from tickmind.protocol.thought import Thought, ThoughtSink
 from tickmind.protocol.tick_event import TickEvent
 
@@ -100,6 +101,7 @@ __all__ = [
     "AgentState",
     "AgentStatus",
     "BoardEntry",
+    "CalendarInfo",
     "Direction",
     "Drop",
     "Effect",
@@ -132,6 +134,7 @@ __all__ = [
     "ObjectInfo",
     "Observation",
     "ObservationColumns",
+    "Persona",
     "Pickup",
     "Reason",
     "ResultColumns",
@@ -155,4 +158,7 @@ __all__ = [
     "Wait",
     "Wake",
     "WorldInfo",
+    "WorldSetting",
+    "WorldTime",
+    "ZoneInfo",
 ]

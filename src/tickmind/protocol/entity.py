@@ -1,8 +1,11 @@
 """The actors, objects and kinds of a world, and `WorldInfo`, which never changes in a run."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
+
+from tickmind.protocol.setting import Persona, WorldSetting
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +16,7 @@ class EntityInfo:
     type: str
     tags: tuple[str, ...] = ()
     spawn_tick: int = 0
+    persona: Persona | None = field(default=None, compare=False)  # None: not known
 
 
 class LifecycleKind(StrEnum):
@@ -132,6 +136,7 @@ class WorldInfo:
     objects: tuple[ObjectInfo, ...]
     actors: tuple[EntityInfo, ...]
     ground: tuple[GroundInfo, ...] = ()  # in the order of tiles
+    setting: WorldSetting = field(default_factory=WorldSetting)
     seed: int | None = field(default=None, compare=False)  # of the run; clients and older records do not know it
     inventories: tuple[InventoryInfo, ...] | None = field(default=None, compare=False)  # None: not known, as the seed
 
@@ -143,3 +148,5 @@ class RunInfo:
     run_id: str = ""  # the same after a world went on, another after it began anew; empty if it has no name
     mind_seed: int = 0  # of all chance in minds
     thinking_ticks: int = 0  # after which a reply of a model takes effect; 0: as soon as it arrives
+    setting: WorldSetting = field(default_factory=WorldSetting)
+    personas: Mapping[str, Persona] = field(default_factory=dict)  # entity id -> who it is, of those under control

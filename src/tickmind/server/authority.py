@@ -13,6 +13,7 @@ Requests of agents in between are answered at once, with a value.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,7 +86,8 @@ class Authority:
         limits: ServerLimits = MAX,
     ) -> None:
         self.world = world
-        self.run = RunInfo(run_id, world.mind_seed, world.thinking_ticks)
+        self.run = RunInfo(run_id, world.mind_seed, world.thinking_ticks, world.info.setting)
+        self._personas = {actor.entity_id: actor.persona for actor in world.info.actors if actor.persona is not None}
         self.pace = pace or TickPace.of(world.info.tick_duration_ms, world.info.intent_deadline_ms)
         self.info = info = self.pace.state_in(world.info)
         self.bounds = ColumnBounds.of(info)
@@ -124,6 +126,11 @@ class Authority:
         self._tick = self._tick_event()  # the tick opened last
 
     # The tick
+
+    def run_of(self, entity_id: str) -> RunInfo:
+        """Return the run as the controller of an entity gets it: with who that is."""
+        persona = self._personas.get(entity_id)
+        return self.run if persona is None else replace(self.run, personas={entity_id: persona})
 
     def begin(self) -> TickEvent:
         """Open the next tick."""

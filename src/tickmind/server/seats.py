@@ -118,7 +118,7 @@ class ControlSeat(_Seat[ActorListener]):
         grant, lease = taken
         listener = ActorListener(int(grant.rows[0]), grant, stream.outbox, frames=True, want_floors=opening.want_floors)
         seat = cls(authority, stream, grant, listener)
-        seat._open(ControlOpened(lease, authority.run))
+        seat._open(ControlOpened(lease, authority.run_of(lease.entity_id)))
         return seat
 
     def take(self, data: bytes) -> None:

@@ -15,9 +15,9 @@ QUICK = TickPace(0.1, 0.05)
 
 
 @asynccontextmanager
-async def serving(actors=4, *, pace=QUICK, config=None, running=True, radius=4, **given):
+async def serving(actors=4, *, pace=QUICK, config=None, running=True, radius=4, scenario=None, **given):
     """A world that is served, and runs if it is asked to."""
-    world = TileWorld.from_scenario(meadow(actors, radius=radius))
+    world = TileWorld.from_scenario(scenario or meadow(actors, radius=radius))
     server = WorldServer(world, config or ServerConfig("127.0.0.1:0"), pace=pace, **given)
     async with server:
         task = asyncio.create_task(server.run()) if running else None

@@ -6,8 +6,11 @@ import grpc
 import grpc.aio
 import numpy as np
 import pytest
+from tests.unit.world.test_setting import VILLAGE
 
-from tickmind.base import Secret
+from tickmind.agent import Assignment
+from tickmind.agent.control.streams import stream_opener
+from tickmind.base import Secret, SystemClock
 from tickmind.protocol import (
     UNUSED,
     Ack,
@@ -36,6 +39,7 @@ from tickmind.wire import (
     codec,
 )
 from tickmind.wire.v1 import control_pb2
+from tickmind.world import parse_scenario
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(180)]
 
@@ -147,6 +151,24 @@ async def test_a_held_entity_is_refused_over_every_way(serve, talk):
                 pytest.fail("it was not refused")
         assert plain.value.reason is stream.value.reason is Reason.LEASE_HELD
         assert 0 < plain.value.retry_after_ms <= 10_000
+
+
+async def test_who_takes_control_gets_its_persona_and_the_setting_alone_or_as_a_host(serve, talk):
+    """A host has them from the description of the world, which it needs anyway."""
+    async with serve(scenario=parse_scenario(VILLAGE)) as server, talk(server) as client:
+        world = server.authority.world
+        ada = world.info.actors[0].persona
+        assert ada is not None
+        async with client.control("ada", "me") as session:
+            assert (session.run.setting, session.run.personas) == (world.info.setting, {"ada": ada})
+        async with client.control("dov", "me") as session:
+            assert (session.run.setting, session.run.personas) == (world.info.setting, {})
+        described = await client.world()
+        assert described.setting == world.info.setting
+        assert [actor.persona for actor in described.actors] == [actor.persona for actor in world.info.actors]
+        entities = tuple(Assignment(name, "host") for name in ("ada", "dov"))
+        async with stream_opener(client, entities, SystemClock())(None) as stream:
+            assert (stream.run.setting, stream.run.personas) == (world.info.setting, {"ada": ada})
 
 
 async def test_who_takes_control_gets_what_minds_need_to_know_of_the_run(serve, talk):

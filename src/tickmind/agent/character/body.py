@@ -4,7 +4,7 @@ from tickmind.agent.knowledge import Memory, Speech, Surroundings, Thing, Tile, 
 from tickmind.agent.minds import Start
 from tickmind.ai import Blackboard, Status
 from tickmind.base import Limit
-from tickmind.protocol import Intent, Interact, Move, Observation, SelfState, Wait
+from tickmind.protocol import Intent, Interact, Move, Observation, SelfState, Wait, WorldTime, ZoneInfo
 
 NO_WAY_TICKS = 10  # before it looks again for a way where there was none
 MAX_NO_WAYS = Limit("number of goals that a character knows to be out of reach", 200)
@@ -15,14 +15,16 @@ class Body:
     """A character without a mind: it processes observations and turns actions into intents.
 
     Everything that it knows comes from its own observations: `surroundings` (tiles, people, things), `speech` (what
-    was said) and `memory` (what it noted).
+    was said) and `memory` (what it noted); and from what its world says of itself: `persona` and `setting`.
     """
 
     def __init__(self, start: Start) -> None:
         self.entity_id = start.entity_id
         self.settings = start.settings
         self.random = start.random
-        self.name = start.settings.text("name") or start.entity_id
+        self.persona = start.persona
+        self.setting = start.setting
+        self.name = start.settings.text("name") or start.persona.name or start.entity_id
         self.blackboard = Blackboard()
         self.surroundings = Surroundings()
         self.memory = Memory()
@@ -58,6 +60,16 @@ class Body:
         """The tile where it is."""
         me = self._me or self.observation.me
         return me.x, me.y
+
+    @property
+    def time(self) -> WorldTime:
+        """The time in the world."""
+        return self.setting.calendar.at(self.tick)
+
+    @property
+    def zone(self) -> ZoneInfo | None:
+        """The zone that it is in; None outside of all."""
+        return self.setting.zone_at(*self.at)
 
     def carries(self, item: str) -> int:
         """Return how many items of a kind it has."""

@@ -1,6 +1,7 @@
 """`Character`: a character with ready conditions and actions for needs, ways, items, speech and exploring."""
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from tickmind.agent.character.base import BaseCharacter
@@ -12,7 +13,7 @@ from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.running import run
 from tickmind.ai import Status
 from tickmind.protocol import ActorStatus as BodyStatus
-from tickmind.protocol import Pickup, Sleep, Use, Wait, Wake
+from tickmind.protocol import Pickup, Sleep, Use, Wait, Wake, ZoneInfo
 
 if TYPE_CHECKING:
     from tickmind.agent.running import ProcessContext
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 NOTHING_NEW_TICKS = 200  # before a character that knows the whole map explores again
 STROLL_STEPS = 8
+MOST_ZONE_TILES = 4096  # that are looked through for a way into a zone
 
 
 class Character(BaseCharacter):
@@ -94,6 +96,17 @@ class Character(BaseCharacter):
         """Return whether another actor is within so many steps."""
         return bool(self.surroundings.near(self.at, steps))
 
+    @condition
+    def in_zone(self, zone: str) -> bool:
+        """Return whether it is in a zone of the world; a tile may be in several."""
+        wanted = self.setting.zone(zone)
+        return wanted is not None and wanted.holds(*self.at)
+
+    @condition
+    def between(self, start: str, end: str) -> bool:
+        """Return whether it is between two times of the day, such as `21:00` and `06:00`; the second is not in it."""
+        return self.time.is_between(start, end)
+
     # Actions
 
     @action
@@ -127,6 +140,20 @@ class Character(BaseCharacter):
             self.at,
         )
         return Status.FAILURE if place is None else self._walk_onto(place)
+
+    @action
+    def go_to_zone(self, zone: str) -> Status:
+        """Go to a zone of the world by its name; fails if there is none, or no way to it is known."""
+        wanted = self.setting.zone(zone)
+        if wanted is None:
+            return Status.FAILURE
+        return Status.SUCCESS if wanted.holds(*self.at) else self.walk(self._tile_of(wanted))
+
+    def _tile_of(self, zone: ZoneInfo) -> Tile:
+        """Return the nearest tile of a zone that is known to be walkable; its middle if none is known."""
+        can_walk = self.surroundings.tiles.can_walk
+        tiles = (tile for tile in islice(zone.tiles(), MOST_ZONE_TILES) if can_walk(*tile))
+        return min(tiles, key=lambda tile: distance(tile, self.at), default=zone.centre)
 
     def _walk_onto(self, place: Thing) -> Status:
         return self.walk(place.at, beside=not self.surroundings.tiles.can_walk(*place.at))

@@ -51,7 +51,8 @@ class CharacterPrompts:
 
         The sections of `describe` should keep that order: first what changes rarely, last what is new.
         """
-        personality = character.settings.text("personality", self._thinking.personality)
+        described = character.persona.description() or self._thinking.personality
+        personality = character.settings.text("personality", described)
         yield Section(f"Your name is {character.name}. {personality}", priority=_IDENTITY)
         situation = character.describe()
         yield from [Section(situation)] if isinstance(situation, str) else situation

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from tickmind.agent.contract import Assignment
@@ -169,6 +169,9 @@ class BatchedStream:
             self._names[row]: Lease(opened.lease_id, self._names[row], controller_id, epoch, opened.ttl_ms)
             for row, epoch in zip(opened.granted.tolist(), opened.epoch.tolist(), strict=True)
         }
+        people = (world.actors[row] for row in opened.granted.tolist())
+        personas = {each.entity_id: each.persona for each in people if each.persona is not None}
+        self._run = replace(opened.run, setting=world.setting, personas=personas)
         self._wanted = len(actor)
         self._opened_s = clock.monotonic()
         if len(opened.refused):
@@ -188,7 +191,7 @@ class BatchedStream:
     @property
     def run(self) -> RunInfo:
         """The run that the world is in."""
-        return self._session.opened.run
+        return self._run
 
     @property
     def refused(self) -> int:

@@ -170,10 +170,19 @@ class RelivedMinds:
         launch = Launch(group.assignments("relived"), settings=spec.settings)
         env = {**os.environ, **dict(spec.env)}
         host = load_host(option, what, ProcessContext(launch, {}, env, past=PastMinds(thoughts, self._turns.questions)))
-        host.enter(RunInfo(self._run.run_id, self._scenario.mind_seed, self._scenario.thinking_ticks))
+        host.enter(self._run_info(names))
         rows = tuple(sorted(row for name in names if (row := self._world.row_of(name)) is not None))
         reader = ColumnReader(self._run.info) if len(group.entity_ids) > 1 else None
         return RelivedGroup(group, host, rows, reader)
+
+    def _run_info(self, names: Sequence[str]) -> RunInfo:
+        scenario, wanted = self._scenario, set(names)
+        personas = {
+            actor.entity_id: actor.persona
+            for actor in scenario.actors
+            if actor.entity_id in wanted and actor.persona is not None
+        }
+        return RunInfo(self._run.run_id, scenario.mind_seed, scenario.thinking_ticks, scenario.setting, personas)
 
     def _script(self, name: str, folder: Path) -> str:
         """Return the path of a program; a relative one lies beside the mapping that the run was started with."""

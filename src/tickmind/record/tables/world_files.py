@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,19 @@ import pyarrow as pa
 
 from tickmind.protocol import (
     ActionInfo,
+    CalendarInfo,
     EntityInfo,
     FloorInfo,
     GroundInfo,
     InventoryInfo,
     KindInfo,
     ObjectInfo,
+    Persona,
     WorldInfo,
+    WorldSetting,
+    ZoneInfo,
 )
+from tickmind.protocol.setting import Area
 from tickmind.record.columns import Column, values_of
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES
@@ -47,6 +53,7 @@ _SCHEMAS = {
             ("tags_json", pa.string()),
             ("spawn_tick", pa.int64()),
             ("inventory_json", pa.string()),  # {item: amount} at the beginning; null: not known
+            ("persona_json", pa.string()),  # what is known of the person; null: nothing
         ]
     ),
     OBJECTS: pa.schema(
@@ -69,7 +76,7 @@ WORLD_TABLES = {
         _SCHEMAS[ACTORS],
         delta=("actor_row", "spawn_tick"),
         plain=("actor_id",),
-        added=("inventory_json",),
+        added=("inventory_json", "persona_json"),
     ),
     OBJECTS: TableSpec(OBJECTS, _SCHEMAS[OBJECTS], delta=("object_row", "x", "y", "stock"), plain=("object_id",)),
 }
@@ -92,6 +99,7 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
     return {
         **{name: getattr(info, name) for name in _SCALARS},
         "seed": info.seed,
+        "setting": asdict(info.setting),
         "actors": len(info.actors),
         "objects": len(info.objects),
         "floors": [
@@ -159,6 +167,7 @@ def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
             [json.dumps(one.tags, ensure_ascii=False) for one in actors],
             [one.spawn_tick for one in actors],
             _inventories_json(info),
+            [_persona_json(one) for one in actors],
         ],
         OBJECTS: [
             np.arange(len(objects), dtype=np.int32),
@@ -175,6 +184,38 @@ def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
         table = pa.Table.from_arrays([first, *arrays], schema=spec.schema)
         tables[name] = table.cast(spec.written_schema)
     return tables
+
+
+def _persona_json(actor: EntityInfo) -> str | None:
+    return None if actor.persona is None else json.dumps(asdict(actor.persona), ensure_ascii=False)
+
+
+def _read_persona(text: str | None) -> Persona | None:
+    if text is None:
+        return None
+    document = json.loads(text)
+    values: dict[str, Any] = {"age": int(document.pop("age", 0))}
+    values["relations"] = tuple((str(who), str(what)) for who, what in document.pop("relations", ()))
+    for name, value in document.items():
+        values[name] = tuple(map(str, value)) if isinstance(value, list) else str(value)
+    return Persona(**values)
+
+
+def _read_setting(document: Mapping[str, Any] | None) -> WorldSetting:
+    """Return the places and the calendar; a run of an earlier version has none."""
+    if document is None:
+        return WorldSetting()
+    calendar = document["calendar"]
+    zones = tuple(
+        ZoneInfo(str(zone["name"]), tuple(map(_read_area, zone["areas"])), str(zone["owner"]), str(zone["purpose"]))
+        for zone in document["zones"]
+    )
+    return WorldSetting(zones, CalendarInfo(max(1, int(calendar["day_ticks"])), int(calendar["first_minute"])))
+
+
+def _read_area(corners: Sequence[Any]) -> Area:
+    west, north, east, south = map(int, corners)
+    return west, north, east, south
 
 
 def _inventories_json(info: WorldInfo) -> list[str | None]:
@@ -232,8 +273,8 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
         tiles = document["width"] * document["height"]
         (found_codes,) = _read(open_table, MAP, ("floor_code",), tiles)
         codes = np.array(found_codes, dtype=np.uint8)
-        fields = ("actor_id", "type", "tags_json", "spawn_tick", "inventory_json")
-        *actors, inventories = _read(open_table, ACTORS, fields, document["actors"])
+        fields = ("actor_id", "type", "tags_json", "spawn_tick", "inventory_json", "persona_json")
+        *actors, inventories, personas = _read(open_table, ACTORS, fields, document["actors"])
         names = ("object_id", "kind", "x", "y", "state", "stock")
         objects = _read(open_table, OBJECTS, names, document["objects"])
         info = WorldInfo(
@@ -260,9 +301,10 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
             ),
             objects=tuple(map(ObjectInfo, *objects)),
             actors=tuple(
-                EntityInfo(entity_id, kind, tuple(json.loads(tags)), spawn_tick)
-                for entity_id, kind, tags, spawn_tick in zip(*actors, strict=True)
+                EntityInfo(entity_id, kind, tuple(json.loads(tags)), spawn_tick, _read_persona(persona))
+                for entity_id, kind, tags, spawn_tick, persona in zip(*actors, personas, strict=True)
             ),
+            setting=_read_setting(document.get("setting")),
             ground=tuple(
                 GroundInfo(int(x), int(y), str(item), int(amount)) for x, y, item, amount in document.get("ground", ())
             ),

@@ -1,10 +1,11 @@
 """The first frame: the map, and the names of the numbers in all others."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from tickmind.protocol import ACTION_TYPES, REASONS, WorldInfo
+from tickmind.protocol import ACTION_TYPES, REASONS, Persona, WorldInfo
 from tickmind.viewer.frames.layout import FrameKind, Tag, json_section, pack
 from tickmind.viewer.frames.tick import Names
 
@@ -41,6 +42,8 @@ def hello(world: WorldInfo, **more: Any) -> bytes:
         ],
         "items": world.item_kinds,
         "actor_types": types,
+        "setting": asdict(world.setting),
+        "people": {row: _shown(actor.persona) for row, actor in enumerate(world.actors) if actor.persona is not None},
         **more,
     }
     places = np.array([(thing.x, thing.y) for thing in world.objects], dtype="<i2").reshape(-1, 2)
@@ -58,6 +61,11 @@ def hello(world: WorldInfo, **more: Any) -> bytes:
             Tag.ACTOR_TYPE: np.array([type_codes[actor.type] for actor in world.actors], dtype="<u2").tobytes(),
         },
     )
+
+
+def _shown(persona: Persona) -> dict[str, Any]:
+    """Return what is known of a person, as far as there is something."""
+    return {name: value for name, value in asdict(persona).items() if value}
 
 
 def names_of(world: WorldInfo) -> Names:

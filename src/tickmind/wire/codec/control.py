@@ -1,11 +1,13 @@
 """Codec of the frames of a control stream for one entity."""
 
+from dataclasses import replace
 from typing import Any
 
-from tickmind.protocol import REASON_CODES, Observation, RunInfo
+from tickmind.protocol import REASON_CODES, Lease, Observation, RunInfo
 from tickmind.wire.codec.actions import decode_ack, decode_intent, encode_ack, encode_intent
 from tickmind.wire.codec.leases import DURATION_MS, decode_lease, encode_lease
 from tickmind.wire.codec.observations import decode_observation, encode_observation
+from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting
 from tickmind.wire.codec.values import (
     chosen,
     controller,
@@ -83,11 +85,22 @@ def encode_down(frame: ControlDown) -> pb.ControlResponse:
         case ControlAck(tick_id, ack):
             return pb.ControlResponse(ack=pb.ControlAck(tick_id=tick_id, ack=encode_ack(ack)))
         case ControlOpened(lease, run):
-            return pb.ControlResponse(opened=pb.ControlOpened(lease=encode_lease(lease), **encode_run(run)))
+            return pb.ControlResponse(opened=_encode_opened(lease, run))
         case Closed():
             return pb.ControlResponse(closed=encode_closed(frame))
         case _:
             raise TypeError(frame)
+
+
+@encoder
+def _encode_opened(lease: Lease, run: RunInfo) -> pb.ControlOpened:
+    persona = run.personas.get(lease.entity_id)
+    return pb.ControlOpened(
+        lease=encode_lease(lease),
+        setting=encode_setting(run.setting),
+        persona=None if persona is None else encode_persona(persona),
+        **encode_run(run),
+    )
 
 
 def encode_run(run: RunInfo) -> dict[str, Any]:
@@ -102,6 +115,13 @@ def decode_run(message: pb.ControlOpened | pb.ControlBatchOpened) -> RunInfo:
         number(message.mind_seed, "mind_seed", 0, int(MAX_SEED.maximum)),
         number(message.thinking_ticks, "thinking_ticks", 0, int(MAX_THINKING_TICKS.maximum)),
     )
+
+
+def _decode_opened(message: pb.ControlOpened) -> ControlOpened:
+    lease = decode_lease(message.lease)
+    personas = {lease.entity_id: decode_persona(message.persona)} if message.HasField("persona") else {}
+    run = replace(decode_run(message), setting=decode_setting(message.setting), personas=personas)
+    return ControlOpened(lease, run)
 
 
 def encode_closed(frame: Closed) -> pb.Closed:
@@ -120,7 +140,7 @@ def decode_down(message: pb.ControlResponse) -> ControlDown:
         return ControlAck(tick(message.ack.tick_id), decode_ack(message.ack.ack))
     if form == "opened":
         present(message.opened, "lease")
-        return ControlOpened(decode_lease(message.opened.lease), decode_run(message.opened))
+        return _decode_opened(message.opened)
     return decode_closed(message.closed)
 
 

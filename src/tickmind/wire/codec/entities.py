@@ -16,6 +16,7 @@ from tickmind.protocol import (
     ObjectInfo,
     WorldInfo,
 )
+from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting
 from tickmind.wire.codec.values import (
     INT32_MAX,
     LIFECYCLE_KINDS,
@@ -54,7 +55,13 @@ KIND_NUMBERS = {kind: code for code, kind in enumerate(LifecycleKind, start=1)} 
 @encoder
 def encode_entity(entity: EntityInfo) -> pb.EntityInfo:
     """Encode an actor."""
-    return pb.EntityInfo(entity_id=entity.entity_id, type=entity.type, tags=entity.tags, spawn_tick=entity.spawn_tick)
+    return pb.EntityInfo(
+        entity_id=entity.entity_id,
+        type=entity.type,
+        tags=entity.tags,
+        spawn_tick=entity.spawn_tick,
+        persona=None if entity.persona is None else encode_persona(entity.persona),
+    )
 
 
 def decode_entity(message: pb.EntityInfo) -> EntityInfo:
@@ -64,6 +71,7 @@ def decode_entity(message: pb.EntityInfo) -> EntityInfo:
         optional_name(message.type, "type"),
         names(message.tags, "tags", MAX_TAGS),
         tick(message.spawn_tick, "spawn_tick"),
+        decode_persona(message.persona) if message.HasField("persona") else None,
     )
 
 
@@ -125,6 +133,7 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
         object_count=len(world.objects),
         actor_count=len(world.actors),
         ground_count=len(world.ground),
+        setting=encode_setting(world.setting),
     )
 
 
@@ -237,6 +246,7 @@ class WorldReader:
             objects=tuple(self._objects),
             actors=tuple(self._actors),
             ground=tuple(self._ground),
+            setting=decode_setting(header.setting),
         )
 
 

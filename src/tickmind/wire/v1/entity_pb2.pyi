@@ -21,16 +21,100 @@ LIFECYCLE_KIND_CONTROLLED: LifecycleKind
 LIFECYCLE_KIND_UNCONTROLLED: LifecycleKind
 
 class EntityInfo(_message.Message):
-    __slots__ = ("entity_id", "type", "tags", "spawn_tick")
+    __slots__ = ("entity_id", "type", "tags", "spawn_tick", "persona")
     ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
     TYPE_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
     SPAWN_TICK_FIELD_NUMBER: _ClassVar[int]
+    PERSONA_FIELD_NUMBER: _ClassVar[int]
     entity_id: str
     type: str
     tags: _containers.RepeatedScalarFieldContainer[str]
     spawn_tick: int
-    def __init__(self, entity_id: _Optional[str] = ..., type: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., spawn_tick: _Optional[int] = ...) -> None: ...
+    persona: Persona
+    def __init__(self, entity_id: _Optional[str] = ..., type: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., spawn_tick: _Optional[int] = ..., persona: _Optional[_Union[Persona, _Mapping]] = ...) -> None: ...
+
+class Relation(_message.Message):
+    __slots__ = ("entity_id", "relation")
+    ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
+    RELATION_FIELD_NUMBER: _ClassVar[int]
+    entity_id: str
+    relation: str
+    def __init__(self, entity_id: _Optional[str] = ..., relation: _Optional[str] = ...) -> None: ...
+
+class Persona(_message.Message):
+    __slots__ = ("name", "age", "traits", "backstory", "voice", "goals", "fears", "knows", "home", "work", "relations", "habits", "colour", "sprite", "team")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    AGE_FIELD_NUMBER: _ClassVar[int]
+    TRAITS_FIELD_NUMBER: _ClassVar[int]
+    BACKSTORY_FIELD_NUMBER: _ClassVar[int]
+    VOICE_FIELD_NUMBER: _ClassVar[int]
+    GOALS_FIELD_NUMBER: _ClassVar[int]
+    FEARS_FIELD_NUMBER: _ClassVar[int]
+    KNOWS_FIELD_NUMBER: _ClassVar[int]
+    HOME_FIELD_NUMBER: _ClassVar[int]
+    WORK_FIELD_NUMBER: _ClassVar[int]
+    RELATIONS_FIELD_NUMBER: _ClassVar[int]
+    HABITS_FIELD_NUMBER: _ClassVar[int]
+    COLOUR_FIELD_NUMBER: _ClassVar[int]
+    SPRITE_FIELD_NUMBER: _ClassVar[int]
+    TEAM_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    age: int
+    traits: _containers.RepeatedScalarFieldContainer[str]
+    backstory: str
+    voice: str
+    goals: _containers.RepeatedScalarFieldContainer[str]
+    fears: _containers.RepeatedScalarFieldContainer[str]
+    knows: _containers.RepeatedScalarFieldContainer[str]
+    home: str
+    work: str
+    relations: _containers.RepeatedCompositeFieldContainer[Relation]
+    habits: _containers.RepeatedScalarFieldContainer[str]
+    colour: str
+    sprite: str
+    team: str
+    def __init__(self, name: _Optional[str] = ..., age: _Optional[int] = ..., traits: _Optional[_Iterable[str]] = ..., backstory: _Optional[str] = ..., voice: _Optional[str] = ..., goals: _Optional[_Iterable[str]] = ..., fears: _Optional[_Iterable[str]] = ..., knows: _Optional[_Iterable[str]] = ..., home: _Optional[str] = ..., work: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., habits: _Optional[_Iterable[str]] = ..., colour: _Optional[str] = ..., sprite: _Optional[str] = ..., team: _Optional[str] = ...) -> None: ...
+
+class Area(_message.Message):
+    __slots__ = ("west", "north", "east", "south")
+    WEST_FIELD_NUMBER: _ClassVar[int]
+    NORTH_FIELD_NUMBER: _ClassVar[int]
+    EAST_FIELD_NUMBER: _ClassVar[int]
+    SOUTH_FIELD_NUMBER: _ClassVar[int]
+    west: int
+    north: int
+    east: int
+    south: int
+    def __init__(self, west: _Optional[int] = ..., north: _Optional[int] = ..., east: _Optional[int] = ..., south: _Optional[int] = ...) -> None: ...
+
+class ZoneInfo(_message.Message):
+    __slots__ = ("name", "areas", "owner", "purpose")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    AREAS_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    PURPOSE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    areas: _containers.RepeatedCompositeFieldContainer[Area]
+    owner: str
+    purpose: str
+    def __init__(self, name: _Optional[str] = ..., areas: _Optional[_Iterable[_Union[Area, _Mapping]]] = ..., owner: _Optional[str] = ..., purpose: _Optional[str] = ...) -> None: ...
+
+class CalendarInfo(_message.Message):
+    __slots__ = ("day_ticks", "first_minute")
+    DAY_TICKS_FIELD_NUMBER: _ClassVar[int]
+    FIRST_MINUTE_FIELD_NUMBER: _ClassVar[int]
+    day_ticks: int
+    first_minute: int
+    def __init__(self, day_ticks: _Optional[int] = ..., first_minute: _Optional[int] = ...) -> None: ...
+
+class WorldSetting(_message.Message):
+    __slots__ = ("zones", "calendar")
+    ZONES_FIELD_NUMBER: _ClassVar[int]
+    CALENDAR_FIELD_NUMBER: _ClassVar[int]
+    zones: _containers.RepeatedCompositeFieldContainer[ZoneInfo]
+    calendar: CalendarInfo
+    def __init__(self, zones: _Optional[_Iterable[_Union[ZoneInfo, _Mapping]]] = ..., calendar: _Optional[_Union[CalendarInfo, _Mapping]] = ...) -> None: ...
 
 class LifecycleEvent(_message.Message):
     __slots__ = ("tick_id", "kind", "entity")
@@ -131,7 +215,7 @@ class FloorInfo(_message.Message):
     def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., hazards: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class WorldHeader(_message.Message):
-    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count", "ground_count")
+    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count", "ground_count", "setting")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WORLD_VERSION_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
@@ -147,6 +231,7 @@ class WorldHeader(_message.Message):
     OBJECT_COUNT_FIELD_NUMBER: _ClassVar[int]
     ACTOR_COUNT_FIELD_NUMBER: _ClassVar[int]
     GROUND_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SETTING_FIELD_NUMBER: _ClassVar[int]
     name: str
     world_version: str
     width: int
@@ -162,7 +247,8 @@ class WorldHeader(_message.Message):
     object_count: int
     actor_count: int
     ground_count: int
-    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ..., ground_count: _Optional[int] = ...) -> None: ...
+    setting: WorldSetting
+    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ..., ground_count: _Optional[int] = ..., setting: _Optional[_Union[WorldSetting, _Mapping]] = ...) -> None: ...
 
 class ListControllableEntitiesRequest(_message.Message):
     __slots__ = ("uncontrolled_only", "page_size", "after_entity_id")

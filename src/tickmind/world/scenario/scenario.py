@@ -3,9 +3,10 @@
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from tickmind.protocol.setting import Persona, WorldSetting
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, Items, ObjectKind
 from tickmind.world.scenario.settings import Rules
 
@@ -23,6 +24,7 @@ class ActorSpawn:
     inventory: Items = ()
     energy: int = 1000
     hunger: int = 0
+    persona: Persona | None = field(default=None, repr=False)  # it changes no rule, so it is no part of the digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Scenario:
     actors: tuple[ActorSpawn, ...]
     ground: tuple[GroundSpawn, ...] = ()
     thinking_ticks: int = 0  # after which a reply of a model takes effect; 0: as soon as it arrives
+    setting: WorldSetting = field(default_factory=WorldSetting)  # it changes no rule either
 
     def __repr__(self) -> str:
         size = f"{self.width} x {self.height}, {len(self.actors)} actors, {len(self.objects)} objects"

@@ -4,12 +4,14 @@ from pathlib import Path
 
 from tickmind.base import ConfigError
 from tickmind.base.problems import Problem, in_order
+from tickmind.protocol.setting import CalendarInfo, WorldSetting, ZoneInfo
 from tickmind.world.errors import ScenarioError
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_THINKING_TICKS
 from tickmind.world.scenario.map_reader import Land, read_map
 from tickmind.world.scenario.scenario import Scenario
+from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, read_calendar, read_zones
 from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
 from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table
@@ -27,6 +29,9 @@ SECTIONS = (
     "legend",
     "objects",
     "ground",
+    "zones",
+    "calendar",
+    "personas",
     "actors",
 )
 OTHER_SECTIONS = ("agents", "assignments", "defaults")  # of a runner's mapping in the same file
@@ -85,9 +90,14 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
     spawns: Spawns | None = None
     with read.noting():
         land = read_map(given, floors, text.split("\n")) if floors else None
+    calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"))
+    zones: tuple[ZoneInfo, ...] = ()
     if land is not None:
-        spawns = Spawns(seed, rules, floors, item_names, kinds, land)
+        zones = read.part((), read_zones, given.get("zones"), land)
+        people = PersonaReader(given.get("personas"), [zone.name for zone in zones])
+        spawns = Spawns(seed, rules, floors, item_names, kinds, land, people)
         spawns.read(given)
+        check_owners(given.get("zones"), [actor.entity_id for actor in spawns.actors()])
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))
     return Scenario(
@@ -104,6 +114,7 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         actors=spawns.actors(),
         ground=spawns.ground(),
         thinking_ticks=thinking_ticks,
+        setting=WorldSetting(zones, calendar),
     )
 
 

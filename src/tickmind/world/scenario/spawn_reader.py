@@ -1,5 +1,6 @@
 """What stands on the map at the beginning: objects, items on the ground and actors, from the map and from lists."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from tickmind.world.scenario.kinds import FloorKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_ACTORS, MAX_GROUND, MAX_NAME_CHARS, MAX_OBJECTS
 from tickmind.world.scenario.map_reader import Land
 from tickmind.world.scenario.scenario import ActorSpawn, GroundSpawn, ObjectSpawn, id_order
+from tickmind.world.scenario.setting_reader import PersonaReader
 from tickmind.world.scenario.settings import NEED_MOST, Rules
 from tickmind.world.scenario.yaml_nodes import Node, NodePosition, YamlMapping, leaf, many, table
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
 
 _PLACING = 1  # what the chance is for
-_ACTOR_KEYS = ("id", "type", "tags", "facing", "inventory", "energy", "hunger")
+_ACTOR_KEYS = ("id", "type", "tags", "facing", "inventory", "energy", "hunger", "persona")
 
 
 class Spawns:
@@ -32,7 +34,9 @@ class Spawns:
         items: tuple[str, ...],
         kinds: tuple[ObjectKind, ...],
         land: Land,
+        people: PersonaReader,
     ) -> None:
+        self._people = people
         self._seed = seed
         self._rules = rules
         self._items = items
@@ -168,6 +172,7 @@ class Spawns:
             inventory=inventory,
             energy=given.integer("energy", NEED_MOST, 0, NEED_MOST),
             hunger=given.integer("hunger", 0, 0, NEED_MOST),
+            persona=self._people.of(entity_id, given.get("persona")),
         )
 
     def _scatter(self, number: int, given: YamlMapping) -> None:
@@ -185,9 +190,7 @@ class Spawns:
         for tile in chosen.tolist():
             entity_id = self._id(pattern, "entity:{n}", given.place, self._actors)
             y, x = divmod(tile, self._land.width)
-            self._actors[entity_id] = ActorSpawn(
-                entity_id, model.type, x, y, model.tags, model.facing, model.inventory, model.energy, model.hunger
-            )
+            self._actors[entity_id] = replace(model, entity_id=entity_id, x=x, y=y)
         self._taken[chosen] = True
 
     def _free(self, within: Node | None) -> "Int64":

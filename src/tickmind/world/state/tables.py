@@ -145,7 +145,10 @@ class Tables:
                 ObjectInfo(thing.object_id, thing.kind, thing.x, thing.y, thing.state, thing.stock)
                 for thing in scenario.objects
             ),
-            actors=tuple(EntityInfo(actor.entity_id, actor.type, actor.tags) for actor in scenario.actors),
+            actors=tuple(
+                EntityInfo(actor.entity_id, actor.type, actor.tags, persona=actor.persona) for actor in scenario.actors
+            ),
+            setting=scenario.setting,
             ground=tuple(GroundInfo(pile.x, pile.y, pile.item, pile.amount) for pile in scenario.ground),
             inventories=tuple(
                 InventoryInfo(actor.entity_id, item, amount)

@@ -1,0 +1,152 @@
+"""The sections of a scenario that name places, the calendar and people: `zones`, `calendar` and `personas`."""
+
+import re
+from collections.abc import Collection
+from dataclasses import fields
+
+from tickmind.protocol.setting import Area, CalendarInfo, Persona, ZoneInfo, minute_of
+from tickmind.world.scenario.kind_reader import known
+from tickmind.world.scenario.limits import MAX_AREAS, MAX_LINES, MAX_PROSE_CHARS, MAX_TICKS, MAX_ZONES
+from tickmind.world.scenario.map_reader import Land
+from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping, leaf, many, table
+
+MAX_AGE = 1_000_000
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+_PERSONA_KEYS = tuple(field.name for field in fields(Persona))
+
+
+def read_calendar(node: Node | None) -> CalendarInfo:
+    """The section `calendar`: `{day_ticks: 600, begins: "07:00"}`."""
+    if node is None:
+        return CalendarInfo()
+    given, usual = table(node), CalendarInfo()
+    given.nothing_but("day_ticks", "begins")
+    begins = given.get("begins")
+    first = usual.first_minute if begins is None else _minute(leaf(begins))
+    return CalendarInfo(given.integer("day_ticks", usual.day_ticks, 1, MAX_TICKS), first)
+
+
+def _minute(given: Leaf) -> int:
+    try:
+        return minute_of(given.text)
+    except ValueError:
+        given.place.fail(f'expected a time of the day as "07:00", in quotes; found {given.text[:20]!r}')
+
+
+def read_zones(node: Node | None, land: Land) -> tuple[ZoneInfo, ...]:
+    """The section `zones`: names with rectangles, an owner and a purpose, in the order of the file."""
+    if node is None:
+        return ()
+    given = table(node)
+    if not MAX_ZONES.allows(len(given.entries)):
+        given.place.fail(f"more than {MAX_ZONES.maximum} zones")
+    zones = []
+    for name, place, entry in given.named():
+        with place.source.noting():
+            zone = table(entry)
+            zone.nothing_but("within", "owner", "purpose")
+            zones.append(
+                ZoneInfo(
+                    name,
+                    _read_areas(zone.need("within"), land),
+                    zone.name("owner", ""),
+                    _prose(zone.get("purpose")),
+                )
+            )
+    return tuple(zones)
+
+
+def _read_areas(node: Node, land: Land) -> tuple[Area, ...]:
+    """One rectangle as `[x, y, x, y]`, or a list of them."""
+    given = many(node)
+    several = given.items if given.items and isinstance(given.items[0], Many) else (given,)
+    if not MAX_AREAS.allows(len(several)):
+        given.place.fail(f"more than {MAX_AREAS.maximum} rectangles")
+    return tuple(_read_area(many(each), land) for each in several)
+
+
+def _read_area(given: Many, land: Land) -> Area:
+    if len(given.items) != 4:
+        given.place.fail("expected two corners as [x, y, x, y], or a list of such rectangles")
+    west, east = (leaf(given.items[at]).integer(0, land.width - 1) for at in (0, 2))
+    north, south = (leaf(given.items[at]).integer(0, land.height - 1) for at in (1, 3))
+    if west > east or north > south:
+        given.place.fail("expected the north-west corner first, then the south-east one")
+    return west, north, east, south
+
+
+def check_owners(node: Node | None, actors: Collection[str]) -> None:
+    """Note each zone whose owner is no actor."""
+    for _, place, entry in table(node).named() if node is not None else ():
+        with place.source.noting():
+            owner = table(entry).get("owner")
+            if owner is not None:
+                known(owner, actors, "actor")
+
+
+class PersonaReader:
+    """Reads the section `personas`, and finds the one of each actor: by `persona: NAME`, or by the actor's own id."""
+
+    def __init__(self, section: Node | None, zones: Collection[str]) -> None:
+        self._zones = zones
+        self._personas: dict[str, Persona] = {}
+        if section is None:
+            return
+        for name, place, entry in table(section).named():
+            with place.source.noting():
+                self._personas[name] = self._read(table(entry))
+
+    def of(self, entity_id: str, node: Node | None) -> Persona | None:
+        """Return who an actor is; None if the scenario does not say."""
+        if node is None:
+            return self._personas.get(entity_id)
+        if isinstance(node, YamlMapping):
+            return self._read(node)
+        return self._personas[known(node, self._personas, "persona")]
+
+    def _read(self, given: YamlMapping) -> Persona:
+        given.nothing_but(*_PERSONA_KEYS)
+        relations = given.get("relations")
+        colour = given.get("colour")
+        if colour is not None and _COLOUR.fullmatch(leaf(colour).text) is None:
+            colour.place.fail('expected a colour as "#c04040", in quotes')
+        return Persona(
+            name=given.name("name", ""),
+            age=given.integer("age", 0, 0, MAX_AGE),
+            traits=_lines(given.get("traits")),
+            backstory=_prose(given.get("backstory")),
+            voice=_prose(given.get("voice")),
+            goals=_lines(given.get("goals")),
+            fears=_lines(given.get("fears")),
+            knows=_lines(given.get("knows")),
+            home=self._zone(given.get("home")),
+            work=self._zone(given.get("work")),
+            relations=tuple((who, _prose(what)) for who, _, what in table(relations).named()) if relations else (),
+            habits=_lines(given.get("habits")),
+            colour=leaf(colour).text if colour is not None else "",
+            sprite=given.name("sprite", ""),
+            team=given.name("team", ""),
+        )
+
+    def _zone(self, node: Node | None) -> str:
+        return "" if node is None else known(node, self._zones, "zone")
+
+
+def _lines(node: Node | None) -> tuple[str, ...]:
+    """A list of texts, or one text."""
+    if node is None:
+        return ()
+    items = node.items if isinstance(node, Many) else (node,)
+    if not MAX_LINES.allows(len(items)):
+        node.place.fail(f"more than {MAX_LINES.maximum} lines")
+    return tuple(_prose(item) for item in items)
+
+
+def _prose(node: Node | None) -> str:
+    """A text for people and models, on one line."""
+    if node is None:
+        return ""
+    text = " ".join(leaf(node).text.split())
+    if not text.isprintable() or not MAX_PROSE_CHARS.allows(len(text)):
+        node.place.fail(f"expected a text of at most {MAX_PROSE_CHARS.maximum} printable characters")
+    return text

@@ -1,0 +1,92 @@
+"""Characters know who they are, where they are and what time it is, if their world says so."""
+
+import pytest
+
+from tickmind.agent import Character, action
+from tickmind.ai import Action, Condition, Selector, Sequence, Status
+from tickmind.characters.villager import Villager
+from tickmind.protocol import CalendarInfo, Persona, RunInfo, WorldSetting, ZoneInfo
+
+MAP = """
+    ##########
+    #@...+...#
+    ##########
+"""
+SETTING = WorldSetting(
+    (ZoneInfo("hall", ((1, 1, 8, 1),)), ZoneInfo("back_room", ((6, 1, 8, 1),), "ada", "to be alone")),
+    CalendarInfo(day_ticks=24, first_minute=7 * 60),
+)
+ADA = Persona("Ada", 41, ("warm",), goals=("bread for all",))
+RUN = RunInfo("run", 1, setting=SETTING, personas={"me": ADA})
+
+
+class Guard(Character):
+    """Goes to the back room, and waits there."""
+
+    tree = Selector(
+        Sequence(Action("go_to_zone", {"zone": "back_room"}), Action("wait")), Action("explore"), memory=False
+    )
+
+
+def test_a_character_goes_to_a_zone_by_its_name_through_a_door(solo):
+    one = solo(Guard, MAP, run=RUN)
+    one.play(1)
+    assert (one.character.zone.name, one.character.at) == ("hall", (1, 1))
+    one.play(14)
+    assert one.character.at == (6, 1)
+    assert one.character.zone.name == "back_room"
+    assert one.character.in_zone("hall")
+    assert not one.character.in_zone("nowhere")
+
+
+def test_a_zone_that_there_is_not_is_not_reached(solo):
+    one = solo(Guard, MAP)
+    one.play(2)
+    assert one.character.zone is None
+    assert one.character.go_to_zone("back_room") is Status.FAILURE
+
+
+def test_a_character_is_who_its_world_says(solo):
+    one = solo(Villager, MAP, run=RUN)
+    one.play(1)
+    assert (one.character.name, one.character.persona) == ("Ada", ADA)
+    named = solo(Villager, MAP, run=RUN, settings={"name": "Bea"})
+    named.play(1)
+    assert named.character.name == "Bea"  # settings go before
+
+
+def test_a_villager_describes_time_and_place_to_its_model(solo):
+    one = solo(Villager, MAP, run=RUN)
+    one.play(2)
+    text = "\n".join(section.text for section in one.character.describe())
+    assert "It is 09:00. You are in hall." in text
+    plain = solo(Villager, MAP)
+    plain.play(2)
+    assert "It is 07:04.\n" in "\n".join(section.text for section in plain.character.describe())
+
+
+class Watch(Character):
+    """Counts the ticks of its watch."""
+
+    tree = Selector(Sequence(Condition("between", {"start": "09:00", "end": "12:00"}), Action("count")), Action("wait"))
+    counted = 0
+
+    @action
+    def count(self):
+        """Count."""
+        self.counted += 1
+        return self.wait()
+
+
+def test_a_tree_goes_by_the_time_of_the_day(solo):
+    one = solo(Watch, MAP, run=RUN)
+    one.play(24)  # a day, from eight o'clock on
+    assert one.character.counted == 3
+
+
+@pytest.mark.parametrize("text", ["7", "24:00", "12:60", "noon", ""])
+def test_a_time_that_is_none_is_named(solo, text):
+    one = solo(Guard, MAP, run=RUN)
+    one.play(1)
+    with pytest.raises(ValueError, match="expected a time of the day as 07:00"):
+        one.character.between(text, "12:00")

@@ -1,0 +1,141 @@
+"""Places, calendar and people of a scenario: what they say, and how mistakes in them are named."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tickmind.protocol import CalendarInfo, Persona, WorldSetting, WorldTime, ZoneInfo
+from tickmind.world import ScenarioError, TileWorld, parse_scenario
+
+VILLAGE = """\
+world: hamlet
+floors: {grass: {}}
+map: {width: 12, height: 8, floor: grass}
+calendar: {day_ticks: 96, begins: "06:30"}
+zones:
+  square: {within: [2, 2, 9, 5], purpose: where people meet}
+  well: {within: [[4, 3, 5, 4], [8, 3, 8, 3]]}
+  ada_house: {within: [0, 0, 1, 1], owner: ada}
+personas:
+  ada:
+    name: Ada
+    age: 41
+    traits: [warm, curious]
+    backstory: >
+      Ada came over the hills
+      ten years ago.
+    voice: short, and to the point
+    goals: [bake the best bread]
+    fears: the river
+    knows: [Bram owes her two coins]
+    home: ada_house
+    work: square
+    relations: {bram: her husband}
+    habits: ["06:30 opens the shop"]
+    colour: "#c04040"
+    team: bakers
+  drifter: {traits: [restless]}
+actors:
+  - {id: ada, at: [0, 0]}
+  - {id: bram, at: [3, 3], persona: {name: Bram}}
+  - {id: cleo, at: [4, 4], persona: drifter}
+  - {id: dov, at: [11, 7]}
+  - {id: "guest:{n}", count: 2, persona: drifter}
+"""
+
+
+def test_people_are_who_the_scenario_says():
+    actors = {actor.entity_id: actor.persona for actor in TileWorld.from_scenario(parse_scenario(VILLAGE)).info.actors}
+    ada = actors["ada"]
+    assert ada == Persona(
+        name="Ada",
+        age=41,
+        traits=("warm", "curious"),
+        backstory="Ada came over the hills ten years ago.",
+        voice="short, and to the point",
+        goals=("bake the best bread",),
+        fears=("the river",),
+        knows=("Bram owes her two coins",),
+        home="ada_house",
+        work="square",
+        relations=(("bram", "her husband"),),
+        habits=("06:30 opens the shop",),
+        colour="#c04040",
+        team="bakers",
+    )
+    assert actors["bram"] == Persona(name="Bram")
+    assert actors["cleo"] == actors["guest:1"] == actors["guest:2"] == Persona(traits=("restless",))
+    assert actors["dov"] is None
+    assert ada.description() == (
+        "You are 41 years old. You are warm and curious. Ada came over the hills ten years ago. You live in ada house. "
+        "You work in square. You speak like this: short, and to the point. You want: bake the best bread. "
+        "You fear: the river. You know: Bram owes her two coins. Your people: bram is her husband. "
+        "Your days: 06:30 opens the shop."
+    )
+
+
+def test_places_are_found_by_tile_the_smallest_first():
+    setting = parse_scenario(VILLAGE).setting
+    names = {at: zone.name for at in [(0, 1), (2, 2), (4, 3), (8, 3), (9, 5)] if (zone := setting.zone_at(*at))}
+    assert names == {(0, 1): "ada_house", (2, 2): "square", (4, 3): "well", (8, 3): "well", (9, 5): "square"}
+    assert setting.zone_at(11, 7) is None
+    assert setting.zone("square") == ZoneInfo("square", ((2, 2, 9, 5),), "", "where people meet")
+    assert setting.zone("mill") is None
+
+
+def test_ticks_make_days():
+    calendar = parse_scenario(VILLAGE).setting.calendar
+    assert calendar == CalendarInfo(96, 390)
+    assert [str(calendar.at(tick)) for tick in (0, 1, 70, 166)] == [
+        "day 1, 06:30", "day 1, 06:45", "day 2, 00:00", "day 3, 00:00",
+    ]  # fmt: skip
+    assert str(CalendarInfo().at(20)) == "day 1, 07:48"
+
+
+@given(st.integers(1, 100_000), st.integers(0, 1439), st.integers(1, 400), st.integers(0, 1439))
+def test_the_tick_of_a_time_is_the_first_that_is_not_before_it(day_ticks, first, day, minute):
+    calendar = CalendarInfo(day_ticks, first)
+    tick = calendar.tick_of(day, minute)
+    now = calendar.at(tick)
+    assert (now.day, now.minute) >= (day, minute) or day_ticks < 1440
+    if tick:
+        before = calendar.at(tick - 1)
+        assert (before.day, before.minute) < (day, minute)
+
+
+def test_a_scenario_that_names_nothing_has_the_usual_day_and_no_place():
+    plain = parse_scenario("world: w\nfloors: {grass: {}}\nmap: {width: 2, height: 2, floor: grass}\n")
+    assert plain.setting == WorldSetting((), CalendarInfo(600, 420))
+    assert plain.setting.calendar.at(0) == WorldTime(1, 420)
+
+
+def test_who_and_where_changes_no_rule():
+    bare = VILLAGE[: VILLAGE.index("calendar")] + VILLAGE[VILLAGE.index("actors") :].replace(
+        ", persona: {name: Bram}", ""
+    ).replace(", persona: drifter", "")
+    assert parse_scenario(bare).digest == parse_scenario(VILLAGE).digest
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("owner: ada", "owner: eve", "there is no actor 'eve'; there are: ada, bram"),
+        ("home: ada_house", "home: mill", "there is no zone 'mill'; there are: ada_house, square, well"),
+        ("persona: drifter}\n  - {id: dov", "persona: ghost}\n  - {id: dov", "there is no persona 'ghost'"),
+        ("[2, 2, 9, 5]", "[2, 2, 12, 5]", "expected a whole number from 0 to 11, found '12'"),
+        ("[2, 2, 9, 5]", "[9, 5, 2, 2]", "expected the north-west corner first"),
+        ("[2, 2, 9, 5]", "[2, 2, 9]", "expected two corners as [x, y, x, y]"),
+        ('"06:30"}', '"6 am"}', "expected a time of the day as"),
+        ("day_ticks: 96", "day_ticks: 0", "expected a whole number from 1"),
+        ("age: 41", "age: old", "expected a whole number from 0"),
+        ('"#c04040"', "red", "expected a colour as"),
+        ("voice:", "vioce:", "unknown key 'vioce' (did you mean 'voice'?)"),
+        ("the river", "the " + 3000 * "r" + "iver", "expected a text of at most 2000 printable characters"),
+        ("purpose: where people meet", "purpose: [a]", "expected a single value, found a list"),
+    ],
+)
+def test_a_mistake_is_named(old, new, says):
+    assert old in VILLAGE
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(VILLAGE.replace(old, new, 1))
+    assert says in str(caught.value)
