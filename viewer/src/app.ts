@@ -39,6 +39,7 @@ export class App {
   readonly following = signal(false);
   readonly sight = signal(true);
   readonly daylight = signal(true);
+  readonly zoneNames = signal(true); // on the map
   readonly tab = signal<Tab>("log");
   readonly panel = signal(true);
   readonly help = signal(false);

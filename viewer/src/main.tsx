@@ -34,6 +34,7 @@ function Page({ app }: { app: App }) {
       following: () => app.following.peek(),
       sight: () => app.sight.peek(),
       daylight: () => app.daylight.peek(),
+      zoneNames: () => app.zoneNames.peek(),
       speech: () => app.recentSpeech(),
       thinking: () => app.thinking(),
       select: (row) => app.select(row),
@@ -44,7 +45,7 @@ function Page({ app }: { app: App }) {
         app.map = map;
         window.tickmindViewer = { app, map };
         effect(() => {
-          void [app.sight.value, app.daylight.value, app.selected.value, app.panel.value];
+          void [app.sight.value, app.daylight.value, app.zoneNames.value, app.selected.value, app.panel.value];
           map.touch();
         });
         const draw = (now: number) => {

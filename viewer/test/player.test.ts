@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clockOf, hourOf, lightAt, DAY_MS } from "../src/film/daylight";
+import { clockOf, hourOf, lightAt } from "../src/film/daylight";
 import type { Film } from "../src/film/film";
 import { Player } from "../src/film/player";
 import { placeAbove } from "../src/draw/overlay";
@@ -80,12 +80,14 @@ describe("the playhead", () => {
 
 describe("the light", () => {
   it("begins in the morning and comes back every day", () => {
-    expect(hourOf(0)).toBe(7);
-    expect(clockOf(0)).toBe("Day 1, 07:00");
-    expect(clockOf(DAY_MS)).toBe("Day 2, 07:00");
-    expect(lightAt(DAY_MS * 3.2)).toEqual(lightAt(DAY_MS * 0.2));
+    const calendar = { day_ticks: 100, first_minute: 7 * 60 };
+    expect(hourOf(calendar, 0)).toBe(7);
+    expect(clockOf(calendar, 0)).toBe("Day 1, 07:00");
+    expect(clockOf(calendar, 100)).toBe("Day 2, 07:00");
+    expect(clockOf({ day_ticks: 96, first_minute: 390 }, 70)).toBe("Day 2, 00:00"); // as CalendarInfo says
+    expect(lightAt(calendar, 320)).toEqual(lightAt(calendar, 20));
     for (let at = 0; at < 100; at += 1) {
-      for (const part of lightAt((at / 100) * DAY_MS)) expect(part).toBeGreaterThan(0.4);
+      for (const part of lightAt(calendar, at)) expect(part).toBeGreaterThan(0.4);
     }
   });
 });

@@ -26,6 +26,7 @@ export interface MapHost {
   following(): boolean; // the selected character
   sight(): boolean;
   daylight(): boolean;
+  zoneNames(): boolean; // whether zones have their names on the map
   speech(): Speech[];
   thinking(): ReadonlySet<number>;
   select(row: number): void;
@@ -72,7 +73,7 @@ export class MapView {
     this.ground = new Ground(world, this.uniforms);
     this.crowd = new Crowd(scene, this.uniforms);
     this.furniture = new Furniture(scene, this.uniforms);
-    this.overlay = new Overlay(overlay, world.actorIds);
+    this.overlay = new Overlay(overlay, world.actorIds, world.info.setting.zones);
     this.minimap = new Minimap(minimap, scene, this.ground.picture, (x, y) => {
       host.follow(false);
       this.camera.go(x, y);
@@ -161,6 +162,7 @@ export class MapView {
     const [right, bottom] = this.camera.toTile(this.camera.width, this.camera.height);
     if (this.ground.update(left, top, right, bottom, this.camera.scale)) this.dirty = true;
     this.renderer.render(this.root);
+    this.overlay.updateZones(this.camera, this.host.zoneNames());
     this.overlay.update(this.host.speech(), this.labels(), this.camera, (at) => this.placeOf(at), (tick) => this.age(tick));
     this.minimap.update(this.camera, now, row);
     this.frames += 1;
@@ -197,7 +199,7 @@ export class MapView {
   private setUniforms(now: number): void {
     const { camera, uniforms } = this;
     const { film, player } = this.host;
-    const light = this.host.daylight() ? lightAt(film.scene.timeMs) : ([1, 1, 1] as [number, number, number]);
+    const light = this.host.daylight() ? lightAt(film.world.info.setting.calendar, film.scene.tick) : ([1, 1, 1] as [number, number, number]);
     const values = uniforms.uniforms;
     values.uCentre[0] = camera.x;
     values.uCentre[1] = camera.y;

@@ -1,6 +1,8 @@
 /** Speech bubbles and names over the map. Whatever characters say is set as text, never as markup. */
 
 import { css, shirtOf } from "./colours";
+import type { Zone } from "../frames/world";
+import { plain } from "../words";
 import type { Camera2d } from "./view";
 
 export interface Speech {
@@ -29,6 +31,7 @@ interface Box {
   bottom: number;
 }
 
+const ZONE_FROM = 48; // pixels of the width of a zone with a name
 const MOST_BUBBLES = 20;
 const MARGIN = 4;
 const BUBBLES_FROM = 1000; // the lowest z-index of a bubble; names lie below it
@@ -55,10 +58,33 @@ export class Overlay {
   private readonly bubbles = new Map<number, Bubble>(); // actor row -> what it says
   private readonly labels = new Map<number, HTMLDivElement>();
 
+  private readonly zones: { element: HTMLDivElement; x: number; y: number; width: number }[];
+
   constructor(
     private readonly root: HTMLElement,
     private readonly ids: string[],
-  ) {}
+    zones: Zone[],
+  ) {
+    this.zones = zones.map(({ name, areas: [[west, north, east]] }) => {
+      const element = document.createElement("div");
+      element.className = "zone";
+      element.dir = "auto";
+      element.textContent = plain(name);
+      root.append(element);
+      return { element, x: (west + east + 1) / 2, y: north, width: east - west + 1 };
+    });
+  }
+
+  /** Show the names of zones at their northern edges, where there is room for them. */
+  updateZones(camera: Camera2d, on: boolean): void {
+    for (const { element, x, y, width } of this.zones) {
+      const shown = on && width * camera.scale >= ZONE_FROM;
+      element.hidden = !shown;
+      if (!shown) continue;
+      const [left, top] = camera.toScreen(x, y);
+      element.style.transform = `translate(-50%, 0) translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+    }
+  }
 
   /** Show what is said and who is who. `at` tells where somebody is, in tiles. */
   update(

@@ -1,8 +1,8 @@
-/** The light of the day, by the time in the world. */
+/** The clock and the light of the day, by the calendar of the world. */
 
-/** One day in the world; the first one begins at seven in the morning. */
-export const DAY_MS = 600_000;
-const START_H = 7;
+import type { Calendar } from "../frames/world";
+
+const DAY_MINUTES = 1440;
 
 /** Hour of the day -> red, green, blue that everything is multiplied with. */
 const LIGHT: [hour: number, red: number, green: number, blue: number][] = [
@@ -18,20 +18,24 @@ const LIGHT: [hour: number, red: number, green: number, blue: number][] = [
   [24, 0.46, 0.52, 0.78],
 ];
 
-export function hourOf(timeMs: number): number {
-  return ((timeMs / DAY_MS) * 24 + START_H) % 24;
+/** Minutes since the beginning of the first day. */
+function minutesAt(calendar: Calendar, tick: number): number {
+  return calendar.first_minute + Math.floor((tick * DAY_MINUTES) / calendar.day_ticks);
+}
+
+export function hourOf(calendar: Calendar, tick: number): number {
+  return (minutesAt(calendar, tick) % DAY_MINUTES) / 60;
 }
 
 /** The time as a clock shows it: "Day 2, 14:05". */
-export function clockOf(timeMs: number): string {
-  const hour = hourOf(timeMs);
-  const day = Math.floor(timeMs / DAY_MS + START_H / 24) + 1;
-  const minutes = Math.floor((hour % 1) * 60);
-  return `Day ${day}, ${String(Math.floor(hour)).padStart(2, "0")}:${String(minutes).padStart(2, "0")}`;
+export function clockOf(calendar: Calendar, tick: number): string {
+  const minutes = minutesAt(calendar, tick);
+  const [hour, minute] = [Math.floor((minutes % DAY_MINUTES) / 60), minutes % 60].map((part) => String(part).padStart(2, "0"));
+  return `Day ${Math.floor(minutes / DAY_MINUTES) + 1}, ${hour}:${minute}`;
 }
 
-export function lightAt(timeMs: number): [number, number, number] {
-  const hour = hourOf(timeMs);
+export function lightAt(calendar: Calendar, tick: number): [number, number, number] {
+  const hour = hourOf(calendar, tick);
   const next = LIGHT.findIndex(([at]) => at > hour);
   const [from, to] = [LIGHT[next - 1], LIGHT[next]];
   const share = (hour - from[0]) / (to[0] - from[0]);

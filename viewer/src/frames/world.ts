@@ -18,6 +18,38 @@ export interface ThingKind {
   stock_item: string;
 }
 
+/** How ticks make days. */
+export interface Calendar {
+  day_ticks: number;
+  first_minute: number;
+}
+
+/** A named place: rectangles of tiles, their edges included. */
+export interface Zone {
+  name: string;
+  areas: [west: number, north: number, east: number, south: number][];
+  owner: string;
+  purpose: string;
+}
+
+/** What is known of a person; what is not is missing. */
+export interface Person {
+  name?: string;
+  age?: number;
+  traits?: string[];
+  backstory?: string;
+  voice?: string;
+  goals?: string[];
+  fears?: string[];
+  knows?: string[];
+  home?: string;
+  work?: string;
+  relations?: [who: string, what: string][];
+  habits?: string[];
+  colour?: string;
+  team?: string;
+}
+
 interface Info {
   name: string;
   world_version: string;
@@ -35,6 +67,8 @@ interface Info {
   kinds: ThingKind[];
   items: string[];
   actor_types: string[];
+  setting: { zones: Zone[]; calendar: Calendar };
+  people: Record<string, Person>; // by row
 }
 
 export class World {
@@ -75,6 +109,19 @@ export class World {
 
   kindOf(thing: number): ThingKind {
     return this.info.kinds[this.thingKind[thing]];
+  }
+
+  personOf(actor: number): Person | undefined {
+    return this.info.people[actor];
+  }
+
+  /** The smallest zone that a tile is in. */
+  zoneAt(x: number, y: number): Zone | undefined {
+    const size = (zone: Zone): number =>
+      zone.areas.reduce((sum, [west, north, east, south]) => sum + (east - west + 1) * (south - north + 1), 0);
+    return this.info.setting.zones
+      .filter((zone) => zone.areas.some(([west, north, east, south]) => west <= x && x <= east && north <= y && y <= south))
+      .sort((one, other) => size(one) - size(other))[0];
   }
 
   typeOf(actor: number): string {

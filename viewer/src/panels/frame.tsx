@@ -86,6 +86,11 @@ export function TopBar({ app }: { app: App }) {
         <button type="button" aria-pressed={app.daylight.value} onClick={() => (app.daylight.value = !app.daylight.value)} title="Light by the time of the day">
           Daylight
         </button>
+        {info.setting.zones.length > 0 && (
+          <button type="button" aria-pressed={app.zoneNames.value} onClick={() => (app.zoneNames.value = !app.zoneNames.value)} title="Names of places on the map">
+            Places
+          </button>
+        )}
         <button type="button" aria-pressed={app.legend.value} onClick={() => (app.legend.value = !app.legend.value)}>
           Legend
         </button>

@@ -7,6 +7,7 @@ import { seenFrom } from "../film/sight";
 import { Tag, type Frame } from "../frames/layout";
 import { mindAt } from "../frames/mind";
 import type { Thought } from "../frames/notes";
+import type { Person } from "../frames/world";
 import { resultOf } from "../frames/scene";
 import { count, deed, effect, money, plain, seconds } from "../words";
 import { Board, Memories, Needs, Tree, useMind } from "./mind";
@@ -219,6 +220,40 @@ function Thoughts({ app, thoughts }: { app: App; thoughts: Thought[] | null }) {
   );
 }
 
+/** Who it is, as its world says. */
+function PersonView({ person }: { person: Person }) {
+  const facts: [string, string | undefined][] = [
+    ["Name", person.name],
+    ["Age", person.age?.toString()],
+    ["Traits", person.traits?.join(", ")],
+    ["Story", person.backstory],
+    ["Voice", person.voice],
+    ["Wants", person.goals?.join("; ")],
+    ["Fears", person.fears?.join("; ")],
+    ["Knows", person.knows?.join("; ")],
+    ["Home", person.home && plain(person.home)],
+    ["Work", person.work && plain(person.work)],
+    ["People", person.relations?.map(([who, what]) => `${who}: ${what}`).join("; ")],
+    ["Days", person.habits?.join("; ")],
+    ["Team", person.team],
+  ];
+  return (
+    <section class="person">
+      <h3>Who it is</h3>
+      <dl class="facts">
+        {facts
+          .filter(([, value]) => value)
+          .map(([name, value]) => (
+            <>
+              <dt>{name}</dt>
+              <dd dir="auto">{value}</dd>
+            </>
+          ))}
+      </dl>
+    </section>
+  );
+}
+
 /** What its thoughts have put on its Blackboard, for agents that show nothing else: the newest value of each key. */
 function directivesOf(thoughts: Thought[]): { key: string; json: string; tick: number }[] {
   const known = new Map<string, { json: string; tick: number }>();
@@ -242,6 +277,8 @@ function Chosen({ app, row }: { app: App; row: number }) {
   const now = deedAt(app, row, tick);
   const note = app.film.states.of(row, tick);
   const id = world.actorIds[row];
+  const zone = world.zoneAt(scene.xOf(row), scene.yOf(row));
+  const person = world.personOf(row);
   return (
     <div class="inspector">
       <header>
@@ -251,6 +288,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
         </h2>
         <p class="quiet">
           {plain(world.typeOf(row))} at {scene.xOf(row)}, {scene.yOf(row)}
+          {zone && `, in ${plain(zone.name)}`}
         </p>
         <Chips status={scene.statusOf(row)} thinking={note?.state === "deliberating"} />
         <div class="buttons">
@@ -287,6 +325,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
       {directives.length > 0 && <Board app={app} entries={directives} />}
       {mind && <Memories app={app} mind={mind} />}
       {app.source.wholeMind && world.info.mode === "replay" && <WholeMindView key={row} app={app} row={row} tick={tick} />}
+      {person && <PersonView person={person} />}
       <Heard app={app} row={row} tick={tick} />
       <Seen app={app} row={row} />
       <section>

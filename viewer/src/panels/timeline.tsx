@@ -104,7 +104,7 @@ export function Timeline({ app }: { app: App }) {
         <input
           type="range"
           aria-label="Tick"
-          aria-valuetext={`tick ${tick} of ${last}, ${clockOf(app.film.scene.timeMs)}`}
+          aria-valuetext={`tick ${tick} of ${last}, ${clockOf(app.world.info.setting.calendar, app.film.scene.tick)}`}
           min={Math.min(span.first - 1, last)}
           max={last}
           value={tick}
@@ -125,7 +125,7 @@ export function Timeline({ app }: { app: App }) {
           <strong>{count(tick)}</strong>
           <span class="quiet"> / {count(last)}</span>
           <br />
-          {clockOf(app.film.scene.timeMs)}
+          {clockOf(app.world.info.setting.calendar, app.film.scene.tick)}
         </div>
         {span.live && (
           <button type="button" class={app.live.value ? "now live" : "now"} aria-pressed={app.live.value} onClick={() => app.goLive()} title="Back to now (l)">

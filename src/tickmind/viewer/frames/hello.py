@@ -15,6 +15,7 @@ def hello(world: WorldInfo, **more: Any) -> bytes:
     types = sorted({actor.type for actor in world.actors})
     type_codes = {name: code for code, name in enumerate(types)}
     kinds = {kind.name: code for code, kind in enumerate(world.kinds)}
+    people = {str(row): _shown(actor.persona) for row, actor in enumerate(world.actors) if actor.persona is not None}
     info = {
         "name": world.name,
         "world_version": world.world_version,
@@ -43,7 +44,7 @@ def hello(world: WorldInfo, **more: Any) -> bytes:
         "items": world.item_kinds,
         "actor_types": types,
         "setting": asdict(world.setting),
-        "people": {row: _shown(actor.persona) for row, actor in enumerate(world.actors) if actor.persona is not None},
+        "people": people,
         **more,
     }
     places = np.array([(thing.x, thing.y) for thing in world.objects], dtype="<i2").reshape(-1, 2)
