@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from tickmind.agent.chance import MindChance
 from tickmind.agent.reporting.insights import InsightCollector, MindState, showing
 from tickmind.agent.settings import Settings
-from tickmind.protocol import Insight, Intent, Observation, Persona, RunInfo, Thought, WorldSetting
+from tickmind.protocol import Insight, Intent, KindInfo, Observation, Persona, RunInfo, Thought, WorldSetting
 from tickmind.protocol.setting import NO_PERSONA
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 
@@ -17,7 +17,7 @@ from tickmind.wire.messages.limits import MAX_DURATION_MS
 class Start:
     """The start of one character: its id, its settings, and its own random numbers, which repeat with the seed.
 
-    `persona` says who it is, `setting` names the places and the calendar of its world.
+    `persona` says who it is, `setting` names the places and the calendar of its world, `kinds` its objects.
     """
 
     entity_id: str
@@ -25,6 +25,7 @@ class Start:
     random: Random = field(default_factory=lambda: Random(0), compare=False)
     persona: Persona = NO_PERSONA
     setting: WorldSetting = field(default_factory=WorldSetting)
+    kinds: tuple[KindInfo, ...] = ()
 
     def in_run(self, run: RunInfo) -> "Start":
         """Return the start of the same character in a run: its chance, who it is, and where."""
@@ -33,6 +34,7 @@ class Start:
             random=MindChance(run.mind_seed, self.entity_id, "mind"),
             persona=run.personas.get(self.entity_id, self.persona),
             setting=run.setting,
+            kinds=run.kinds,
         )
 
 

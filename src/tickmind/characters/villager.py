@@ -11,6 +11,7 @@ from tickmind.agent import Character, Start, action, condition
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import SpokenLine, distance
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
+from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import Section, quoted
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Villager(Character):
         enough = ", which is enough to eat" if self.provided() else ""
         needs = f"Hunger {me.hunger // 10} %, energy {me.energy // 10} %."
         yield f"{needs} You carry {bag}{enough}. Food is at {places} places."
-        place = f" You are in {self.zone.name.replace('_', ' ')}." if self.zone else ""
+        place = f" You are in {zone_phrase(self.zone.name)}." if self.zone else ""
         yield f"It is {self.time.clock}.{place}"
         near = [f"{who.entity_id} {distance(who.at, self.at)}" for who in around.near(self.at, 10)[:6]]
         yield f"Near you, in steps: {', '.join(near) or 'nobody'}."

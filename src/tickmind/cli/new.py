@@ -1,6 +1,7 @@
 """`tickmind new`: writes first files for the user, which run and are tested as they are."""
 
 import keyword
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Annotated
 import typer
 
 from tickmind.base import ConfigError
+from tickmind.cli.new_scenario import SCENARIO
 from tickmind.cli.outputs import write_output
 
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,60}")
 _PYTESTS_OWN = ("pytest", "conftest")  # which the agent's test needs, wherever it is run
 new_app = typer.Typer(name="new", help="Write first files to start from.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -118,3 +121,23 @@ def new_agent(
         typer.echo(f"Wrote {path}")
     typer.echo(f"Test it with: pytest {folder / f'test_{name}.py'}")
     typer.echo(f"Let it live in a world with: ENTITY_ID=entity:1 python {folder / f'{name}.py'}")
+
+
+@new_app.command("scenario")
+def new_scenario(
+    name: Annotated[str, typer.Argument(help="The world's name, such as my_village.")],
+    folder: Annotated[Path, typer.Option(help="Where to write it.")] = Path(),
+) -> None:
+    """Write a first scenario, NAME.yaml, with comments.
+
+    It is a small world with people, places and recipes, and its characters live by them.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{name!r} is no valid name; use lower-case letters, digits and _, as in my_village")
+    path = folder / f"{name}.yaml"
+    if path.exists() or path.is_symlink():
+        raise ConfigError(f"{path} exists already; choose another name or --folder")
+    write_output(path, SCENARIO.format(name=name, title=name.replace("_", " ").capitalize()).encode())
+    typer.echo(f"Wrote {path}")
+    typer.echo(f"Check it with: tickmind check {path}")
+    typer.echo(f"Live in it with: tickmind up {path}")

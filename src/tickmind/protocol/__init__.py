@@ -20,7 +20,7 @@ from tickmind.protocol.entity import (
     RunInfo,
     WorldInfo,
 )
-from tickmind.protocol.event import Acted, Entered, Event, Heard, Left, Moved
+from tickmind.protocol.event import Acted, Entered, Event, Heard, Left, Moved, TickEvent
 from tickmind.protocol.intent import (
     ACTION_CODES,
     ACTION_OF,
@@ -78,7 +78,6 @@ from tickmind.protocol.reports import (
 from tickmind.protocol.result import Ack, ActionResult, Effect
 from tickmind.protocol.setting import CalendarInfo, Persona, WorldSetting, WorldTime, ZoneInfo
 from tickmind.protocol.thought import Thought, ThoughtSink
-from tickmind.protocol.tick_event import TickEvent
 
 __all__ = [
     "ACTION_CODES",

@@ -150,3 +150,4 @@ class RunInfo:
     thinking_ticks: int = 0  # after which a reply of a model takes effect; 0: as soon as it arrives
     setting: WorldSetting = field(default_factory=WorldSetting)
     personas: Mapping[str, Persona] = field(default_factory=dict)  # entity id -> who it is, of those under control
+    kinds: tuple[KindInfo, ...] = ()  # of objects, with what can be done with them

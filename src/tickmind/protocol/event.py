@@ -1,4 +1,7 @@
-"""Events that an observer notices between two observations. An entity out of sight is in none but `Heard`."""
+"""Events that an observer notices between two observations, and `TickEvent`, the beginning of a tick.
+
+An entity out of sight is in none but `Heard`.
+"""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -54,3 +57,14 @@ class Heard:
 
 
 Event: TypeAlias = Entered | Left | Moved | Acted | Heard
+
+
+@dataclass(frozen=True, slots=True)
+class TickEvent:
+    """A tick began; intents for it count until the deadline. Times are the server's, in ms since 1970."""
+
+    tick_id: int
+    tick_start_server_time_ms: int
+    intent_deadline_server_time_ms: int
+    tick_duration_ms: int
+    world_version: str = ""

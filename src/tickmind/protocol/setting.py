@@ -132,8 +132,8 @@ class Persona:
             f"You are {self.age} years old." if self.age else "",
             f"You are {_listed(self.traits)}." if self.traits else "",
             _sentence(self.backstory),
-            f"You live in {self.home.replace('_', ' ')}." if self.home else "",
-            f"You work in {self.work.replace('_', ' ')}." if self.work else "",
+            f"You live in {zone_phrase(self.home)}." if self.home else "",
+            f"You work in {zone_phrase(self.work)}." if self.work else "",
             _sentence(f"You speak like this: {self.voice}") if self.voice else "",
             f"You want: {'; '.join(self.goals)}." if self.goals else "",
             f"You fear: {'; '.join(self.fears)}." if self.fears else "",
@@ -161,6 +161,16 @@ class WorldSetting:
     def zone(self, name: str) -> ZoneInfo | None:
         """Return the zone of a name."""
         return next((zone for zone in self.zones if zone.name == name), None)
+
+
+def zone_phrase(name: str) -> str:
+    """Return the name of a zone as it stands in a sentence.
+
+    >>> zone_phrase("old_mill"), zone_phrase("Ada's house")
+    ('the old mill', "Ada's house")
+    """
+    words = name.replace("_", " ")
+    return words if words[:1].isupper() else f"the {words}"
 
 
 def _sentence(text: str) -> str:

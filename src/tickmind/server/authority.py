@@ -86,7 +86,7 @@ class Authority:
         limits: ServerLimits = MAX,
     ) -> None:
         self.world = world
-        self.run = RunInfo(run_id, world.mind_seed, world.thinking_ticks, world.info.setting)
+        self.run = RunInfo(run_id, world.mind_seed, world.thinking_ticks, world.info.setting, kinds=world.info.kinds)
         self._personas = {actor.entity_id: actor.persona for actor in world.info.actors if actor.persona is not None}
         self.pace = pace or TickPace.of(world.info.tick_duration_ms, world.info.intent_deadline_ms)
         self.info = info = self.pace.state_in(world.info)

@@ -293,6 +293,7 @@ class RawProvider:
         self.heads: list[bytes] = []
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._transports: set[asyncio.WriteTransport] = set()
 
     async def __aenter__(self) -> "RawProvider":
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=1 << 24)
@@ -304,6 +305,9 @@ class RawProvider:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for transport in self._transports:  # a task that was cancelled before its first step closed nothing
+            transport.abort()
+        await asyncio.sleep(0)  # let the loop drop the sockets
 
     @property
     def base_url(self) -> str:
@@ -311,6 +315,7 @@ class RawProvider:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._transports.add(writer.transport)
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -161,6 +161,7 @@ async def test_who_takes_control_gets_its_persona_and_the_setting_alone_or_as_a_
         assert ada is not None
         async with client.control("ada", "me") as session:
             assert (session.run.setting, session.run.personas) == (world.info.setting, {"ada": ada})
+            assert session.run.kinds == world.info.kinds
         async with client.control("dov", "me") as session:
             assert (session.run.setting, session.run.personas) == (world.info.setting, {})
         described = await client.world()
@@ -169,6 +170,7 @@ async def test_who_takes_control_gets_its_persona_and_the_setting_alone_or_as_a_
         entities = tuple(Assignment(name, "host") for name in ("ada", "dov"))
         async with stream_opener(client, entities, SystemClock())(None) as stream:
             assert (stream.run.setting, stream.run.personas) == (world.info.setting, {"ada": ada})
+            assert stream.run.kinds == world.info.kinds
 
 
 async def test_who_takes_control_gets_what_minds_need_to_know_of_the_run(serve, talk):
@@ -179,7 +181,8 @@ async def test_who_takes_control_gets_what_minds_need_to_know_of_the_run(serve, 
             assert run.mind_seed > 0
         info = await client.world()
         async with client.control_batch(info, "host", np.array([1, 2], dtype=np.int32)) as batch:
-            assert batch.opened.run == run
+            opened = batch.opened.run  # the rest is in the description of the world, which a host has
+            assert (opened.run_id, opened.mind_seed, opened.thinking_ticks) == (run.run_id, run.mind_seed, 0)
 
 
 async def test_after_a_break_the_same_controller_is_back_at_once(serve, talk):

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tickmind.agent import CharacterHost, Start
+from tickmind.agent.guarded_host import GuardedHost
+from tickmind.agent.reliving import PastTurn, play_turn
+from tickmind.characters.crafter import Crafter
 from tickmind.cli.app import app
+from tickmind.protocol import RunInfo
+from tickmind.runner.mapping import load_mapping
+from tickmind.world import TileWorld, load_scenario
 
 ROOT = Path(__file__).parents[3]
 
@@ -81,3 +88,41 @@ def test_a_name_that_would_hide_a_module_of_python_is_refused(tmp_path, name):
     assert done.exit_code == 1
     assert f"choose another name, such as my_{name}" in done.output
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_scenario_is_alive_as_it_is(tmp_path, tickmind):
+    done = run("scenario", "my_village", "--folder", tmp_path)
+    assert done.exit_code == 0, done.output
+    path = tmp_path / "my_village.yaml"
+    assert f"tickmind up {path}" in done.output
+    checked = tickmind("check", str(path))
+    assert checked.exit_code == 0, checked.output
+    assert "2 of 2 characters" in checked.output
+    scenario = load_scenario(path)
+    spec = load_mapping(path).spec_for(TileWorld.from_scenario(scenario).info.actors[0])
+    assert spec is not None
+    world = TileWorld.from_scenario(scenario)
+    host = CharacterHost(Crafter, lambda name: Start(name, spec.settings))
+    host.enter(RunInfo("run", 1, kinds=world.info.kinds, setting=world.info.setting))
+    guarded = GuardedHost(host)
+    rows_of = {actor.entity_id: row for row, actor in enumerate(world.info.actors)}
+    for _ in range(300):
+        intents = play_turn(guarded, PastTurn(world.tick_id, world.observe(range(2))))
+        world.step({rows_of[name]: intent for name, intent in intents.items()})
+    carried = [{stack.kind: stack.quantity for stack in one.me.inventory} for one in world.observe(range(2))]
+    assert all(each.get("bread", 0) >= 3 for each in carried), carried
+
+
+@pytest.mark.parametrize("name", ["My Village", "../x", "", "größe", "1st", "a" * 80])
+def test_a_name_that_is_none_for_a_world_is_refused(tmp_path, name):
+    done = run("scenario", name, "--folder", tmp_path)
+    assert done.exit_code == 1
+    assert "is no valid name" in done.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_scenario_is_overwritten(tmp_path):
+    (tmp_path / "mine.yaml").write_text("mine")
+    done = run("scenario", "mine", "--folder", tmp_path)
+    assert done.exit_code == 1
+    assert (tmp_path / "mine.yaml").read_text() == "mine"

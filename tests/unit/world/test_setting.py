@@ -67,8 +67,9 @@ def test_people_are_who_the_scenario_says():
     assert actors["cleo"] == actors["guest:1"] == actors["guest:2"] == Persona(traits=("restless",))
     assert actors["dov"] is None
     assert ada.description() == (
-        "You are 41 years old. You are warm and curious. Ada came over the hills ten years ago. You live in ada house. "
-        "You work in square. You speak like this: short, and to the point. You want: bake the best bread. "
+        "You are 41 years old. You are warm and curious. Ada came over the hills ten years ago. "
+        "You live in the ada house. You work in the square. You speak like this: short, and to the point. "
+        "You want: bake the best bread. "
         "You fear: the river. You know: Bram owes her two coins. Your people: bram is her husband. "
         "Your days: 06:30 opens the shop."
     )

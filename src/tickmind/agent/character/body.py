@@ -15,7 +15,8 @@ class Body:
     """A character without a mind: it processes observations and turns actions into intents.
 
     Everything that it knows comes from its own observations: `surroundings` (tiles, people, things), `speech` (what
-    was said) and `memory` (what it noted); and from what its world says of itself: `persona` and `setting`.
+    was said) and `memory` (what it noted); and from what its world says of itself: `persona`,
+    `setting` and `kinds`.
     """
 
     def __init__(self, start: Start) -> None:
@@ -24,6 +25,7 @@ class Body:
         self.random = start.random
         self.persona = start.persona
         self.setting = start.setting
+        self.kinds = start.kinds
         self.name = start.settings.text("name") or start.persona.name or start.entity_id
         self.blackboard = Blackboard()
         self.surroundings = Surroundings()

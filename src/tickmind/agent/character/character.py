@@ -12,8 +12,8 @@ from tickmind.agent.knowledge import Thing, Tile, distance
 from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.running import run
 from tickmind.ai import Status
+from tickmind.protocol import ActionInfo, Interact, Pickup, Sleep, Use, Wait, Wake, ZoneInfo
 from tickmind.protocol import ActorStatus as BodyStatus
-from tickmind.protocol import Pickup, Sleep, Use, Wait, Wake, ZoneInfo
 
 if TYPE_CHECKING:
     from tickmind.agent.running import ProcessContext
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NOTHING_NEW_TICKS = 200  # before a character that knows the whole map explores again
 STROLL_STEPS = 8
+MOST_STEPS = 8  # of a recipe that takes what another yields
 MOST_ZONE_TILES = 4096  # that are looked through for a way into a zone
 
 
@@ -140,6 +141,52 @@ class Character(BaseCharacter):
             self.at,
         )
         return Status.FAILURE if place is None else self._walk_onto(place)
+
+    @action
+    def work_on(self, kind: str, verb: str) -> Status:
+        """Go to the nearest known thing of a kind with which this can be done, and do one step of it."""
+        around = self.surroundings
+        fit = (thing for thing in around.things_of(kind) if verb in thing.seen.verbs and self.reachable(thing))
+        thing = around.nearest(fit, self.at)
+        if thing is None:
+            return Status.FAILURE
+        status = self.walk(thing.at, beside=True)
+        return self.do(Interact(thing.seen.object_id, verb)) if status is Status.SUCCESS else status
+
+    def recipes(self, item: str) -> list[tuple[str, ActionInfo]]:
+        """Return what yields an item: kinds of objects, each with what can be done there."""
+        return [
+            (kind.name, action)
+            for kind in self.kinds
+            for actions in kind.actions
+            for action in actions
+            if any(item == made for made, _ in action.yields)
+        ]
+
+    @action
+    def make(self, item: str) -> Status:
+        """Do the next step on the way to an item: gather or make what a recipe takes, then work on it.
+
+        Fails if no recipe is known, or nothing that it takes can be had.
+        """
+        return self._make(item, ())
+
+    def _make(self, item: str, wanted_for: tuple[str, ...]) -> Status:
+        if item in wanted_for or len(wanted_for) >= MOST_STEPS:
+            return Status.FAILURE
+        for kind, recipe in self.recipes(item):
+            takes = (*recipe.needs, *recipe.consumes)
+            missing = next((name for name, amount in takes if self.carries(name) < amount), None)
+            if missing is None:
+                status = self.work_on(kind, recipe.verb)
+            else:
+                status = self.gather(missing)
+                if status is Status.FAILURE:
+                    status = self._make(missing, (*wanted_for, item))
+                status = Status.RUNNING if status is Status.SUCCESS else status
+            if status is not Status.FAILURE:
+                return status
+        return Status.FAILURE
 
     @action
     def go_to_zone(self, zone: str) -> Status:

@@ -171,7 +171,7 @@ class BatchedStream:
         }
         people = (world.actors[row] for row in opened.granted.tolist())
         personas = {each.entity_id: each.persona for each in people if each.persona is not None}
-        self._run = replace(opened.run, setting=world.setting, personas=personas)
+        self._run = replace(opened.run, setting=world.setting, personas=personas, kinds=world.kinds)
         self._wanted = len(actor)
         self._opened_s = clock.monotonic()
         if len(opened.refused):

@@ -182,7 +182,14 @@ class RelivedMinds:
             for actor in scenario.actors
             if actor.entity_id in wanted and actor.persona is not None
         }
-        return RunInfo(self._run.run_id, scenario.mind_seed, scenario.thinking_ticks, scenario.setting, personas)
+        return RunInfo(
+            self._run.run_id,
+            scenario.mind_seed,
+            scenario.thinking_ticks,
+            scenario.setting,
+            personas,
+            self._world.info.kinds,
+        )
 
     def _script(self, name: str, folder: Path) -> str:
         """Return the path of a program; a relative one lies beside the mapping that the run was started with."""

@@ -5,12 +5,14 @@ from typing import Any
 
 from tickmind.protocol import REASON_CODES, Lease, Observation, RunInfo
 from tickmind.wire.codec.actions import decode_ack, decode_intent, encode_ack, encode_intent
+from tickmind.wire.codec.entities import decode_kind, encode_kind
 from tickmind.wire.codec.leases import DURATION_MS, decode_lease, encode_lease
 from tickmind.wire.codec.observations import decode_observation, encode_observation
 from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting
 from tickmind.wire.codec.values import (
     chosen,
     controller,
+    count,
     encoder,
     name,
     number,
@@ -31,7 +33,7 @@ from tickmind.wire.messages.frames import (
     KeepAlive,
     Release,
 )
-from tickmind.wire.messages.limits import MAX_SEED, MAX_THINKING_TICKS
+from tickmind.wire.messages.limits import MAX_KINDS, MAX_SEED, MAX_THINKING_TICKS
 from tickmind.wire.v1 import control_pb2 as pb
 
 
@@ -99,6 +101,7 @@ def _encode_opened(lease: Lease, run: RunInfo) -> pb.ControlOpened:
         lease=encode_lease(lease),
         setting=encode_setting(run.setting),
         persona=None if persona is None else encode_persona(persona),
+        kinds=map(encode_kind, run.kinds),
         **encode_run(run),
     )
 
@@ -120,7 +123,13 @@ def decode_run(message: pb.ControlOpened | pb.ControlBatchOpened) -> RunInfo:
 def _decode_opened(message: pb.ControlOpened) -> ControlOpened:
     lease = decode_lease(message.lease)
     personas = {lease.entity_id: decode_persona(message.persona)} if message.HasField("persona") else {}
-    run = replace(decode_run(message), setting=decode_setting(message.setting), personas=personas)
+    count(message.kinds, "kinds", MAX_KINDS)
+    run = replace(
+        decode_run(message),
+        setting=decode_setting(message.setting),
+        personas=personas,
+        kinds=tuple(map(decode_kind, message.kinds)),
+    )
     return ControlOpened(lease, run)
 
 

@@ -129,7 +129,7 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
         ],
         item_kinds=world.item_kinds,
         verbs=world.verbs,
-        kinds=[_encode_kind(kind) for kind in world.kinds],
+        kinds=[encode_kind(kind) for kind in world.kinds],
         object_count=len(world.objects),
         actor_count=len(world.actors),
         ground_count=len(world.ground),
@@ -137,7 +137,9 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
     )
 
 
-def _encode_kind(kind: KindInfo) -> pb.KindInfo:
+@encoder
+def encode_kind(kind: KindInfo) -> pb.KindInfo:
+    """Encode a kind of object."""
     states = [
         pb.StateInfo(name=state, walkable=walkable, opaque=opaque, actions=map(_encode_action, actions))
         for state, walkable, opaque, actions in zip(kind.states, kind.walkable, kind.opaque, kind.actions, strict=True)
@@ -242,7 +244,7 @@ class WorldReader:
             floor_codes=bytes(self._floor_codes),
             item_kinds=tuple(header.item_kinds),
             verbs=tuple(header.verbs),
-            kinds=tuple(_decode_kind(kind) for kind in header.kinds),
+            kinds=tuple(decode_kind(kind) for kind in header.kinds),
             objects=tuple(self._objects),
             actors=tuple(self._actors),
             ground=tuple(self._ground),
@@ -269,11 +271,11 @@ def _check_header(header: pb.WorldHeader) -> None:
             raise MessageError("verbs", "names, but the first one empty")
     for floor in header.floors:
         names(floor.hazards, "floors.hazards", MAX_TAGS)
-    for kind in header.kinds:
-        count(kind.states, "kinds.states", MAX_STATES)
 
 
-def _decode_kind(message: pb.KindInfo) -> KindInfo:
+def decode_kind(message: pb.KindInfo) -> KindInfo:
+    """Decode a kind of object."""
+    count(message.states, "kinds.states", MAX_STATES)
     return KindInfo(
         name(message.name, "kinds.name"),
         tuple(optional_name(state.name, "kinds.states") for state in message.states),

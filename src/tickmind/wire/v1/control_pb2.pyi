@@ -3,9 +3,10 @@ from tickmind.wire.v1 import columns_pb2 as _columns_pb2
 from tickmind.wire.v1 import entity_pb2 as _entity_pb2
 from tickmind.wire.v1 import lease_pb2 as _lease_pb2
 from tickmind.wire.v1 import observation_pb2 as _observation_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -71,20 +72,22 @@ class ControlResponse(_message.Message):
     def __init__(self, opened: _Optional[_Union[ControlOpened, _Mapping]] = ..., observation: _Optional[_Union[_observation_pb2.Observation, _Mapping]] = ..., ack: _Optional[_Union[ControlAck, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ...) -> None: ...
 
 class ControlOpened(_message.Message):
-    __slots__ = ("lease", "run_id", "mind_seed", "thinking_ticks", "setting", "persona")
+    __slots__ = ("lease", "run_id", "mind_seed", "thinking_ticks", "setting", "persona", "kinds")
     LEASE_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     MIND_SEED_FIELD_NUMBER: _ClassVar[int]
     THINKING_TICKS_FIELD_NUMBER: _ClassVar[int]
     SETTING_FIELD_NUMBER: _ClassVar[int]
     PERSONA_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
     lease: _lease_pb2.Lease
     run_id: str
     mind_seed: int
     thinking_ticks: int
     setting: _entity_pb2.WorldSetting
     persona: _entity_pb2.Persona
-    def __init__(self, lease: _Optional[_Union[_lease_pb2.Lease, _Mapping]] = ..., run_id: _Optional[str] = ..., mind_seed: _Optional[int] = ..., thinking_ticks: _Optional[int] = ..., setting: _Optional[_Union[_entity_pb2.WorldSetting, _Mapping]] = ..., persona: _Optional[_Union[_entity_pb2.Persona, _Mapping]] = ...) -> None: ...
+    kinds: _containers.RepeatedCompositeFieldContainer[_entity_pb2.KindInfo]
+    def __init__(self, lease: _Optional[_Union[_lease_pb2.Lease, _Mapping]] = ..., run_id: _Optional[str] = ..., mind_seed: _Optional[int] = ..., thinking_ticks: _Optional[int] = ..., setting: _Optional[_Union[_entity_pb2.WorldSetting, _Mapping]] = ..., persona: _Optional[_Union[_entity_pb2.Persona, _Mapping]] = ..., kinds: _Optional[_Iterable[_Union[_entity_pb2.KindInfo, _Mapping]]] = ...) -> None: ...
 
 class ControlAck(_message.Message):
     __slots__ = ("tick_id", "ack")

@@ -1,0 +1,28 @@
+"""The guide to scenario files names every key that is read."""
+
+import ast
+from pathlib import Path
+
+import tickmind.world.scenario as readers
+from tickmind.world.scenario.scenario_reader import OTHER_SECTIONS, SECTIONS
+from tickmind.world.scenario.setting_reader import _PERSONA_KEYS
+from tickmind.world.scenario.spawn_reader import _ACTOR_KEYS
+
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "own-world.md"
+
+
+def keys_read():
+    """What readers pass to `nothing_but`, and the keys that are kept in tuples."""
+    keys = {*SECTIONS, *OTHER_SECTIONS, *_PERSONA_KEYS, *_ACTOR_KEYS}
+    for file in Path(readers.__path__[0]).glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "nothing_but":
+                keys |= {str(argument.value) for argument in node.args if isinstance(argument, ast.Constant)}
+    return keys
+
+
+def test_every_key_is_in_the_guide():
+    keys = keys_read()
+    assert {"world", "consumes", "within", "day_ticks", "voice", "spread"} <= keys
+    text = GUIDE.read_text()
+    assert sorted(key for key in keys if f"`{key}`" not in text) == []
