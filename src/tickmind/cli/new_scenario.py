@@ -34,12 +34,8 @@ kinds:
   bed: {{tags: [furniture]}}
   wall: {{walkable: false, opaque: true}}
   field: {{stock: {{item: grain, most: 3, ticks: 30, spread: 20}}}}
-  mill:
-    states:
-      still: {{walkable: false, actions: {{grind: {{work: 2, consumes: {{grain: 2}}, yields: {{flour: 1}}}}}}}}
-  oven:
-    states:
-      warm: {{walkable: false, actions: {{bake: {{work: 4, consumes: {{flour: 2}}, yields: {{bread: 3}}}}}}}}
+  mill: {{walkable: false, actions: {{grind: {{work: 2, consumes: {{grain: 2}}, yields: {{flour: 1}}}}}}}}
+  oven: {{walkable: false, actions: {{bake: {{work: 4, consumes: {{flour: 2}}, yields: {{bread: 3}}}}}}}}
   door:
     states:
       closed: {{walkable: false, opaque: true, actions: {{open: {{to: open}}}}}}

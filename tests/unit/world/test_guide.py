@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import tickmind.world.scenario as readers
+from tickmind.world.scenario.kind_reader import _OF_A_STATE
 from tickmind.world.scenario.scenario_reader import OTHER_SECTIONS, SECTIONS
 from tickmind.world.scenario.setting_reader import _PERSONA_KEYS
 from tickmind.world.scenario.spawn_reader import _ACTOR_KEYS
@@ -13,7 +14,7 @@ GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "own-world.md"
 
 def keys_read():
     """What readers pass to `nothing_but`, and the keys that are kept in tuples."""
-    keys = {*SECTIONS, *OTHER_SECTIONS, *_PERSONA_KEYS, *_ACTOR_KEYS}
+    keys = {*SECTIONS, *OTHER_SECTIONS, *_PERSONA_KEYS, *_ACTOR_KEYS, *_OF_A_STATE}
     for file in Path(readers.__path__[0]).glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "nothing_but":

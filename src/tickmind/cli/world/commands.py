@@ -73,8 +73,14 @@ def world(
         Path | None, typer.Option(help="A folder with the server's certificate chain and key: cert.pem, key.pem.")
     ] = None,
     token_file: Annotated[Path | None, typer.Option(help="A file with the tokens of clients, one per line.")] = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of a scenario, for editors, and exit.")
+    ] = False,
 ) -> None:
     """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it."""
+    if schema:
+        typer.echo(_schema_text())
+        return
     _check_arguments(scenario, run_id, resume, seed, no_record=no_record)
     scenario = find_scenario(scenario) if scenario is not None else None
     from tickmind.cli.world.serving import Serving
@@ -172,3 +178,16 @@ def _open_run(
     assert scenario is not None, "the arguments were checked"
     kept = f"{KEPT_FROM}{agents.resolve()}\n{scenario_text(agents)}" if agents is not None else None
     return store.begin(scenario_text(scenario), str(scenario), run_id, tick_ms=tick_ms, seed=seed, agents=kept)
+
+
+def _schema_text() -> str:
+    """Return the schema of a scenario with a mapping in it."""
+    import json
+
+    from tickmind.runner import mapping_schema_text
+    from tickmind.world.scenario.json_schema import scenario_schema
+    from tickmind.world.scenario.scenario_reader import OTHER_SECTIONS
+
+    mapping = json.loads(mapping_schema_text())
+    schema = scenario_schema({name: mapping["properties"][name] for name in OTHER_SECTIONS})
+    return json.dumps({**schema, "$defs": mapping["$defs"]}, indent=2)

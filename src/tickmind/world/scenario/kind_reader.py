@@ -25,6 +25,8 @@ from tickmind.world.scenario.limits import (
 from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES, Needs, Rules
 from tickmind.world.scenario.yaml_nodes import Leaf, Node, NodePosition, YamlMapping, leaf, table
 
+_OF_A_STATE = ("walkable", "opaque", "actions")  # what a kind with one state may say itself
+
 
 def read_rules(node: Node | None) -> Rules:
     """The section `rules`; what it leaves out has a default."""
@@ -125,14 +127,14 @@ def read_kinds(section: Node | None, items: Collection[str]) -> tuple[ObjectKind
 
 def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str]) -> ObjectKind:
     given = table(node)
-    given.nothing_but("states", "tags", "stock", "walkable", "opaque")
-    states = given.get("states")
+    given.nothing_but("states", "tags", "stock", *_OF_A_STATE)
+    states, own = given.get("states"), [key for key in _OF_A_STATE if key in given.entries]
     if states is None:
-        walkable, opaque = given.truth("walkable", default=True), given.truth("opaque", default=False)
-        read: tuple[ObjectState, ...] = (ObjectState("plain", walkable, opaque),)
+        only = YamlMapping(given.place, {key: given.entries[key] for key in own}, {})
+        read: tuple[ObjectState, ...] = (_read_state("plain", place, only, ("plain",), items),)
     else:
-        if "walkable" in given.entries or "opaque" in given.entries:
-            place.note(f"{name!r} has states, so walkable and opaque belong to each of them")
+        if own:
+            place.note(f"{name!r} has states, so {' and '.join(own)} belong to each of them")
         read = _read_states(table(states), items)
     stock = given.get("stock")
     return ObjectKind(name, read, given.names("tags"), _read_stock(table(stock), items) if stock else None)

@@ -6,6 +6,7 @@ from tickmind.base import ConfigError
 from tickmind.base.problems import Problem, in_order
 from tickmind.protocol.setting import CalendarInfo, WorldSetting, ZoneInfo
 from tickmind.world.errors import ScenarioError
+from tickmind.world.scenario.json_schema import MAX_SEED
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_THINKING_TICKS
@@ -16,7 +17,6 @@ from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
 from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table
 
-MAX_SEED = 2**63 - 1
 SECTIONS = (
     "world",
     "seed",

@@ -1,0 +1,273 @@
+"""The JSON schema of scenario files, for editors. The readers are stricter: they know which names there are."""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from tickmind.protocol import Direction
+from tickmind.world.scenario.limits import MAX_NAME_CHARS, MAX_PROSE_CHARS, MAX_RADIUS, MAX_THINKING_TICKS
+from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES
+
+Schema: TypeAlias = dict[str, Any]
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+MAX_SEED = 2**63 - 1
+
+
+def scenario_schema(others: Mapping[str, Any] | None = None) -> Schema:
+    """Return the schema; `others` are properties of sections that belong to other parts, such as `agents`."""
+    schema = _table(
+        "A world of tiles: its map, what is in it, and who lives there.",
+        world=_name("The name of the world."),
+        seed=_number("Of all chance in a run; --seed goes before it.", 0, MAX_SEED),
+        thinking=_table(
+            "How long thoughts take.",
+            ticks=_number("After how many a reply of a model takes effect.", 1, int(MAX_THINKING_TICKS.maximum)),
+        ),
+        rules=_rules(),
+        floors=_named("Kinds of floor.", _floor()),
+        items=_named("What can be carried.", _item()),
+        kinds=_named("Kinds of objects.", _kind()),
+        map={
+            "description": "A drawing whose signs are in `legend`, or a size and a floor.",
+            "anyOf": [_TEXT, _plain_map()],
+        },
+        legend=_named("What the signs of the map stand for.", {"anyOf": [_TEXT, _sign()]}),
+        objects=_list("Objects by their places.", _object()),
+        ground=_list("Items that lie on the ground.", _heap()),
+        zones=_named("Named places.", _zone()),
+        calendar=_table(
+            "How ticks make days.",
+            day_ticks=_number("The number of ticks in a day.", 1),
+            begins={"description": 'The time of the day when the world begins, as "07:00".', "type": "string"},
+        ),
+        personas=_named("Who actors are, by their ids or by names of your own.", _persona()),
+        actors=_list("Who lives there.", _actor(scattered=True)),
+    )
+    schema["properties"] |= dict(others or {})
+    return {"$schema": DIALECT, "title": "tickmind scenario", **schema, "required": ["world", "floors", "map"]}
+
+
+_TEXT: Schema = {"type": "string"}
+_NAMES: Schema = {"type": "array", "items": _TEXT}
+_LINES: Schema = {"anyOf": [_TEXT, _NAMES]}
+_PLACE: Schema = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2}
+_RECTANGLE: Schema = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 4, "maxItems": 4}
+
+
+def _table(description: str, **properties: Schema) -> Schema:
+    return {
+        "description": description,
+        "type": ["object", "null"],
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def _named(description: str, value: Schema) -> Schema:
+    return {"description": description, "type": ["object", "null"], "additionalProperties": value}
+
+
+def _list(description: str, value: Schema) -> Schema:
+    return {"description": description, "type": "array", "items": value}
+
+
+def _name(description: str) -> Schema:
+    return {"description": description, "type": "string", "minLength": 1, "maxLength": int(MAX_NAME_CHARS.maximum)}
+
+
+def _prose(description: str) -> Schema:
+    return {"description": description, "type": "string", "maxLength": int(MAX_PROSE_CHARS.maximum)}
+
+
+def _number(description: str, least: int, most: int | None = None) -> Schema:
+    bounds = {"minimum": least} if most is None else {"minimum": least, "maximum": most}
+    return {"description": description, "type": "integer", **bounds}
+
+
+def _truth(description: str, *, default: bool) -> Schema:
+    return {"description": description, "type": "boolean", "default": default}
+
+
+def _said(description: str, schema: Schema) -> Schema:
+    return {"description": description, **schema}
+
+
+def _amounts(description: str) -> Schema:
+    return {
+        "description": description,
+        "type": "object",
+        "additionalProperties": {"type": "integer", "minimum": 1},
+    }
+
+
+def _rules() -> Schema:
+    needs = _table(
+        "How actors tire and hunger.",
+        hunger_per_tick=_number("What hunger grows by.", 0, NEED_MOST),
+        energy_per_tick=_number("What energy falls by.", 0, NEED_MOST),
+        rest_per_tick=_number("What energy rises by in sleep.", 0, NEED_MOST),
+        wake_energy=_number("The energy from which one can wake.", 0, NEED_MOST),
+        starvation=_truth("Whether hunger of 1000 incapacitates.", default=True),
+    )
+    return _table(
+        "The rules of the world.",
+        world_version={"description": "The set of rules.", "enum": list(SIGHT_RULES)},
+        tick_duration_ms=_number("How long a tick takes.", 1, 3_600_000),
+        intent_deadline_ms=_number("How long after its start a tick takes intents.", 1, 3_600_000),
+        sight_radius=_number("How far actors see.", 1, int(MAX_RADIUS.maximum)),
+        hearing_radius=_number("How far actors hear.", 0),
+        inventory_limit=_number("How many items an actor carries.", 1),
+        text_limit_chars=_number("How long a speech may be.", 1),
+        rest_tag=_name("Uncontrolled actors fall asleep on objects with this tag."),
+        needs=_said("How actors tire and hunger, or whether they do.", {"anyOf": [{"type": "boolean"}, needs]}),
+    )
+
+
+def _floor() -> Schema:
+    return _table(
+        "A kind of floor.",
+        walkable=_truth("Whether actors can step there.", default=True),
+        opaque=_truth("Whether it blocks sight.", default=False),
+        hazards=_said("Dangers that characters may care about.", _NAMES),
+    )
+
+
+def _item() -> Schema:
+    use = _table(
+        "What using one adds; food has a negative hunger.",
+        hunger=_number("To hunger.", -NEED_MOST, NEED_MOST),
+        energy=_number("To energy.", -NEED_MOST, NEED_MOST),
+    )
+    return _table("An item that can be carried.", use=use)
+
+
+def _kind() -> Schema:
+    blocks = {
+        "walkable": _truth("Whether actors can step there.", default=True),
+        "opaque": _truth("Whether it blocks sight.", default=False),
+        "actions": _named("What can be done with it, by verbs.", _action()),
+    }
+    change = _table(
+        "The state does not last.",
+        to=_name("The state after it."),
+        ticks=_number("How long it lasts.", 1),
+        spread=_number("How many ticks more, by chance.", 0),
+    )
+    stock = _table(
+        "Items that can be picked up there, and grow back.",
+        item=_name("The item."),
+        most=_number("How many there are at most.", 1),
+        ticks=_number("Until one more has grown; 0: never.", 0),
+        spread=_number("How many ticks more, by chance.", 0),
+    )
+    return _table(
+        "A kind of object; its first state is the one in which objects begin.",
+        states=_named("Its states.", _table("A state.", **blocks, change=change)),
+        tags=_said("What else is known of it.", _NAMES),
+        stock=stock,
+        **blocks,
+    )
+
+
+def _action() -> Schema:
+    return _table(
+        "What `Interact` with this verb does.",
+        to=_name("The state after it; the same if left out."),
+        work=_number("The number of steps.", 1),
+        needs=_amounts("What must be carried and is kept."),
+        consumes=_amounts("What must be carried and is used up by the last step."),
+        yields=_amounts("What the actor of the last step gets."),
+    )
+
+
+def _plain_map() -> Schema:
+    return _table(
+        "A map without a drawing.",
+        width=_number("Tiles from west to east.", 1),
+        height=_number("Tiles from north to south.", 1),
+        floor=_name("The floor of all tiles."),
+    )
+
+
+def _sign() -> Schema:
+    return _table(
+        "A floor and what stands on it.",
+        floor=_name("The floor."),
+        object=_name("The kind of an object there."),
+        state=_name("The state of the object."),
+        stock=_number("The stock of the object.", 0),
+        ground=_amounts("Items that lie there."),
+        actor=_actor(scattered=False),
+    )
+
+
+def _object() -> Schema:
+    return _table(
+        "An object.",
+        id=_name("Its name; {n} stands for a number."),
+        kind=_name("Its kind."),
+        at=_said("Its tile, as [x, y].", _PLACE),
+        state=_name("Its state."),
+        stock=_number("Its stock.", 0),
+    )
+
+
+def _heap() -> Schema:
+    return _table(
+        "Items on a tile.",
+        item=_name("The item."),
+        amount=_number("How many there are.", 1),
+        at=_said("The tile, as [x, y].", _PLACE),
+    )
+
+
+def _zone() -> Schema:
+    return _table(
+        "A named place.",
+        within=_said(
+            "Its rectangles as [x, y, x, y], the north-west corner first.",
+            {"anyOf": [_RECTANGLE, {"type": "array", "items": _RECTANGLE}]},
+        ),
+        owner=_name("The actor that it belongs to."),
+        purpose=_prose("What it is for."),
+    )
+
+
+def _persona() -> Schema:
+    return _table(
+        "Who an actor is.",
+        name=_name("The name that people use."),
+        age=_number("In years.", 0),
+        traits=_said("Words for the character.", _LINES),
+        backstory=_prose("What happened before."),
+        voice=_prose("How it speaks."),
+        goals=_said("What it wants.", _LINES),
+        fears=_said("What it is afraid of.", _LINES),
+        knows=_said("What it knows at the beginning.", _LINES),
+        home=_name("The zone that it lives in."),
+        work=_name("The zone that it works in."),
+        relations={"description": "What others are to it.", "type": "object", "additionalProperties": _TEXT},
+        habits=_said("What it does at which time.", _LINES),
+        colour={"description": "In a viewer.", "type": "string", "pattern": "^#[0-9a-fA-F]{6}$"},
+        sprite=_name("Its picture in a viewer."),
+        team=_name("Its team."),
+    )
+
+
+def _actor(*, scattered: bool) -> Schema:
+    places = {
+        "at": _said("Its tile, as [x, y].", _PLACE),
+        "count": _number("How many there are; without `at`.", 1),
+        "within": _said("The rectangle in which they begin, as [x, y, x, y]; without `at`.", _RECTANGLE),
+    }
+    return _table(
+        "An actor.",
+        id=_name("Its name; {n} stands for a number."),
+        type=_name("What it is; assignments go by it."),
+        tags=_said("What else is known of it.", _NAMES),
+        facing={"description": "Where it looks.", "enum": list(Direction.__members__)},
+        inventory=_amounts("What it carries."),
+        energy=_number("From 0 to 1000.", 0, NEED_MOST),
+        hunger=_number("From 0 to 1000.", 0, NEED_MOST),
+        persona=_said("Who it is, or the name of a persona.", {"anyOf": [_TEXT, _persona()]}),
+        **(places if scattered else {}),
+    )
