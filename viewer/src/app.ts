@@ -4,6 +4,7 @@ import { batch, signal } from "@preact/signals";
 import type { MapView } from "./draw/map";
 import type { Speech } from "./draw/overlay";
 import { EventLog } from "./events";
+import { chooseShirt } from "./draw/colours";
 import { Film } from "./film/film";
 import { nextEvent, type EventName } from "./film/jumps";
 import { Player } from "./film/player";
@@ -64,6 +65,9 @@ export class App {
     readonly source: Source,
   ) {
     this.world = world;
+    for (const [row, { colour }] of Object.entries(world.info.people)) {
+      if (colour) chooseShirt(world.actorIds[Number(row)], colour);
+    }
     this.film = new Film(world, source);
     this.player = new Player(this.film);
     this.places = new Places(this.film);

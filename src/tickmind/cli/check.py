@@ -29,6 +29,10 @@ def check(
             "fit the scenarios beside them."
         ),
     ],
+    show_map: Annotated[
+        bool | None,
+        typer.Option("--map/--no-map", help="Draw the maps of scenarios; by default on a terminal where they fit."),
+    ] = None,
 ) -> None:
     """Report the errors in files, by line, or what they contain."""
     failed = False
@@ -36,11 +40,35 @@ def check(
     for file in files:
         try:
             typer.echo(f"{file}: {check_file(find_scenario(file), entities)}")
+            _draw(find_scenario(file), show_map)
         except ConfigError as error:
             failed = True
             typer.echo(redact(str(error)), err=True)
     if failed:
         raise typer.Exit(EXIT_FAILED)
+
+
+def _draw(file: Path, wanted: bool | None) -> None:
+    """Draw the map of a scenario, if that is wanted, or if there is a terminal that is wide enough."""
+    if wanted is False:
+        return
+    from rich.console import Console
+
+    console = Console()
+    if wanted is None and not console.is_terminal:
+        return
+    from tickmind.base.problems import read_config
+    from tickmind.runner.mapping import is_scenario
+
+    if not is_scenario(read_config(file, hint="").value):
+        return
+    from tickmind.cli.world.map_drawing import draw_map, legend_of
+    from tickmind.world import load_scenario
+
+    scenario = load_scenario(file)
+    if wanted or scenario.width <= console.width:
+        console.print(draw_map(scenario), soft_wrap=True, end="")
+        typer.echo(legend_of(scenario))
 
 
 def check_file(file: Path, entities: "Collection[EntityInfo] | None" = None) -> str:

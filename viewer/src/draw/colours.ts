@@ -35,8 +35,18 @@ export function fromHsl(hue: number, saturation: number, lightness: number): Rgb
 
 export const css = ([red, green, blue]: Rgb, alpha = 1): string => `rgb(${red} ${green} ${blue} / ${alpha})`;
 
+const chosen = new Map<string, Rgb>(); // id -> the colour that its world gives it
+
+/** Gives a character the colour that its world says, as #rrggbb. */
+export function chooseShirt(id: string, colour: string): void {
+  const value = parseInt(colour.slice(1), 16);
+  if (/^#[0-9a-f]{6}$/i.test(colour)) chosen.set(id, [value >> 16, (value >> 8) & 255, value & 255]);
+}
+
 /** The colour of somebody's shirt, by which it is known on the map, in lists and in charts. */
 export function shirtOf(id: string): Rgb {
+  const own = chosen.get(id);
+  if (own) return own;
   const hash = hashOf(id);
   const hue = ((hash % 997) / 997 + 0.02) % 1;
   return fromHsl(hue, 0.5 + ((hash >>> 10) % 5) * 0.07, 0.44 + ((hash >>> 14) % 4) * 0.05);
