@@ -287,8 +287,10 @@ class Samples:
         return KindInfo(self.name(), states, *flags, actions, self.several(self.name), self.maybe(self.name))
 
     def _action(self) -> ActionInfo:
-        items = (self.several(self._amount) for _ in range(3))
-        return ActionInfo(self.name(), self.maybe(self.name), self.number(2**31 - 1, 1), *items)
+        needs, consumes, yields = (self.several(self._amount) for _ in range(3))
+        hours = (self.number(1439), self.number(1439)) if self._coin() else None
+        work = self.number(2**31 - 1, 1)
+        return ActionInfo(self.name(), self.maybe(self.name), work, needs, consumes, yields, hours)
 
     def _amount(self) -> tuple[str, int]:
         return self.name(), self.number(2_000_000_000, 1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from tickmind.protocol.setting import Persona, WorldSetting
+from tickmind.protocol.setting import Hours, Persona, WorldSetting
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ class ActionInfo:
     needs: ItemAmounts = ()
     consumes: ItemAmounts = ()
     yields: ItemAmounts = ()
+    hours: Hours | None = None  # of the day, in which it can be done; None: always
 
 
 @dataclass(frozen=True, slots=True)

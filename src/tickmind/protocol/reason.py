@@ -49,6 +49,7 @@ class Reason(StrEnum):
     WRONG_STATE = "wrong_state"  # the object has no such action in its present state
     MISSING_ITEM = "missing_item"  # the action needs something in the inventory
     TARGET_OCCUPIED = "target_occupied"  # an actor stands where the object would close or grow
+    CLOSED = "closed"  # the action has hours, and this is not one of them
 
 
 REASONS = tuple(Reason)  # code -> reason

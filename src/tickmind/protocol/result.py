@@ -18,7 +18,8 @@ class Ack:
 class Effect:
     """One number that an action changed: `inventory.berries` by +1, `hunger` by -300, `work_remaining` to 2.
 
-    An action that was refused because items are missing has changed nothing; its effects say how many: `missing.wood`.
+    An action that was refused has changed nothing. Its effects say how many items are missing (`missing.wood`), or at
+    which minute of the day it can be done (`opens_at`).
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""`WorldSetting` and `Persona`: the places, the calendar and the people of a world. They change no rule of it."""
+"""`WorldSetting` and `Persona`: the places, the calendar and the people of a world, which are data and no rules."""
 
 import re
 from collections.abc import Iterator
@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 DAY_MINUTES = 1440
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
+Hours: TypeAlias = tuple[int, int]
+"""Two minutes of the day; the second is not in it, and may be on the next day."""
 Area: TypeAlias = tuple[int, int, int, int]
 """The westernmost, northernmost, easternmost and southernmost tiles of a rectangle, all of them in it."""
 
@@ -49,6 +51,16 @@ def minute_of(clock: str) -> int:
     return int(found[1]) * 60 + int(found[2])
 
 
+def in_hours(minute: int, hours: Hours) -> bool:
+    """Return whether a minute of the day is between two others, of which the second is not in it.
+
+    >>> in_hours(23 * 60, (21 * 60, 6 * 60))
+    True
+    """
+    first, last = hours
+    return first <= minute < last if first <= last else minute >= first or minute < last
+
+
 @dataclass(frozen=True, slots=True)
 class WorldTime:
     """A day of the world, from 1, and a minute of it."""
@@ -72,10 +84,7 @@ class WorldTime:
         >>> WorldTime(day=2, minute=23 * 60).is_between("21:00", "06:00")
         True
         """
-        first, last = minute_of(start), minute_of(end)
-        if first <= last:
-            return first <= self.minute < last
-        return self.minute >= first or self.minute < last
+        return in_hours(self.minute, (minute_of(start), minute_of(end)))
 
     def __str__(self) -> str:
         return f"day {self.day}, {self.clock}"

@@ -333,6 +333,7 @@ class RawProvider:
             pass  # the gateway has gone, as it may
         finally:
             writer.close()
+            self._transports.discard(writer.transport)
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 

@@ -175,26 +175,26 @@ async def test_minds_names_and_needs_are_shown_live_and_replayed_alike_and_stay_
 
 
 async def test_a_whole_mind_is_lived_again_in_a_recorded_run_and_not_offered_live(browsing, keep, morning, tmp_path):
-    record_villagers(tmp_path, "lived")
+    record_villagers(tmp_path, "lived", ticks=90)  # long enough to meet and remember
     async with (
         browsing() as browser,
         replaying(tmp_path, "lived") as source,
         ViewerServer(source, ViewerConfig(port=0)) as server,
     ):
-        page = await browser.show(f"{server.url}#tick=28", height=900)
-        await at_tick(page, 28)
+        page = await browser.show(f"{server.url}#tick=88", height=900)
+        await at_tick(page, 88)
         await page.evaluate("tickmindViewer.app.select(2)")
         again = page.get_by_role("button", name="Live it again")
         await again.click()
         whole = page.locator(".whole-mind")
-        await expect(whole).to_contain_text("28 of 28 intents and")
-        remembered = (await source.whole_mind(2, 28))["memories"]
+        await expect(whole).to_contain_text("88 of 88 intents and")
+        remembered = (await source.whole_mind(2, 88))["memories"]
         shown = await whole.locator(".memories .said").all_text_contents()
         assert shown == [memory["text"] for memory in reversed(remembered)] != []
         await expect(again).to_have_count(0)  # this tick is shown
         await keep(page, "mind-whole")
-        await go_to(page, 29)
-        await expect(again).to_have_text("Live it again up to tick 29")
+        await go_to(page, 89)
+        await expect(again).to_have_text("Live it again up to tick 89")
         page = await browser.show(morning.url)
         await page.evaluate("tickmindViewer.app.select(0)")
         await expect(page.get_by_role("heading", name="Does at tick")).to_be_visible()

@@ -6,6 +6,7 @@ from tickmind.protocol import (
     ActorStatus,
     Direction,
     Drop,
+    Effect,
     Give,
     Interact,
     Move,
@@ -18,6 +19,7 @@ from tickmind.protocol import (
     Wait,
     Wake,
 )
+from tickmind.world import ScenarioError, TileWorld, parse_scenario
 
 NEEDS = "{needs: {hunger_per_tick: 10, energy_per_tick: 5, rest_per_tick: 50, wake_energy: 100}}"
 
@@ -272,6 +274,49 @@ def test_what_is_used_up_makes_room_for_what_it_yields(play):
     done = one.do(1, Interact("bench:1"))
     assert one.has(1) == {"axe": 1, "plank": 2, "wood": 1}
     assert ObjectDelta("ground:0,0", "plank", 1) in done.record.object_deltas
+
+
+HOURS = """\
+world: shop
+calendar: {day_ticks: 24, begins: "06:00"}
+floors: {grass: {}}
+items: {coin: {}, bread: {}}
+kinds: {stall: {actions: {buy: {consumes: {coin: 1}, yields: {bread: 1}, hours: ["08:00", "10:00"]}}}}
+map: |
+  1S
+legend: {".": grass, "S": {floor: grass, object: stall}, "1": {floor: grass, actor: {inventory: {coin: 20}}}}
+"""
+
+
+@pytest.mark.parametrize(("hours", "open_at"), [('["08:00", "10:00"]', {8, 9}), ('["22:00", "01:00"]', {22, 23, 0})])
+def test_what_has_hours_can_be_done_in_them_only(hours, open_at):
+    world = TileWorld.from_scenario(parse_scenario(HOURS.replace('["08:00", "10:00"]', hours)))
+    calendar = world.info.setting.calendar
+    for _ in range(48):
+        hour = calendar.at(world.tick_id).hour
+        (result,) = world.step({0: Interact("stall:1", "buy")}).action_results()
+        if hour in open_at:
+            assert result.ok, result
+        else:
+            opens = int(hours[2:4]) * 60
+            assert (result.reason, result.effects) == (Reason.CLOSED, (Effect("opens_at", opens),))
+    assert {stack.kind: stack.quantity for stack in world.observe([0])[0].me.inventory} == {
+        "bread": 2 * len(open_at), "coin": 20 - 2 * len(open_at),
+    }  # fmt: skip
+
+
+def test_hours_and_the_calendar_that_they_go_by_are_part_of_a_scenarios_identity():
+    digests = {
+        parse_scenario(text).digest
+        for text in (HOURS, HOURS.replace("10:00", "11:00"), HOURS.replace("day_ticks: 24", "day_ticks: 48"))
+    }
+    assert len(digests) == 3
+
+
+@pytest.mark.parametrize("bad", ['["08:00"]', '["8", "10:00"]', "[8, 10]"])
+def test_hours_that_are_none_are_named(bad):
+    with pytest.raises(ScenarioError, match="time"):
+        parse_scenario(HOURS.replace('["08:00", "10:00"]', bad))
 
 
 def test_what_work_needs_is_checked_at_each_step(play):

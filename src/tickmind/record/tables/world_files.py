@@ -127,7 +127,8 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
 
 def _action_document(action: ActionInfo) -> dict[str, Any]:
     parts = {name: dict(getattr(action, name)) for name in _ACTION_ITEMS if getattr(action, name)}
-    return {"verb": action.verb, "to": action.to, "work": action.work, **parts}
+    hours = {} if action.hours is None else {"hours": list(action.hours)}
+    return {"verb": action.verb, "to": action.to, "work": action.work, **parts, **hours}
 
 
 def _read_actions(kind: Mapping[str, Any]) -> tuple[tuple[ActionInfo, ...], ...]:
@@ -138,11 +139,14 @@ def _read_actions(kind: Mapping[str, Any]) -> tuple[tuple[ActionInfo, ...], ...]
 
 
 def _read_action(document: Mapping[str, Any]) -> ActionInfo:
-    items = (
+    needs, consumes, yields = (
         tuple((str(item), int(amount)) for item, amount in sorted(document.get(name, {}).items()))
         for name in _ACTION_ITEMS
     )
-    return ActionInfo(str(document["verb"]), str(document["to"]), int(document["work"]), *items)
+    first, *rest = document.get("hours", (None,))
+    hours = None if first is None else (int(first), int(rest[0]))
+    verb, to, work = str(document["verb"]), str(document["to"]), int(document["work"])
+    return ActionInfo(verb, to, work, needs, consumes, yields, hours)
 
 
 def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:

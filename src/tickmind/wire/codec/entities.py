@@ -16,6 +16,7 @@ from tickmind.protocol import (
     ObjectInfo,
     WorldInfo,
 )
+from tickmind.protocol.setting import DAY_MINUTES, Hours
 from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting
 from tickmind.wire.codec.values import (
     INT32_MAX,
@@ -155,6 +156,7 @@ def _encode_action(action: ActionInfo) -> pb.ActionInfo:
         needs=_encode_amounts(action.needs),
         consumes=_encode_amounts(action.consumes),
         yields=_encode_amounts(action.yields),
+        hours=None if action.hours is None else pb.Hours(first=action.hours[0], end=action.hours[1]),
     )
 
 
@@ -297,9 +299,17 @@ def _decode_actions(message: pb.StateInfo) -> tuple[ActionInfo, ...]:
             _decode_amounts(action.needs),
             _decode_amounts(action.consumes),
             _decode_amounts(action.yields),
+            _decode_hours(action),
         )
         for action in message.actions
     )
+
+
+def _decode_hours(message: pb.ActionInfo) -> Hours | None:
+    if not message.HasField("hours"):
+        return None
+    first, end = message.hours.first, message.hours.end
+    return number(first, "hours.first", 0, DAY_MINUTES - 1), number(end, "hours.end", 0, DAY_MINUTES - 1)
 
 
 def _decode_amounts(items: Sequence[pb.ItemAmount]) -> ItemAmounts:

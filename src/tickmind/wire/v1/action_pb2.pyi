@@ -69,6 +69,7 @@ class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_WRONG_STATE: _ClassVar[Reason]
     REASON_MISSING_ITEM: _ClassVar[Reason]
     REASON_TARGET_OCCUPIED: _ClassVar[Reason]
+    REASON_CLOSED: _ClassVar[Reason]
 DIRECTION_UNSPECIFIED: Direction
 DIRECTION_N: Direction
 DIRECTION_NE: Direction
@@ -123,6 +124,7 @@ REASON_TOO_FAR: Reason
 REASON_WRONG_STATE: Reason
 REASON_MISSING_ITEM: Reason
 REASON_TARGET_OCCUPIED: Reason
+REASON_CLOSED: Reason
 
 class Wait(_message.Message):
     __slots__ = ()

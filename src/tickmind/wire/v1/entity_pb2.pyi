@@ -162,21 +162,31 @@ class ItemAmount(_message.Message):
     amount: int
     def __init__(self, item: _Optional[str] = ..., amount: _Optional[int] = ...) -> None: ...
 
+class Hours(_message.Message):
+    __slots__ = ("first", "end")
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    first: int
+    end: int
+    def __init__(self, first: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
+
 class ActionInfo(_message.Message):
-    __slots__ = ("verb", "to", "work", "needs", "consumes", "yields")
+    __slots__ = ("verb", "to", "work", "needs", "consumes", "yields", "hours")
     VERB_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
     WORK_FIELD_NUMBER: _ClassVar[int]
     NEEDS_FIELD_NUMBER: _ClassVar[int]
     CONSUMES_FIELD_NUMBER: _ClassVar[int]
     YIELDS_FIELD_NUMBER: _ClassVar[int]
+    HOURS_FIELD_NUMBER: _ClassVar[int]
     verb: str
     to: str
     work: int
     needs: _containers.RepeatedCompositeFieldContainer[ItemAmount]
     consumes: _containers.RepeatedCompositeFieldContainer[ItemAmount]
     yields: _containers.RepeatedCompositeFieldContainer[ItemAmount]
-    def __init__(self, verb: _Optional[str] = ..., to: _Optional[str] = ..., work: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., consumes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., yields: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
+    hours: Hours
+    def __init__(self, verb: _Optional[str] = ..., to: _Optional[str] = ..., work: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., consumes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., yields: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ...) -> None: ...
 
 class StateInfo(_message.Message):
     __slots__ = ("name", "walkable", "opaque", "actions")

@@ -45,6 +45,11 @@ class Turn:
         self.deltas: list[ObjectDelta] = []
         self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
 
+    @property
+    def minute(self) -> int:
+        """The minute of the day."""
+        return self.tables.scenario.setting.calendar.at(self.tick_id).minute
+
     def places(self, action: ActionType) -> "Int64":
         """Return the places of all intents of this type that have not failed yet."""
         code = ACTION_CODES[action]

@@ -176,6 +176,7 @@ def _action() -> Schema:
         needs=_amounts("What must be carried and is kept."),
         consumes=_amounts("What must be carried and is used up by the last step."),
         yields=_amounts("What the actor of the last step gets."),
+        hours={"description": 'When it can be done, as ["08:00", "18:00"].', **_NAMES, "minItems": 2, "maxItems": 2},
     )
 
 

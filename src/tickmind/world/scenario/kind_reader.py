@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from tickmind.protocol.setting import Hours, minute_of
 from tickmind.world.scenario.kinds import (
     Change,
     FloorKind,
@@ -23,7 +24,7 @@ from tickmind.world.scenario.limits import (
     MAX_TICKS,
 )
 from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES, Needs, Rules
-from tickmind.world.scenario.yaml_nodes import Leaf, Node, NodePosition, YamlMapping, leaf, table
+from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, NodePosition, YamlMapping, leaf, many, table
 
 _OF_A_STATE = ("walkable", "opaque", "actions")  # what a kind with one state may say itself
 
@@ -168,8 +169,8 @@ def _read_state(
 def _read_action(
     verb: str, given: YamlMapping, state: str, states: Collection[str], items: Collection[str]
 ) -> ObjectAction:
-    given.nothing_but("to", "work", "needs", "consumes", "yields")
-    to = given.get("to")
+    given.nothing_but("to", "work", "needs", "consumes", "yields", "hours")
+    to, hours = given.get("to"), given.get("hours")
     return ObjectAction(
         verb=verb,
         to=state if to is None else known(to, states, "state of this kind"),
@@ -177,7 +178,23 @@ def _read_action(
         needs=read_amounts(given.get("needs"), items),
         yields=read_amounts(given.get("yields"), items),
         consumes=read_amounts(given.get("consumes"), items),
+        hours=None if hours is None else _read_hours(many(hours)),
     )
+
+
+def _read_hours(given: Many) -> Hours:
+    if len(given.items) != 2:
+        given.place.fail('expected two times of the day as ["08:00", "18:00"]')
+    first, last = (read_minute(leaf(item)) for item in given.items)
+    return first, last
+
+
+def read_minute(given: Leaf) -> int:
+    """A time of the day as a minute of it."""
+    try:
+        return minute_of(given.text)
+    except ValueError:
+        given.place.fail(f'expected a time of the day as "07:00", in quotes; found {given.text[:20]!r}')
 
 
 def _read_change(given: YamlMapping, states: Collection[str]) -> Change:

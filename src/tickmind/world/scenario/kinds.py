@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tickmind.protocol.setting import Hours
+
 Items: TypeAlias = tuple[tuple[str, int], ...]  # (item kind, amount), in ascending kinds
 
 
@@ -45,6 +47,7 @@ class ObjectAction:
     needs: Items = ()
     yields: Items = ()
     consumes: Items = field(default=(), repr=False)  # so scenarios from before this rule keep their digest
+    hours: Hours | None = field(default=None, repr=False)  # of the day, in which it can be done; None: always
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,18 +109,20 @@ class Scenario:
             state.update(b"\0")
         if self.thinking_ticks:  # scenarios from before this rule keep their digest
             state.update(b"thinking %d\0" % self.thinking_ticks)
-        for consumed in self._consumed():
-            state.update(repr(consumed).encode() + b"\0")
+        for later in self._later_rules():
+            state.update(repr(later).encode() + b"\0")
         state.update(self.floor_codes)
         return state.digest()
 
-    def _consumed(self) -> Iterator[tuple[str, str, str, Items]]:
-        """Yield what actions use up, each with its kind, state and verb."""
+    def _later_rules(self) -> Iterator[tuple[object, ...]]:
+        """Yield what actions use up and when they can be done, if they say so: other scenarios keep their digest."""
         for kind in self.kinds:
             for state in kind.states:
                 for action in state.actions:
                     if action.consumes:
                         yield kind.name, state.name, action.verb, action.consumes
+                    if action.hours is not None:
+                        yield kind.name, state.name, action.verb, action.hours, self.setting.calendar
 
 
 def id_order(name: str) -> tuple[tuple[int, int, str], ...]:

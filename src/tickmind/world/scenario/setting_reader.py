@@ -4,11 +4,11 @@ import re
 from collections.abc import Collection
 from dataclasses import fields
 
-from tickmind.protocol.setting import Area, CalendarInfo, Persona, ZoneInfo, minute_of
-from tickmind.world.scenario.kind_reader import known
+from tickmind.protocol.setting import Area, CalendarInfo, Persona, ZoneInfo
+from tickmind.world.scenario.kind_reader import known, read_minute
 from tickmind.world.scenario.limits import MAX_AREAS, MAX_LINES, MAX_PROSE_CHARS, MAX_TICKS, MAX_ZONES
 from tickmind.world.scenario.map_reader import Land
-from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping, leaf, many, table
+from tickmind.world.scenario.yaml_nodes import Many, Node, YamlMapping, leaf, many, table
 
 MAX_AGE = 1_000_000
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
@@ -22,15 +22,8 @@ def read_calendar(node: Node | None) -> CalendarInfo:
     given, usual = table(node), CalendarInfo()
     given.nothing_but("day_ticks", "begins")
     begins = given.get("begins")
-    first = usual.first_minute if begins is None else _minute(leaf(begins))
+    first = usual.first_minute if begins is None else read_minute(leaf(begins))
     return CalendarInfo(given.integer("day_ticks", usual.day_ticks, 1, MAX_TICKS), first)
-
-
-def _minute(given: Leaf) -> int:
-    try:
-        return minute_of(given.text)
-    except ValueError:
-        given.place.fail(f'expected a time of the day as "07:00", in quotes; found {given.text[:20]!r}')
 
 
 def read_zones(node: Node | None, land: Land) -> tuple[ZoneInfo, ...]:

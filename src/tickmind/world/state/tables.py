@@ -159,4 +159,4 @@ class Tables:
 
 
 def _shown(action: ObjectAction) -> ActionInfo:
-    return ActionInfo(action.verb, action.to, action.work, action.needs, action.consumes, action.yields)
+    return ActionInfo(action.verb, action.to, action.work, action.needs, action.consumes, action.yields, action.hours)
