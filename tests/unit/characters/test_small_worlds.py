@@ -1,0 +1,157 @@
+"""Worlds that only data makes: a library whose key is lent, and a watch that keeps the lamps burning at night."""
+
+from tests.unit.characters.test_crafting import Life
+
+from tickmind.agent import Character, action, condition
+from tickmind.ai import Action, Condition, Inverter, Selector, Sequence, Status
+from tickmind.protocol import Direction, Effect, Give, Interact, Move, Reason
+
+LIBRARY = """\
+world: library
+calendar: {day_ticks: 200, begins: "08:00"}
+floors: {boards: {}}
+items: {key: {}, book: {}}
+kinds:
+  wall: {walkable: false, opaque: true}
+  door:
+    states:
+      locked: {walkable: false, opaque: true, actions: {unlock: {to: unlocked, needs: {key: 1}}}}
+      unlocked: {actions: {lock: {to: locked, needs: {key: 1}}}}
+  shelf: {stock: {item: book, most: 1}}
+zones: {reading_room: {within: [6, 1, 8, 1], purpose: books}}
+map: |
+  wwwwwwwwww
+  w1.2.+..bw
+  wwwwwwwwww
+legend:
+  ".": boards
+  "w": {floor: boards, object: wall}
+  "+": {floor: boards, object: door}
+  "b": {floor: boards, object: shelf}
+  "1": {floor: boards, actor: {id: librarian, inventory: {key: 1}}}
+  "2": {floor: boards, actor: {id: reader}}
+"""
+
+
+class Visitor(Character):
+    """The librarian lends its key to the reader, who fetches a book, locks up and brings the key back."""
+
+    tree = Selector(
+        Sequence(Condition("is_librarian"), Inverter(Condition("lent")), Action("lend_key")),
+        Sequence(Condition("is_librarian"), Action("wait")),
+        Sequence(Condition("has", {"item": "book"}), Condition("at_the_desk"), Action("give_back")),
+        Sequence(Condition("has", {"item": "book"}), Action("go_home")),
+        Sequence(Condition("has", {"item": "key"}), Action("gather", {"item": "book"})),
+        Sequence(Condition("has", {"item": "key"}), Action("work_on", {"kind": "door", "verb": "unlock"})),
+        Action("wait"),
+        memory=False,
+    )
+    has_lent = False
+
+    @condition
+    def is_librarian(self) -> bool:
+        return self.entity_id == "librarian"
+
+    @condition
+    def lent(self) -> bool:
+        return self.has_lent
+
+    @condition
+    def at_the_desk(self) -> bool:
+        return self.at == (3, 1)
+
+    @action
+    def lend_key(self) -> Status:
+        if not self.surroundings.near(self.at, 1):
+            return self.walk((2, 1)) if self.at != (2, 1) else self.wait()
+        self.has_lent = True
+        return self.do(Give("reader", "key"))
+
+    @action
+    def go_home(self) -> Status:
+        if self.at == (4, 1) and self.surroundings.things["door:1"].seen.state == "unlocked":
+            return self.do(Interact("door:1", "lock"))
+        return self.walk((3, 1))
+
+    @action
+    def give_back(self) -> Status:
+        return self.do(Give("librarian", "key")) if self.carries("key") else self.wait()
+
+
+def carried(life, name):
+    row = [actor.entity_id for actor in life.world.info.actors].index(name)
+    return {stack.kind: stack.quantity for stack in life.world.observe([row])[0].me.inventory}
+
+
+def test_a_locked_door_opens_for_a_borrowed_key_only():
+    life = Life(LIBRARY, Visitor)
+    life.world.step({1: Move(Direction.E)})
+    (refused,) = life.world.step({1: Interact("door:1", "unlock")}).action_results()
+    assert (refused.reason, refused.effects) == (Reason.MISSING_ITEM, (Effect("missing.key", 1),))
+    life.world.step({1: Move(Direction.W)})
+    life.live(60)
+    assert life.count("key") == life.count("book") == 1
+    assert (carried(life, "librarian"), carried(life, "reader")) == ({"key": 1}, {"book": 1})
+    doors = [one for one in life.results if one.target_id == "door:1" and one.ok]
+    assert [effect.name for one in doors for effect in one.effects] == ["work_remaining"] * 2  # unlocked, then locked
+
+
+WATCH = """\
+world: watch
+calendar: {day_ticks: 240, begins: "12:00"}
+rules: {sight_radius: 12}
+floors: {path: {}}
+items: {oil: {}}
+kinds:
+  lamp:
+    states:
+      dark: {walkable: false, actions: {light: {to: lit, consumes: {oil: 1}}}}
+      lit: {walkable: false, change: {to: dark, ticks: 60}}
+  barrel: {stock: {item: oil, most: 5, ticks: 4}}
+map: |
+  L....L
+  ..1...
+  B....L
+legend:
+  ".": path
+  "L": {floor: path, object: lamp}
+  "B": {floor: path, object: barrel}
+  "1": {floor: path, actor: {id: hugo}}
+"""
+
+
+class Watchman(Character):
+    """Lights lamps at night, and fetches oil for them by day."""
+
+    tree = Selector(
+        Sequence(
+            Condition("between", {"start": "20:00", "end": "06:00"}),
+            Selector(
+                Sequence(Condition("has", {"item": "oil"}), Action("work_on", {"kind": "lamp", "verb": "light"})),
+                Sequence(Inverter(Condition("has", {"item": "oil"})), Action("gather", {"item": "oil"})),
+            ),
+        ),
+        Sequence(Inverter(Condition("has", {"item": "oil", "amount": 4})), Action("gather", {"item": "oil"})),
+        Action("wait"),
+        memory=False,
+    )
+
+
+def test_lamps_burn_at_night_and_every_flame_costs_its_oil():
+    life = Life(WATCH, Watchman)
+    calendar = life.world.info.setting.calendar
+    burning: dict[str, list[int]] = {"night": [], "noon": []}
+    for _ in range(480):
+        time = calendar.at(life.world.tick_id)
+        life.live(1)
+        lit = sum(seen.state == "lit" for seen in life.world.observe([0])[0].visible_objects)
+        if time.is_between("22:00", "05:00"):
+            burning["night"].append(lit)
+        elif time.is_between("13:00", "19:00"):
+            burning["noon"].append(lit)
+    assert sum(burning["night"]) / len(burning["night"]) > 2.5  # of three lamps
+    assert set(burning["noon"]) == {0}
+    lightings = [one for one in life.results if one.target_id.startswith("lamp") and one.ok]
+    assert len(lightings) >= 6
+    assert sum(life.effects("inventory.oil")) == carried(life, "hugo").get("oil", 0)
+    assert -sum(value for value in life.effects("inventory.oil") if value < 0) == len(lightings)
