@@ -1,7 +1,6 @@
 """`WorldSetting` and `Persona`: the places, the calendar and the people of a world, which are data and no rules."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -26,21 +25,10 @@ class ZoneInfo:
         """Return whether a tile is in it."""
         return any(west <= x <= east and north <= y <= south for west, north, east, south in self.areas)
 
-    def tiles(self) -> Iterator[tuple[int, int]]:
-        """Yield its tiles."""
-        for west, north, east, south in self.areas:
-            yield from ((x, y) for y in range(north, south + 1) for x in range(west, east + 1))
-
     @property
     def size(self) -> int:
         """The number of its tiles; where its rectangles overlap, tiles count more than once."""
         return sum((east - west + 1) * (south - north + 1) for west, north, east, south in self.areas)
-
-    @property
-    def centre(self) -> tuple[int, int]:
-        """The tile in the middle of its first rectangle."""
-        west, north, east, south = self.areas[0]
-        return (west + east) // 2, (north + south) // 2
 
 
 def minute_of(clock: str) -> int:

@@ -9,7 +9,7 @@ from tickmind.agent.guarded_host import GuardedHost
 from tickmind.agent.reliving import PastTurn, play_turn
 from tickmind.ai import Action, Inverter, Selector, Sequence, Status
 from tickmind.ai import Condition as If
-from tickmind.protocol import RunInfo
+from tickmind.protocol import ActionInfo, KindInfo, RunInfo
 from tickmind.world import TileWorld, parse_scenario
 
 BAKERY = """\
@@ -118,6 +118,37 @@ def test_nothing_is_made_without_a_recipe():
     life = Life().live(1)
     ada = life.host.character("ada")
     assert ada.recipes("sickle") == []
-    assert [(kind, action.verb) for kind, action in ada.recipes("bread")] == [("oven", "bake")]
+    assert [(kind, state, action.verb) for kind, state, action in ada.recipes("bread")] == [("oven", "warm", "bake")]
     assert ada.make("sickle") is Status.FAILURE
     assert re.fullmatch(r"\d\d:\d\d", ada.time.clock)
+
+
+TANGLE = [f"i{number}" for number in range(40)]
+
+
+def test_recipes_that_all_take_each_other_end_at_once():
+    """Every item can be made of every other, and none is there."""
+    kinds = [
+        KindInfo(f"k{item}", ("s",), (True,), (True,), ((ActionInfo("do", "s", 1, (), ((other, 1),), ((item, 1),)),),))
+        for item in TANGLE
+        for other in TANGLE
+        if item != other
+    ]
+    life = Life().live(1)
+    ada = life.host.character("ada")
+    ada.kinds = tuple(kinds)
+    assert ada.make("i0") is Status.FAILURE
+
+
+HEAT = BAKERY.replace(
+    "warm: {walkable: false, actions: {bake: {work: 3, needs: {sickle: 1}, consumes: {flour: 2}, yields: {bread: 3}}}}",
+    "cold: {walkable: false, actions: {bake: {consumes: {flour: 2}, yields: {grain: 1}}}}\n"
+    "      hot: {walkable: false, actions: {bake: {consumes: {flour: 2}, yields: {bread: 3}}}}",
+)
+
+
+def test_a_recipe_is_done_in_its_state_only():
+    assert "cold" in HEAT
+    life = Life(HEAT).live(150)  # the only oven is cold, where baking gives grain
+    assert not [one for one in life.results if one.target_id == "oven:1"]
+    assert life.host.character("ada").make("bread") is Status.FAILURE or not life.effects("inventory.bread")

@@ -90,3 +90,24 @@ def test_a_time_that_is_none_is_named(solo, text):
     one.play(1)
     with pytest.raises(ValueError, match="expected a time of the day as 07:00"):
         one.character.between(text, "12:00")
+
+
+FAR = """
+    ################
+    #@.............#
+    ################
+"""
+
+
+@pytest.mark.parametrize(
+    "areas",
+    [
+        ((9, 1, 3000, 3000),),  # far larger than what it has seen
+        ((4, 2, 4, 2), (9, 1, 11, 1)),  # the nearest is in a wall
+    ],
+)
+def test_a_zone_is_entered_where_it_can_be(solo, areas):
+    setting = WorldSetting((ZoneInfo("back_room", areas),))
+    one = solo(Guard, FAR, run=RunInfo("run", 1, setting=setting))
+    one.play(12)
+    assert one.character.at == (9, 1)

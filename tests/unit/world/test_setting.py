@@ -133,10 +133,48 @@ def test_who_and_where_changes_no_rule():
         ("voice:", "vioce:", "unknown key 'vioce' (did you mean 'voice'?)"),
         ("the river", "the " + 3000 * "r" + "iver", "expected a text of at most 2000 printable characters"),
         ("purpose: where people meet", "purpose: [a]", "expected a single value, found a list"),
+        ("[warm, curious]", '[""]', "expected a text, found nothing"),
+        ("{bram: her husband}", "{" + ", ".join(f"a{n}: x" for n in range(33)) + "}", "more than 32 relations"),
     ],
 )
 def test_a_mistake_is_named(old, new, says):
     assert old in VILLAGE
     with pytest.raises(ScenarioError) as caught:
         parse_scenario(VILLAGE.replace(old, new, 1))
+    assert says in str(caught.value)
+
+
+def test_an_actor_without_a_place_is_who_it_is_as_well():
+    scattered = VILLAGE.replace("  - {id: ada, at: [0, 0]}", "  - {id: ada}")
+    actors = {actor.entity_id: actor.persona for actor in parse_scenario(scattered).actors}
+    assert actors["ada"] is not None
+    assert actors["ada"].name == "Ada"
+
+
+def test_emoji_that_are_made_of_several_are_text():
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    (persona, *_) = [actor.persona for actor in parse_scenario(VILLAGE.replace("the river", family)).actors]
+    assert persona is not None
+    assert persona.fears == (family,)
+
+
+def test_long_personas_of_very_many_actors_are_refused():
+    text = VILLAGE.replace("map: {width: 12, height: 8,", "map: {width: 200, height: 200,")
+    text = text.replace("{traits: [restless]}", "{backstory: " + 1900 * "x" + "}").replace("count: 2", "count: 9000")
+    with pytest.raises(ScenarioError, match="characters of personas; 16,000,000 are allowed"):
+        parse_scenario(text)
+
+
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        ("{consumes: {grain: 30}}", "'make' takes 30 items, and an actor carries at most 20"),
+        ("{yields: {" + ", ".join(f"i{n}: 1" for n in range(31)) + "}}", "more than 30 kinds of items"),
+    ],
+)
+def test_recipes_that_cannot_be_done_are_named(action, says):
+    items = "items: {grain: {}, " + ", ".join(f"i{n}: {{}}" for n in range(31)) + "}\n"
+    kinds = f"rules: {{inventory_limit: 20}}\nkinds: {{mill: {{actions: {{make: {action}}}}}}}\n"
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(f"{VILLAGE}{items}{kinds}")
     assert says in str(caught.value)

@@ -1,7 +1,6 @@
 """`Character`: a character with ready conditions and actions for needs, ways, items, speech and exploring."""
 
 from collections.abc import Mapping
-from itertools import islice
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from tickmind.agent.character.base import BaseCharacter
@@ -12,8 +11,9 @@ from tickmind.agent.knowledge import Thing, Tile, distance
 from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.running import run
 from tickmind.ai import Status
-from tickmind.protocol import ActionInfo, Interact, Pickup, Sleep, Use, Wait, Wake, ZoneInfo
+from tickmind.protocol import ActionInfo, Interact, Pickup, Sleep, Use, Wait, Wake
 from tickmind.protocol import ActorStatus as BodyStatus
+from tickmind.protocol.setting import Area
 
 if TYPE_CHECKING:
     from tickmind.agent.running import ProcessContext
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 NOTHING_NEW_TICKS = 200  # before a character that knows the whole map explores again
 STROLL_STEPS = 8
-MOST_STEPS = 8  # of a recipe that takes what another yields
-MOST_ZONE_TILES = 4096  # that are looked through for a way into a zone
+ZONE_REACH = 16  # steps around a character in which it looks for a way into a zone
 
 
 class Character(BaseCharacter):
@@ -143,22 +142,26 @@ class Character(BaseCharacter):
         return Status.FAILURE if place is None else self._walk_onto(place)
 
     @action
-    def work_on(self, kind: str, verb: str) -> Status:
-        """Go to the nearest known thing of a kind with which this can be done, and do one step of it."""
+    def work_on(self, kind: str, verb: str, state: str = "") -> Status:
+        """Go to the nearest known thing of a kind, and of a state if one is named, and do one step of a verb there."""
         around = self.surroundings
-        fit = (thing for thing in around.things_of(kind) if verb in thing.seen.verbs and self.reachable(thing))
+        fit = (
+            thing
+            for thing in around.things_of(kind)
+            if verb in thing.seen.verbs and state in ("", thing.seen.state) and self.reachable(thing)
+        )
         thing = around.nearest(fit, self.at)
         if thing is None:
             return Status.FAILURE
         status = self.walk(thing.at, beside=True)
         return self.do(Interact(thing.seen.object_id, verb)) if status is Status.SUCCESS else status
 
-    def recipes(self, item: str) -> list[tuple[str, ActionInfo]]:
-        """Return what yields an item: kinds of objects, each with what can be done there."""
+    def recipes(self, item: str) -> list[tuple[str, str, ActionInfo]]:
+        """Return what yields an item: kinds of objects, each with its state and what can be done there."""
         return [
-            (kind.name, action)
+            (kind.name, state, action)
             for kind in self.kinds
-            for actions in kind.actions
+            for state, actions in zip(kind.states, kind.actions, strict=True)
             for action in actions
             if any(item == made for made, _ in action.yields)
         ]
@@ -169,20 +172,21 @@ class Character(BaseCharacter):
 
         Fails if no recipe is known, or nothing that it takes can be had.
         """
-        return self._make(item, ())
+        return self._make(item, set())
 
-    def _make(self, item: str, wanted_for: tuple[str, ...]) -> Status:
-        if item in wanted_for or len(wanted_for) >= MOST_STEPS:
+    def _make(self, item: str, tried: set[str]) -> Status:
+        if item in tried:
             return Status.FAILURE
-        for kind, recipe in self.recipes(item):
+        tried.add(item)
+        for kind, state, recipe in self.recipes(item):
             takes = (*recipe.needs, *recipe.consumes)
             missing = next((name for name, amount in takes if self.carries(name) < amount), None)
             if missing is None:
-                status = self.work_on(kind, recipe.verb)
+                status = self.work_on(kind, recipe.verb, state)
             else:
                 status = self.gather(missing)
                 if status is Status.FAILURE:
-                    status = self._make(missing, (*wanted_for, item))
+                    status = self._make(missing, tried)
                 status = Status.RUNNING if status is Status.SUCCESS else status
             if status is not Status.FAILURE:
                 return status
@@ -194,13 +198,24 @@ class Character(BaseCharacter):
         wanted = self.setting.zone(zone)
         if wanted is None:
             return Status.FAILURE
-        return Status.SUCCESS if wanted.holds(*self.at) else self.walk(self._tile_of(wanted))
+        if wanted.holds(*self.at):
+            return Status.SUCCESS
+        goals = [self._tile_of(area) for area in wanted.areas]
+        for goal in sorted(goals, key=lambda tile: distance(tile, self.at)):
+            status = self.walk(goal)
+            if status is not Status.FAILURE:
+                return status
+        return Status.FAILURE
 
-    def _tile_of(self, zone: ZoneInfo) -> Tile:
-        """Return the nearest tile of a zone that is known to be walkable; its middle if none is known."""
+    def _tile_of(self, area: Area) -> Tile:
+        """Return the nearest tile of a rectangle that is known to be walkable; the nearest of all if none is."""
+        (x, y), (west, north, east, south) = self.at, area
+        nearest = min(max(x, west), east), min(max(y, north), south)
+        columns = range(max(west, nearest[0] - ZONE_REACH), min(east, nearest[0] + ZONE_REACH) + 1)
+        rows = range(max(north, nearest[1] - ZONE_REACH), min(south, nearest[1] + ZONE_REACH) + 1)
         can_walk = self.surroundings.tiles.can_walk
-        tiles = (tile for tile in islice(zone.tiles(), MOST_ZONE_TILES) if can_walk(*tile))
-        return min(tiles, key=lambda tile: distance(tile, self.at), default=zone.centre)
+        known = ((column, row) for row in rows for column in columns if can_walk(column, row))
+        return min(known, key=lambda tile: distance(tile, self.at), default=nearest)
 
     def _walk_onto(self, place: Thing) -> Status:
         return self.walk(place.at, beside=not self.surroundings.tiles.can_walk(*place.at))

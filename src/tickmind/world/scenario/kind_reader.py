@@ -1,6 +1,6 @@
 """The parts of a scenario file that name things: rules, floors, items and kinds of objects."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from tickmind.protocol.setting import Hours, minute_of
 from tickmind.world.scenario.kinds import (
@@ -19,6 +19,7 @@ from tickmind.world.scenario.limits import (
     MAX_ITEM_CHARS,
     MAX_KINDS,
     MAX_RADIUS,
+    MAX_RECIPE_ITEMS,
     MAX_STATES,
     MAX_TEXT_CHARS,
     MAX_TICKS,
@@ -114,7 +115,7 @@ def _read_item(name: str, node: Node) -> ItemKind:
     return ItemKind(name, hunger, energy)
 
 
-def read_kinds(section: Node | None, items: Collection[str]) -> tuple[ObjectKind, ...]:
+def read_kinds(section: Node | None, items: Collection[str], inventory_limit: int) -> tuple[ObjectKind, ...]:
     """The section `kinds`, in the order of names; none if it is left out."""
     if section is None:
         return ()
@@ -123,7 +124,21 @@ def read_kinds(section: Node | None, items: Collection[str]) -> tuple[ObjectKind
     found = [
         place.source.part(ObjectKind(name), _read_kind, name, place, node, items) for name, place, node in given.named()
     ]
+    _check_recipes(given, found, inventory_limit)
     return tuple(sorted(found, key=lambda kind: kind.name))
+
+
+def _check_recipes(given: YamlMapping, kinds: Iterable[ObjectKind], inventory_limit: int) -> None:
+    """Note recipes that take more than an actor carries."""
+    for kind in kinds:
+        for action in (action for state in kind.states for action in state.actions):
+            takes = dict(action.needs)
+            for item, amount in action.consumes:
+                takes[item] = max(amount, takes.get(item, 0))
+            if sum(takes.values()) > inventory_limit:
+                given.keys[kind.name].note(
+                    f"{action.verb!r} takes {sum(takes.values())} items, and an actor carries at most {inventory_limit}"
+                )
 
 
 def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str]) -> ObjectKind:
@@ -171,6 +186,10 @@ def _read_action(
 ) -> ObjectAction:
     given.nothing_but("to", "work", "needs", "consumes", "yields", "hours")
     to, hours = given.get("to"), given.get("hours")
+    for part in ("needs", "consumes", "yields"):
+        items_node = given.get(part)
+        if items_node is not None and not MAX_RECIPE_ITEMS.allows(len(table(items_node).entries)):
+            items_node.place.fail(f"more than {MAX_RECIPE_ITEMS.maximum} kinds of items")
     return ObjectAction(
         verb=verb,
         to=state if to is None else known(to, states, "state of this kind"),

@@ -12,7 +12,7 @@ from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_THINKING_TICKS
 from tickmind.world.scenario.map_reader import Land, read_map
 from tickmind.world.scenario.scenario import Scenario
-from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, read_calendar, read_zones
+from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_calendar, read_zones
 from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
 from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table
@@ -85,7 +85,7 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         items = read_items(given.get("items"))
     item_names = tuple(item.name for item in items)
     with read.noting():
-        kinds = read_kinds(given.get("kinds"), item_names)
+        kinds = read_kinds(given.get("kinds"), item_names, rules.inventory_limit)
     land: Land | None = None
     spawns: Spawns | None = None
     with read.noting():
@@ -98,6 +98,7 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         spawns = Spawns(seed, rules, floors, item_names, kinds, land, people)
         spawns.read(given)
         check_owners(given.get("zones"), [actor.entity_id for actor in spawns.actors()])
+        check_size(given, [actor.persona for actor in spawns.actors()])
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))
     return Scenario(

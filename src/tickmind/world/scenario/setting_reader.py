@@ -1,16 +1,17 @@
 """The sections of a scenario that name places, the calendar and people: `zones`, `calendar` and `personas`."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import fields
 
 from tickmind.protocol.setting import Area, CalendarInfo, Persona, ZoneInfo
 from tickmind.world.scenario.kind_reader import known, read_minute
-from tickmind.world.scenario.limits import MAX_AREAS, MAX_LINES, MAX_PROSE_CHARS, MAX_TICKS, MAX_ZONES
+from tickmind.world.scenario.limits import MAX_AREAS, MAX_LINES, MAX_PEOPLE_CHARS, MAX_PROSE_CHARS, MAX_TICKS, MAX_ZONES
 from tickmind.world.scenario.map_reader import Land
 from tickmind.world.scenario.yaml_nodes import Many, Node, YamlMapping, leaf, many, table
 
 MAX_AGE = 1_000_000
+_JOINER = "\u200d"  # of which many emoji are made
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 _PERSONA_KEYS = tuple(field.name for field in fields(Persona))
 
@@ -77,6 +78,16 @@ def check_owners(node: Node | None, actors: Collection[str]) -> None:
                 known(owner, actors, "actor")
 
 
+def check_size(given: YamlMapping, personas: Iterable[Persona | None]) -> None:
+    """Note personas that are too long for as many actors as have them: each controller and viewer gets them."""
+    chars = sum(len(repr(persona)) for persona in personas if persona is not None)
+    if not MAX_PEOPLE_CHARS.allows(chars):
+        place = given.keys.get("personas", given.place)
+        place.note(
+            f"all actors together have {chars:,} characters of personas; {MAX_PEOPLE_CHARS.maximum:,} are allowed"
+        )
+
+
 class PersonaReader:
     """Reads the section `personas`, and finds the one of each actor: by `persona: NAME`, or by the actor's own id."""
 
@@ -100,6 +111,8 @@ class PersonaReader:
     def _read(self, given: YamlMapping) -> Persona:
         given.nothing_but(*_PERSONA_KEYS)
         relations = given.get("relations")
+        if relations is not None and not MAX_LINES.allows(len(table(relations).entries)):
+            relations.place.fail(f"more than {MAX_LINES.maximum} relations")
         colour = given.get("colour")
         if colour is not None and _COLOUR.fullmatch(leaf(colour).text) is None:
             colour.place.fail('expected a colour as "#c04040", in quotes')
@@ -132,7 +145,10 @@ def _lines(node: Node | None) -> tuple[str, ...]:
     items = node.items if isinstance(node, Many) else (node,)
     if not MAX_LINES.allows(len(items)):
         node.place.fail(f"more than {MAX_LINES.maximum} lines")
-    return tuple(_prose(item) for item in items)
+    lines = tuple(_prose(item) for item in items)
+    if "" in lines:
+        items[lines.index("")].place.fail("expected a text, found nothing")
+    return lines
 
 
 def _prose(node: Node | None) -> str:
@@ -140,6 +156,6 @@ def _prose(node: Node | None) -> str:
     if node is None:
         return ""
     text = " ".join(leaf(node).text.split())
-    if not text.isprintable() or not MAX_PROSE_CHARS.allows(len(text)):
+    if not text.replace(_JOINER, "").isprintable() or not MAX_PROSE_CHARS.allows(len(text)):
         node.place.fail(f"expected a text of at most {MAX_PROSE_CHARS.maximum} printable characters")
     return text
