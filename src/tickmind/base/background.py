@@ -1,4 +1,4 @@
-"""`BackgroundLoop`: an event loop in a thread of its own, for the blocking interfaces of async code."""
+"""`BackgroundLoop`, an event loop in a thread of its own for blocking interfaces, and the end of listening servers."""
 
 import asyncio
 import threading
@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 T = TypeVar("T")
+ACCEPT_TURNS = 4  # of a loop, from an accepted socket to its connection
 
 _given_up: "WeakSet[asyncio.AbstractEventLoop]" = WeakSet()
 
@@ -15,6 +16,20 @@ _given_up: "WeakSet[asyncio.AbstractEventLoop]" = WeakSet()
 def is_over(loop: asyncio.AbstractEventLoop) -> bool:
     """Return whether a loop is closed, or abandoned because something blocks it: its clients may move to another."""
     return loop.is_closed() or loop in _given_up
+
+
+async def close_listener(server: asyncio.Server) -> None:
+    """Accept no more connections, and close a server when those that it has accepted are made.
+
+    asyncio drops a connection, unclosed, whose server is closed between the two.
+    """
+    loop = asyncio.get_running_loop()
+    if isinstance(loop, asyncio.SelectorEventLoop):
+        for listening in server.sockets:
+            loop.remove_reader(listening.fileno())
+        for _ in range(ACCEPT_TURNS):
+            await asyncio.sleep(0)
+    server.close()
 
 
 class BackgroundLoop:

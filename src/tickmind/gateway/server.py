@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from tickmind.base import Clock, ConfigError, SystemClock, get_logger
+from tickmind.base.background import close_listener
 from tickmind.base.garbage import settle
 from tickmind.gateway.fairness.caller_keys import check_exposure
 from tickmind.gateway.gateway import Gateway
@@ -130,7 +131,7 @@ class GatewayServer:
         """Refuse new calls, let calls in flight end, then close."""
         loop = asyncio.get_running_loop()
         if self._server is not None:
-            self._server.close()
+            await close_listener(self._server)
         if self._check is not None:
             self._check.cancel()
         if self._gateway is not None:

@@ -21,6 +21,7 @@ import redis
 from tests.conftest import LoopClock
 
 from tickmind.base import Secret, SystemClock
+from tickmind.base.background import close_listener
 from tickmind.gateway.server import GatewayServer
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, Route
 from tickmind.llm.testing import FakeProvider, Step
@@ -301,7 +302,7 @@ class RawProvider:
 
     async def __aexit__(self, *exc: object) -> None:
         assert self._server is not None
-        self._server.close()
+        await close_listener(self._server)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

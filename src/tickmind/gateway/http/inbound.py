@@ -32,7 +32,7 @@ class InboundConnection(asyncio.Protocol):
     __slots__ = (
         "_begun", "_body", "_body_bytes", "_came", "_choked", "_chunked", "_deaf", "_ended", "_fed", "_handler",
         "_header_bytes", "_headers", "_heads", "_in_head", "_max_request_bytes", "_monotonic", "_on_close", "_parser",
-        "_patience_s", "_queue", "_reading", "_responder", "_transport", "_url", "_wire", "busy_since_s",
+        "_patience_s", "_queue", "_reading", "_responder", "_transport", "_unwanted", "_url", "_wire", "busy_since_s",
         "idle_since_s", "peer",
     )  # fmt: skip
 
@@ -53,6 +53,7 @@ class InboundConnection(asyncio.Protocol):
         self._came = b""  # bytes being parsed, if a request begins with them
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
+        self._unwanted = False  # it is to be dropped as soon as it is made
         self._url = b""
         self._headers: dict[bytes, bytes] = {}
         self._header_bytes = 0
@@ -78,6 +79,9 @@ class InboundConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Register the new connection."""
         self._transport = cast("asyncio.Transport", transport)
+        if self._unwanted:
+            self._transport.abort()
+            return
         peer = transport.get_extra_info("peername")
         self.peer = peer[0] if isinstance(peer, tuple) else "local"
 
@@ -299,11 +303,15 @@ class InboundConnection(asyncio.Protocol):
         """Drop the connection at once."""
         if self._transport is not None:
             self._transport.abort()
+        else:
+            self._unwanted = True
 
     def close(self) -> None:
         """Close after the written bytes are sent."""
         if self._transport is not None:
             self._transport.close()
+        else:
+            self._unwanted = True  # it was accepted, and is not made yet
 
     def check(self, now_s: float) -> None:
         """Close the connection if it sends too slowly or is idle for too long; the server calls it every second."""

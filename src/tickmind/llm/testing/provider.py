@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from tickmind.base.background import close_listener
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.testing.answers import Answer, AskedRequest, answer
 from tickmind.llm.testing.behaviours import Step
@@ -149,19 +150,21 @@ class FakeProvider:
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_S)
         await runner.setup()
         try:
-            await web.TCPSite(runner, self._host, self._port).start()
+            assert runner.server is not None, "setup() makes it"
+            server = await asyncio.get_running_loop().create_server(runner.server, self._host, self._port)
         except OSError as error:
             await runner.cleanup()
             raise LLMConfigError(
                 f"{self._host}:{self._port} can't be used: {error.strerror}; pass port 0 for a free one"
             ) from error
-        self._running = _Running(runner, int(runner.addresses[0][1]))
+        self._running = _Running(runner, server, int(server.sockets[0].getsockname()[1]))
         return self
 
     async def __aexit__(self, *_exc: object) -> None:
         running, self._running = self._running, None
         if running is not None:
             running.closing.set()
+            await close_listener(running.server)
             await running.runner.cleanup()
 
     @classmethod
@@ -319,6 +322,7 @@ class FakeProvider:
 @dataclass(frozen=True, slots=True)
 class _Running:
     runner: "AppRunner"
+    server: asyncio.Server
     port: int
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
