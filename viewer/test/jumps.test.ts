@@ -103,7 +103,7 @@ describe("the keys for events", () => {
 
   async function opened(said: number[]) {
     const { source, digest, film } = run(said);
-    const info = { name: "w", mode: "clip", window_ticks: WINDOW, tick_ms: 100, run_id: "r" };
+    const info = { name: "w", mode: "clip", window_ticks: WINDOW, tick_ms: 100, run_id: "r", people: {} };
     const app = await App.open({
       ...source,
       hello: async () => frameOf(Kind.HELLO, 0, { [Tag.INFO]: info }),

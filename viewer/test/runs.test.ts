@@ -25,7 +25,7 @@ async function opened(span: Partial<Span>, mode = "live") {
   let onFrame = (_frame: Frame) => {};
   const asked = { spans: 0 };
   const source = {
-    hello: async () => frameOf(Kind.HELLO, 0, { [Tag.INFO]: { name: "w", mode, window_ticks: 16, tick_ms: 100, run_id: "monday" } }),
+    hello: async () => frameOf(Kind.HELLO, 0, { [Tag.INFO]: { name: "w", mode, window_ticks: 16, tick_ms: 100, run_id: "monday", people: {} } }),
     span: async () => {
       asked.spans += 1;
       return { ...now };
