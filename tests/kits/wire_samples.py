@@ -411,7 +411,7 @@ class Samples:
         words: dict[str, Any] = {
             name: self.several(self.name) for name in ("traits", "goals", "fears", "knows", "habits")
         }
-        for name in ("name", "backstory", "voice", "home", "work", "colour", "sprite", "team"):
+        for name in ("name", "backstory", "voice", "home", "work", "colour", "team"):
             words[name] = self.maybe(self.name)
         relations = self.several(lambda: (self.name(), self.name()))
         return Persona(age=self.number(1000), relations=relations, **words)

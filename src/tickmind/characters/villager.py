@@ -112,7 +112,8 @@ class Villager(Character):
         enough = ", which is enough to eat" if self.provided() else ""
         needs = f"Hunger {me.hunger // 10} %, energy {me.energy // 10} %."
         yield f"{needs} You carry {bag}{enough}. Food is at {places} places."
-        place = f" You are in {zone_phrase(self.zone.name)}." if self.zone else ""
+        zone = self.zone
+        place = f" You are in {zone_phrase(zone.name)}." if zone else ""
         yield f"It is {self.time.clock}.{place}"
         near = [f"{who.entity_id} {distance(who.at, self.at)}" for who in around.near(self.at, 10)[:6]]
         yield f"Near you, in steps: {', '.join(near) or 'nobody'}."

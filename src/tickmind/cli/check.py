@@ -169,7 +169,7 @@ def _mapping(file: Path, entities: "Collection[EntityInfo] | None") -> str:
     from tickmind.runner import check_mapping
 
     mapping = check_mapping(file, os.environ, entities)
-    words = f"a mapping with {len(mapping.agents):,} agents and {len(mapping.rules):,} assignments"
+    words = f"a mapping with {_counted(len(mapping.agents), 'agent')} and {_counted(len(mapping.rules), 'assignment')}"
     if entities is None:
         return words
     with_agent = sum(mapping.spec_for(each) is not None for each in entities)
@@ -180,3 +180,7 @@ def _gateway(file: Path) -> str:
     from tickmind.gateway.settings.file import load_config
 
     return f"settings of a gateway with {len(load_config(file).providers):,} providers"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,6 +1,6 @@
 """The actors, objects and kinds of a world, and `WorldInfo`, which never changes in a run."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -140,6 +140,11 @@ class WorldInfo:
     setting: WorldSetting = field(default_factory=WorldSetting)
     seed: int | None = field(default=None, compare=False)  # of the run; clients and older records do not know it
     inventories: tuple[InventoryInfo, ...] | None = field(default=None, compare=False)  # None: not known, as the seed
+
+    def personas(self, entity_ids: Container[str]) -> dict[str, Persona]:
+        """Return who some actors are, by their ids, as far as that is known."""
+        people = (actor for actor in self.actors if actor.entity_id in entity_ids)
+        return {actor.entity_id: actor.persona for actor in people if actor.persona is not None}
 
 
 @dataclass(frozen=True, slots=True)

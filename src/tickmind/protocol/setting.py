@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 DAY_MINUTES = 1440
+MAX_AGE = 1_000_000
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 Hours: TypeAlias = tuple[int, int]
 """Two minutes of the day; the second is not in it, and may be on the next day."""
@@ -94,17 +95,12 @@ class CalendarInfo:
         minutes = self.first_minute + tick_id * DAY_MINUTES // self.day_ticks
         return WorldTime(minutes // DAY_MINUTES + 1, minutes % DAY_MINUTES)
 
-    def tick_of(self, day: int, minute: int) -> int:
-        """Return the first tick that is not before a time."""
-        minutes = (day - 1) * DAY_MINUTES + minute - self.first_minute
-        return max(0, -(-minutes * self.day_ticks // DAY_MINUTES))
-
 
 @dataclass(frozen=True, slots=True)
 class Persona:
     """Who an actor is: for its mind, and for those who watch.
 
-    `home` and `work` name zones, `relations` other actors. `colour`, `sprite` and `team` are for viewers.
+    `home` and `work` name zones, `relations` other actors. `colour` and `team` are for viewers.
     """
 
     name: str = ""
@@ -120,7 +116,6 @@ class Persona:
     relations: tuple[tuple[str, str], ...] = ()  # id of an actor -> what it is to this one
     habits: tuple[str, ...] = ()
     colour: str = ""  # as `#rrggbb`
-    sprite: str = ""
     team: str = ""
 
     def description(self) -> str:

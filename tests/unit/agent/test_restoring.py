@@ -210,6 +210,16 @@ def test_a_half_written_tick_is_left_out_and_kept_anew(tmp_path, cut):
     assert read(tmp_path / "j") == turns
 
 
+@pytest.mark.parametrize("before_tick", [1, 9])
+@pytest.mark.parametrize("cut", [1, 5, 40])
+def test_a_half_written_first_tick_costs_nothing(tmp_path, cut, before_tick):
+    """The process was killed in its first tick, which may be a later one of the run."""
+    kept(tmp_path / "j", observed(1))
+    whole = (tmp_path / "j").read_bytes()
+    (tmp_path / "j").write_bytes(whole[:-cut])
+    assert read(tmp_path / "j", before_tick=before_tick) == []
+
+
 def test_a_journal_that_lost_lived_ticks_is_not_lived(tmp_path):
     turns = observed()
     kept(tmp_path / "j", turns[:1])

@@ -111,3 +111,20 @@ def test_a_zone_is_entered_where_it_can_be(solo, areas):
     one = solo(Guard, FAR, run=RunInfo("run", 1, setting=setting))
     one.play(12)
     assert one.character.at == (9, 1)
+
+
+OPEN = """
+    ..........
+    ..........
+    @........1
+    ..........
+    ..........
+"""
+
+
+def test_one_who_stands_in_a_zone_does_not_close_it(solo):
+    setting = WorldSetting((ZoneInfo("back_room", ((9, 0, 9, 4),)),))
+    one = solo(Guard, OPEN, run=RunInfo("run", 1, setting=setting))
+    one.play(12)
+    assert one.character.zone is not None
+    assert one.character.at != (9, 2)

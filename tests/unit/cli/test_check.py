@@ -16,7 +16,7 @@ def test_good_files_are_told_by_what_they_are(tickmind, tmp_path):
     result = tickmind("check", "agents.yaml", "gateway.yaml", str(SCENARIOS / "clearing.yaml"))
     assert result.exit_code == 0
     first, second, third = result.stdout.splitlines()
-    assert first == "agents.yaml: a mapping with 1 agents and 1 assignments for 3 of 3 characters"
+    assert first == "agents.yaml: a mapping with 1 agent and 1 assignment for 3 of 3 characters"
     assert second.startswith("gateway.yaml: settings of a gateway with ")
     assert "the world clearing, 24 x 15 tiles, 3 characters; a mapping with 2 agents" in third
 

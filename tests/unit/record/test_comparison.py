@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tickmind.protocol import Thought, ThoughtReport
+from tickmind.protocol import EntityInfo, Thought, ThoughtReport
 from tickmind.record import RunReader
 from tickmind.record.report.comparison import compare_runs
 
@@ -16,7 +16,7 @@ class Run(RunReader):
     def __init__(self, run_id, hashes, thoughts):
         self._name, self._hashes, self._thoughts = run_id, hashes, thoughts
         self.seed, self.world = 1, "village"
-        self.actors: tuple[str, ...] = ()
+        self.actors: tuple[EntityInfo, ...] = ()
 
     @property
     def info(self):
@@ -91,7 +91,7 @@ def test_other_worlds_and_other_seeds_are_named():
     one, other = Run("one", *BASE), Run("two", [11, 23, 33], BASE[1])
     other.seed = 2
     assert compare_runs(one, other).state_difference == "the worlds differ after tick 2, with the seeds 1 and 2"
-    other.actors = ("ada",)
-    assert compare_runs(one, other).state_difference == "they have other actors: 0 and 1 of them"
+    other.actors = (EntityInfo("ada", "villager", ("npc",)),)
+    assert compare_runs(one, other).state_difference == "they have other actors: none and ada (villager, npc)"
     other.world = "arena"
     assert compare_runs(one, other).state_difference == "they are runs of other worlds: village and arena"

@@ -313,6 +313,11 @@ def test_hours_and_the_calendar_that_they_go_by_are_part_of_a_scenarios_identity
     assert len(digests) == 3
 
 
+def test_hours_that_never_come_are_named():
+    with pytest.raises(ScenarioError, match="these hours are empty"):
+        parse_scenario(HOURS.replace('["08:00", "10:00"]', '["08:00", "08:00"]'))
+
+
 @pytest.mark.parametrize("bad", ['["08:00"]', '["8", "10:00"]', "[8, 10]"])
 def test_hours_that_are_none_are_named(bad):
     with pytest.raises(ScenarioError, match="time"):

@@ -1,8 +1,6 @@
 """Places, calendar and people of a scenario: what they say, and how mistakes in them are named."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tickmind.protocol import CalendarInfo, Persona, WorldSetting, WorldTime, ZoneInfo
 from tickmind.world import ScenarioError, TileWorld, parse_scenario
@@ -91,17 +89,6 @@ def test_ticks_make_days():
         "day 1, 06:30", "day 1, 06:45", "day 2, 00:00", "day 3, 00:00",
     ]  # fmt: skip
     assert str(CalendarInfo().at(20)) == "day 1, 07:48"
-
-
-@given(st.integers(1, 100_000), st.integers(0, 1439), st.integers(1, 400), st.integers(0, 1439))
-def test_the_tick_of_a_time_is_the_first_that_is_not_before_it(day_ticks, first, day, minute):
-    calendar = CalendarInfo(day_ticks, first)
-    tick = calendar.tick_of(day, minute)
-    now = calendar.at(tick)
-    assert (now.day, now.minute) >= (day, minute) or day_ticks < 1440
-    if tick:
-        before = calendar.at(tick - 1)
-        assert (before.day, before.minute) < (day, minute)
 
 
 def test_a_scenario_that_names_nothing_has_the_usual_day_and_no_place():

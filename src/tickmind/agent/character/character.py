@@ -13,7 +13,7 @@ from tickmind.agent.running import run
 from tickmind.ai import Status
 from tickmind.protocol import ActionInfo, Interact, Pickup, Sleep, Use, Wait, Wake
 from tickmind.protocol import ActorStatus as BodyStatus
-from tickmind.protocol.setting import Area
+from tickmind.protocol.setting import Area, in_hours
 
 if TYPE_CHECKING:
     from tickmind.agent.running import ProcessContext
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NOTHING_NEW_TICKS = 200  # before a character that knows the whole map explores again
 STROLL_STEPS = 8
-ZONE_REACH = 16  # steps around a character in which it looks for a way into a zone
+ZONE_REACH = 16  # steps around the nearest tile of a zone in which a character looks for a way in
 
 
 class Character(BaseCharacter):
@@ -37,6 +37,7 @@ class Character(BaseCharacter):
     _frontier: Tile | None = None
     _explored_until = 0
     _stroll: Tile | None = None
+    _zone_goal: tuple[str, Tile] | None = None  # the zone that it goes to, and where it enters
 
     @classmethod
     def client(cls, stage: "ProcessContext") -> "AnyClient | None":
@@ -182,7 +183,8 @@ class Character(BaseCharacter):
             takes = (*recipe.needs, *recipe.consumes)
             missing = next((name for name, amount in takes if self.carries(name) < amount), None)
             if missing is None:
-                status = self.work_on(kind, recipe.verb, state)
+                is_open = recipe.hours is None or in_hours(self.time.minute, recipe.hours)
+                status = self.work_on(kind, recipe.verb, state) if is_open else Status.FAILURE
             else:
                 status = self.gather(missing)
                 if status is Status.FAILURE:
@@ -200,22 +202,33 @@ class Character(BaseCharacter):
             return Status.FAILURE
         if wanted.holds(*self.at):
             return Status.SUCCESS
+        if self._zone_goal is not None and self._zone_goal[0] == zone:
+            status = self.walk(self._zone_goal[1])
+            if status is not Status.FAILURE:
+                return status
         goals = [self._tile_of(area) for area in wanted.areas]
         for goal in sorted(goals, key=lambda tile: distance(tile, self.at)):
             status = self.walk(goal)
             if status is not Status.FAILURE:
+                self._zone_goal = zone, goal
                 return status
         return Status.FAILURE
 
     def _tile_of(self, area: Area) -> Tile:
-        """Return the nearest tile of a rectangle that is known to be walkable; the nearest of all if none is."""
+        """Return the nearest tile of a rectangle that is known to be free and in reach; else the nearest of all."""
         (x, y), (west, north, east, south) = self.at, area
         nearest = min(max(x, west), east), min(max(y, north), south)
         columns = range(max(west, nearest[0] - ZONE_REACH), min(east, nearest[0] + ZONE_REACH) + 1)
         rows = range(max(north, nearest[1] - ZONE_REACH), min(south, nearest[1] + ZONE_REACH) + 1)
-        can_walk = self.surroundings.tiles.can_walk
-        known = ((column, row) for row in rows for column in columns if can_walk(column, row))
-        return min(known, key=lambda tile: distance(tile, self.at), default=nearest)
+        around = self.surroundings
+        free = (
+            (column, row)
+            for row in rows
+            for column in columns
+            if around.tiles.can_walk(column, row) and (column, row) not in around.occupied
+        )
+        known = (tile for tile in free if self._no_way.get((tile, False), 0) <= self.tick)
+        return min(known, key=lambda tile: (distance(tile, self.at), distance(tile, nearest)), default=nearest)
 
     def _walk_onto(self, place: Thing) -> Status:
         return self.walk(place.at, beside=not self.surroundings.tiles.can_walk(*place.at))

@@ -45,7 +45,7 @@ def find_model(stage: "ProcessContext") -> "AnyClient | None":
 
 
 def call_site_of(stage: "ProcessContext", eid: int) -> CallSite:
-    """Return the site of a call that a character makes now, by which its replies are keep_replies."""
+    """Return the site of a call that a character makes now, by which its replies are kept."""
     character = stage.characters[eid]
     return CallSite(character.entity_id, character.tick)
 

@@ -169,9 +169,7 @@ class BatchedStream:
             self._names[row]: Lease(opened.lease_id, self._names[row], controller_id, epoch, opened.ttl_ms)
             for row, epoch in zip(opened.granted.tolist(), opened.epoch.tolist(), strict=True)
         }
-        people = (world.actors[row] for row in opened.granted.tolist())
-        personas = {each.entity_id: each.persona for each in people if each.persona is not None}
-        self._run = replace(opened.run, setting=world.setting, personas=personas, kinds=world.kinds)
+        self._run = replace(opened.run, setting=world.setting, personas=world.personas(self._leases), kinds=world.kinds)
         self._wanted = len(actor)
         self._opened_s = clock.monotonic()
         if len(opened.refused):

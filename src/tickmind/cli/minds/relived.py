@@ -119,10 +119,9 @@ class RelivedMinds:
             progress(tick.tick_id)
         for relived in self.groups:
             self._compare_prompts(relived)
-        wanted = {name for relived in self.groups for name in relived.group.entity_ids}
         if not self._is_lockstep:  # there, minds are restored
             for tick_id, name in self._turns.begun:
-                if name in wanted and (last is None or tick_id <= last):
+                if last is None or tick_id <= last:
                     self.fidelity.note(f"tick {tick_id}: the process of {name} began anew, with its memories only")
         return self.fidelity
 
@@ -176,19 +175,14 @@ class RelivedMinds:
         return RelivedGroup(group, host, rows, reader)
 
     def _run_info(self, names: Sequence[str]) -> RunInfo:
-        scenario, wanted = self._scenario, set(names)
-        personas = {
-            actor.entity_id: actor.persona
-            for actor in scenario.actors
-            if actor.entity_id in wanted and actor.persona is not None
-        }
+        scenario, info = self._scenario, self._world.info
         return RunInfo(
             self._run.run_id,
             scenario.mind_seed,
             scenario.thinking_ticks,
-            scenario.setting,
-            personas,
-            self._world.info.kinds,
+            info.setting,
+            info.personas(names),
+            info.kinds,
         )
 
     def _script(self, name: str, folder: Path) -> str:

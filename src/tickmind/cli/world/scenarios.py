@@ -13,7 +13,7 @@ Seed = Annotated[
     int | None,
     typer.Option(
         min=0,
-        max=2**63 - 1,
+        max=2**63 - 1,  # `limits.MAX_SEED`; importing the world would slow every command down
         help="The seed of all chance, of the world and of its minds; the scenario's if left out.",
     ),
 ]

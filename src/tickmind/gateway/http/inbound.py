@@ -311,7 +311,7 @@ class InboundConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
         else:
-            self._unwanted = True  # it was accepted, and is not made yet
+            self._unwanted = True  # it was accepted, and its TLS handshake is not over
 
     def check(self, now_s: float) -> None:
         """Close the connection if it sends too slowly or is idle for too long; the server calls it every second."""

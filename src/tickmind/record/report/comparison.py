@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tickmind.llm.texts import first_difference
 
 if TYPE_CHECKING:
+    from tickmind.protocol import EntityInfo
     from tickmind.record.reader import RunReader
 
 ComparedThought: TypeAlias = tuple[int, str, int, str, str, str, str]
@@ -38,8 +39,9 @@ def compare_runs(first: "RunReader", second: "RunReader") -> RunComparison:
     if first.info.name != second.info.name:
         return RunComparison(0, 0, f"they are runs of other worlds: {first.info.name} and {second.info.name}")
     if first.info.actors != second.info.actors:
-        counts = len(first.info.actors), len(second.info.actors)
-        return RunComparison(0, 0, f"they have other actors: {counts[0]:,} and {counts[1]:,} of them")
+        pairs = zip_longest(first.info.actors, second.info.actors)
+        one, other = next(pair for pair in pairs if pair[0] != pair[1])
+        return RunComparison(0, 0, f"they have other actors: {_actor(one)} and {_actor(other)}")
     ticks, state_difference = 0, ""
     for one, other in zip_longest(first.records(), second.records()):
         if one is None or other is None:
@@ -54,6 +56,10 @@ def compare_runs(first: "RunReader", second: "RunReader") -> RunComparison:
         ticks += 1
     ours, theirs = _thoughts(first), _thoughts(second)
     return RunComparison(ticks, len(ours), state_difference, _difference(first, ours, second, theirs))
+
+
+def _actor(actor: "EntityInfo | None") -> str:
+    return "none" if actor is None else f"{actor.entity_id} ({actor.type}{''.join(f', {tag}' for tag in actor.tags)})"
 
 
 def _thoughts(run: "RunReader") -> list[ComparedThought]:

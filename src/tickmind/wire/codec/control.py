@@ -94,16 +94,21 @@ def encode_down(frame: ControlDown) -> pb.ControlResponse:
             raise TypeError(frame)
 
 
+_constant: tuple[RunInfo, pb.ControlOpened] | None = None  # a run, and the part that all of its leases share
+
+
 @encoder
 def _encode_opened(lease: Lease, run: RunInfo) -> pb.ControlOpened:
+    global _constant  # noqa: PLW0603  a large world's setting is encoded once, not for each of its agents
+    if _constant is None or _constant[0].setting is not run.setting or _constant[0].kinds is not run.kinds:
+        shared = pb.ControlOpened(setting=encode_setting(run.setting), kinds=map(encode_kind, run.kinds))
+        _constant = run, shared
     persona = run.personas.get(lease.entity_id)
-    return pb.ControlOpened(
-        lease=encode_lease(lease),
-        setting=encode_setting(run.setting),
-        persona=None if persona is None else encode_persona(persona),
-        kinds=map(encode_kind, run.kinds),
-        **encode_run(run),
+    opened = pb.ControlOpened(
+        lease=encode_lease(lease), persona=None if persona is None else encode_persona(persona), **encode_run(run)
     )
+    opened.MergeFrom(_constant[1])
+    return opened
 
 
 def encode_run(run: RunInfo) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tickmind.protocol.setting import DAY_MINUTES, Area, CalendarInfo, Persona, WorldSetting, ZoneInfo
+from tickmind.protocol.setting import DAY_MINUTES, MAX_AGE, Area, CalendarInfo, Persona, WorldSetting, ZoneInfo
 from tickmind.wire.codec.values import INT32_MAX, SIDE, count, encoder, name, number, optional_name, text
 from tickmind.wire.errors import MessageError
 from tickmind.wire.messages.limits import MAX_AREAS, MAX_PERSONA_CHARS, MAX_PERSONA_LINES, MAX_ZONES
 from tickmind.wire.v1 import entity_pb2 as pb
 
-_TEXTS = ("backstory", "voice", "home", "work", "colour", "sprite", "team", "name")
+_TEXTS = ("backstory", "voice", "home", "work", "colour", "team", "name")
 _LISTS = ("traits", "goals", "fears", "knows", "habits")
 
 
@@ -83,7 +83,7 @@ def decode_persona(message: pb.Persona) -> Persona:
         **{field: _lines(getattr(message, field), field) for field in _LISTS},
     }
     return Persona(
-        age=number(message.age, "persona.age", 0, 1_000_000),
+        age=number(message.age, "persona.age", 0, MAX_AGE),
         relations=tuple(
             (name(one.entity_id, "persona.relations"), text(one.relation, "persona.relations", MAX_PERSONA_CHARS))
             for one in message.relations

@@ -43,7 +43,7 @@ class Relation(_message.Message):
     def __init__(self, entity_id: _Optional[str] = ..., relation: _Optional[str] = ...) -> None: ...
 
 class Persona(_message.Message):
-    __slots__ = ("name", "age", "traits", "backstory", "voice", "goals", "fears", "knows", "home", "work", "relations", "habits", "colour", "sprite", "team")
+    __slots__ = ("name", "age", "traits", "backstory", "voice", "goals", "fears", "knows", "home", "work", "relations", "habits", "colour", "team")
     NAME_FIELD_NUMBER: _ClassVar[int]
     AGE_FIELD_NUMBER: _ClassVar[int]
     TRAITS_FIELD_NUMBER: _ClassVar[int]
@@ -57,7 +57,6 @@ class Persona(_message.Message):
     RELATIONS_FIELD_NUMBER: _ClassVar[int]
     HABITS_FIELD_NUMBER: _ClassVar[int]
     COLOUR_FIELD_NUMBER: _ClassVar[int]
-    SPRITE_FIELD_NUMBER: _ClassVar[int]
     TEAM_FIELD_NUMBER: _ClassVar[int]
     name: str
     age: int
@@ -72,9 +71,8 @@ class Persona(_message.Message):
     relations: _containers.RepeatedCompositeFieldContainer[Relation]
     habits: _containers.RepeatedScalarFieldContainer[str]
     colour: str
-    sprite: str
     team: str
-    def __init__(self, name: _Optional[str] = ..., age: _Optional[int] = ..., traits: _Optional[_Iterable[str]] = ..., backstory: _Optional[str] = ..., voice: _Optional[str] = ..., goals: _Optional[_Iterable[str]] = ..., fears: _Optional[_Iterable[str]] = ..., knows: _Optional[_Iterable[str]] = ..., home: _Optional[str] = ..., work: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., habits: _Optional[_Iterable[str]] = ..., colour: _Optional[str] = ..., sprite: _Optional[str] = ..., team: _Optional[str] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., age: _Optional[int] = ..., traits: _Optional[_Iterable[str]] = ..., backstory: _Optional[str] = ..., voice: _Optional[str] = ..., goals: _Optional[_Iterable[str]] = ..., fears: _Optional[_Iterable[str]] = ..., knows: _Optional[_Iterable[str]] = ..., home: _Optional[str] = ..., work: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., habits: _Optional[_Iterable[str]] = ..., colour: _Optional[str] = ..., team: _Optional[str] = ...) -> None: ...
 
 class Area(_message.Message):
     __slots__ = ("west", "north", "east", "south")

@@ -58,11 +58,8 @@ def _missing(turn: Turn, row: int, action: ObjectAction) -> tuple[Effect, ...]:
     """Return what an actor lacks for an action."""
     if not (action.needs or action.consumes):
         return ()
-    wanted: dict[str, int] = {}
-    for item, amount in (*action.needs, *action.consumes):
-        wanted[item] = max(amount, wanted.get(item, 0))
     carried = turn.state.inventory[row]
-    lacks = ((item, amount - int(carried[turn.tables.item_code[item]])) for item, amount in sorted(wanted.items()))
+    lacks = ((item, amount - int(carried[turn.tables.item_code[item]])) for item, amount in action.takes)
     return tuple(Effect(f"missing.{item}", amount) for item, amount in lacks if amount > 0)
 
 

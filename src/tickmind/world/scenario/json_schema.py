@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from tickmind.protocol import Direction
-from tickmind.world.scenario.limits import MAX_NAME_CHARS, MAX_PROSE_CHARS, MAX_RADIUS, MAX_THINKING_TICKS
+from tickmind.world.scenario.limits import MAX_NAME_CHARS, MAX_PROSE_CHARS, MAX_RADIUS, MAX_SEED, MAX_THINKING_TICKS
 from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES
 
 Schema: TypeAlias = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-MAX_SEED = 2**63 - 1
 
 
 def scenario_schema(others: Mapping[str, Any] | None = None) -> Schema:
@@ -249,7 +248,6 @@ def _persona() -> Schema:
         relations={"description": "What others are to it.", "type": "object", "additionalProperties": _TEXT},
         habits=_said("What it does at which time.", _LINES),
         colour={"description": "In a viewer.", "type": "string", "pattern": "^#[0-9a-fA-F]{6}$"},
-        sprite=_name("Its picture in a viewer."),
         team=_name("Its team."),
     )
 

@@ -132,12 +132,10 @@ def _check_recipes(given: YamlMapping, kinds: Iterable[ObjectKind], inventory_li
     """Note recipes that take more than an actor carries."""
     for kind in kinds:
         for action in (action for state in kind.states for action in state.actions):
-            takes = dict(action.needs)
-            for item, amount in action.consumes:
-                takes[item] = max(amount, takes.get(item, 0))
-            if sum(takes.values()) > inventory_limit:
+            count = sum(amount for _, amount in action.takes)
+            if count > inventory_limit:
                 given.keys[kind.name].note(
-                    f"{action.verb!r} takes {sum(takes.values())} items, and an actor carries at most {inventory_limit}"
+                    f"{action.verb!r} takes {count} items, and an actor carries at most {inventory_limit}"
                 )
 
 
@@ -205,6 +203,8 @@ def _read_hours(given: Many) -> Hours:
     if len(given.items) != 2:
         given.place.fail('expected two times of the day as ["08:00", "18:00"]')
     first, last = (read_minute(leaf(item)) for item in given.items)
+    if first == last:
+        given.place.fail("these hours are empty; leave `hours` out for an action that can always be done")
     return first, last
 
 

@@ -49,6 +49,14 @@ class ObjectAction:
     consumes: Items = field(default=(), repr=False)  # so scenarios from before this rule keep their digest
     hours: Hours | None = field(default=None, repr=False)  # of the day, in which it can be done; None: always
 
+    @property
+    def takes(self) -> Items:
+        """What must be in the inventory: what it needs and what it consumes, of each kind the larger number."""
+        takes = dict(self.needs)
+        for item, amount in self.consumes:
+            takes[item] = max(amount, takes.get(item, 0))
+        return tuple(sorted(takes.items()))
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -2,6 +2,7 @@
 
 from tickmind.base import Limit
 
+MAX_SEED = 2**63 - 1
 MAX_SCENARIO_BYTES = Limit("size of the scenario file", 32_000_000, "bytes")
 MAX_MAP_SIDE = Limit("side of the map", 4096, "tiles")
 MAX_ACTORS = Limit("number of actors", 1_000_000)

@@ -6,12 +6,11 @@ from tickmind.base import ConfigError
 from tickmind.base.problems import Problem, in_order
 from tickmind.protocol.setting import CalendarInfo, WorldSetting, ZoneInfo
 from tickmind.world.errors import ScenarioError
-from tickmind.world.scenario.json_schema import MAX_SEED
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
-from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_THINKING_TICKS
+from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
 from tickmind.world.scenario.map_reader import Land, read_map
-from tickmind.world.scenario.scenario import Scenario
+from tickmind.world.scenario.scenario import ActorSpawn, Scenario
 from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_calendar, read_zones
 from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
@@ -88,6 +87,7 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         kinds = read_kinds(given.get("kinds"), item_names, rules.inventory_limit)
     land: Land | None = None
     spawns: Spawns | None = None
+    actors: tuple[ActorSpawn, ...] = ()
     with read.noting():
         land = read_map(given, floors, text.split("\n")) if floors else None
     calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"))
@@ -97,8 +97,9 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         people = PersonaReader(given.get("personas"), [zone.name for zone in zones])
         spawns = Spawns(seed, rules, floors, item_names, kinds, land, people)
         spawns.read(given)
-        check_owners(given.get("zones"), [actor.entity_id for actor in spawns.actors()])
-        check_size(given, [actor.persona for actor in spawns.actors()])
+        actors = spawns.actors()
+        check_owners(given.get("zones"), [actor.entity_id for actor in actors])
+        check_size(given, [actor.persona for actor in actors])
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))
     return Scenario(
@@ -112,7 +113,7 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         items=items,
         kinds=kinds,
         objects=spawns.objects(),
-        actors=spawns.actors(),
+        actors=actors,
         ground=spawns.ground(),
         thinking_ticks=thinking_ticks,
         setting=WorldSetting(zones, calendar),

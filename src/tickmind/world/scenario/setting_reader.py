@@ -4,13 +4,12 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import fields
 
-from tickmind.protocol.setting import Area, CalendarInfo, Persona, ZoneInfo
+from tickmind.protocol.setting import MAX_AGE, Area, CalendarInfo, Persona, ZoneInfo
 from tickmind.world.scenario.kind_reader import known, read_minute
 from tickmind.world.scenario.limits import MAX_AREAS, MAX_LINES, MAX_PEOPLE_CHARS, MAX_PROSE_CHARS, MAX_TICKS, MAX_ZONES
 from tickmind.world.scenario.map_reader import Land
 from tickmind.world.scenario.yaml_nodes import Many, Node, YamlMapping, leaf, many, table
 
-MAX_AGE = 1_000_000
 _JOINER = "\u200d"  # of which many emoji are made
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 _PERSONA_KEYS = tuple(field.name for field in fields(Persona))
@@ -130,7 +129,6 @@ class PersonaReader:
             relations=tuple((who, _prose(what)) for who, _, what in table(relations).named()) if relations else (),
             habits=_lines(given.get("habits")),
             colour=leaf(colour).text if colour is not None else "",
-            sprite=given.name("sprite", ""),
             team=given.name("team", ""),
         )
 

@@ -190,7 +190,7 @@ class Spawns:
         for tile in chosen.tolist():
             entity_id = self._id(pattern, "entity:{n}", given.place, self._actors)
             y, x = divmod(tile, self._land.width)
-            persona = self._people.of(entity_id, given.get("persona"))
+            persona = model.persona or self._people.of(entity_id, None)
             self._actors[entity_id] = replace(model, entity_id=entity_id, x=x, y=y, persona=persona)
         self._taken[chosen] = True
 

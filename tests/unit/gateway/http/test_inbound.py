@@ -1,8 +1,10 @@
 """The callers' side of HTTP: whatever comes in whatever pieces is served in order, or refused and closed."""
 
+import asyncio
 import gc
 import itertools
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -494,3 +496,13 @@ def test_a_lost_connection_leaves_no_garbage_for_the_collector() -> None:
     assert len(caller.seen) == 1
     holders = {type(holder).__name__ for holder in gc.get_referrers(caller.connection)}
     assert holders.isdisjoint({"method", "HttpRequestParser"})
+
+
+@pytest.mark.parametrize("end", ["close", "abort"])
+def test_a_connection_that_is_closed_before_it_is_made_is_dropped_when_it_is(end):
+    """As while its TLS handshake goes on."""
+    connection = InboundConnection(lambda *_: None, WireConfig(), ManualClock(), lambda _: None, HeadMemo())
+    getattr(connection, end)()
+    transport = Mock(spec=asyncio.Transport)
+    connection.connection_made(transport)
+    transport.abort.assert_called_once_with()
