@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Int8, Int32, Int64, UInt8
 
 BOUNDS = ColumnBounds(actors=50, objects=20, item_kinds=3, verbs=4, states=5, width=30, height=40)
-ITEM_ACTIONS = (ActionType.PICKUP, ActionType.USE, ActionType.DROP, ActionType.GIVE)
+CONTAINER_ACTIONS = (ActionType.PUT, ActionType.TAKE, ActionType.BUY, ActionType.SELL)
+ITEM_ACTIONS = (ActionType.PICKUP, ActionType.USE, ActionType.DROP, ActionType.GIVE, *CONTAINER_ACTIONS)
 
 
 class ColumnSamples(Samples):
@@ -158,7 +159,8 @@ class ColumnSamples(Samples):
             action = self.rng.choice(ACTION_TYPES)
             works, gives, of_items = action is ActionType.INTERACT, action is ActionType.GIVE, action in ITEM_ACTIONS
             kinds = bounds.verbs if works else bounds.item_kinds if of_items else 0
-            targets = bounds.objects if works else bounds.actors if gives else 0
+            on_objects = works or action in CONTAINER_ACTIONS
+            targets = bounds.objects if on_objects else bounds.actors if gives else 0
             columns["action"].append(ACTION_CODES[action])
             columns["direction"].append(self.direction() if action is ActionType.MOVE else UNUSED)
             columns["kind"].append(self._code(kinds))

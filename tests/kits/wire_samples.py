@@ -16,7 +16,9 @@ from tickmind.protocol import (
     AgentState,
     AgentStatus,
     BoardEntry,
+    Buy,
     CalendarInfo,
+    ContainerInfo,
     Direction,
     Drop,
     Effect,
@@ -43,11 +45,14 @@ from tickmind.protocol import (
     Observation,
     Persona,
     Pickup,
+    Put,
     Reason,
     RunInfo,
     Say,
     SelfState,
+    Sell,
     Sleep,
+    Take,
     Thought,
     ThoughtReport,
     TickEvent,
@@ -151,6 +156,10 @@ class Samples:
                 Interact(self.name(), self.maybe(self.name)),
                 Drop(self.name(), amount, self.maybe(self.name)),
                 Give(self.name(), self.name(), amount, self.maybe(self.name)),
+                Put(self.name(), self.name(), amount),
+                Take(self.name(), self.name(), amount),
+                Buy(self.name(), self.name(), amount),
+                Sell(self.name(), self.name(), amount),
                 Sleep(),
                 Wake(),
             )
@@ -208,7 +217,8 @@ class Samples:
         """An object in sight."""
         items, verbs = self.several(self.stack), self.several(self.name)
         place, work = (self.side(), self.side()), self.number(2**31 - 1)
-        return VisibleObject(self.name(), self.name(), *place, self.maybe(self.name), work, items, verbs)
+        state, owner = self.maybe(self.name), self.maybe(self.name)
+        return VisibleObject(self.name(), self.name(), *place, state, work, items, verbs, owner)
 
     def observation(self) -> Observation:
         """An observation."""
@@ -284,11 +294,23 @@ class Samples:
         states = self.several(self.name)
         flags = tuple(self._coin() for _ in states), tuple(self._coin() for _ in states)
         actions = tuple(self.several(self._action) for _ in states)
-        return KindInfo(self.name(), states, *flags, actions, self.several(self.name), self.maybe(self.name))
+        tags, stock_item = self.several(self.name), self.maybe(self.name)
+        container = self._container() if self._coin() else None
+        return KindInfo(self.name(), states, *flags, actions, tags, stock_item, container)
+
+    def _container(self) -> ContainerInfo:
+        sells, buys = self.several(self._price), self.several(self._price)
+        return ContainerInfo(self.number(2_000_000_000, 1), sells, buys, self._hours())
+
+    def _price(self) -> tuple[str, tuple[tuple[str, int], ...]]:
+        return self.name(), self.several(self._amount)
+
+    def _hours(self) -> tuple[int, int] | None:
+        return (self.number(1439), self.number(1439)) if self._coin() else None
 
     def _action(self) -> ActionInfo:
         needs, consumes, yields = (self.several(self._amount) for _ in range(3))
-        hours = (self.number(1439), self.number(1439)) if self._coin() else None
+        hours = self._hours()
         work = self.number(2**31 - 1, 1)
         return ActionInfo(self.name(), self.maybe(self.name), work, needs, consumes, yields, hours)
 
@@ -297,7 +319,8 @@ class Samples:
 
     def _object(self, width: int, height: int) -> ObjectInfo:
         x, y = self.rng.randrange(width), self.rng.randrange(height)
-        return ObjectInfo(self.name(), self.name(), x, y, self.maybe(self.name), self.number(2**31 - 1))
+        state, owner = self.maybe(self.name), self.maybe(self.name)
+        return ObjectInfo(self.name(), self.name(), x, y, state, self.number(2**31 - 1), owner)
 
     def lease(self) -> Lease:
         """A lease."""

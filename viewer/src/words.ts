@@ -39,6 +39,10 @@ export function deed(world: World, result: Result, target = ""): string {
     Give: ["gives to", "can't give to"],
     Sleep: ["falls asleep", "can't sleep"],
     Wake: ["wakes up", "can't wake up"],
+    Put: ["puts something into", "can't put it into"],
+    Take: ["takes something from", "can't take it from"],
+    Buy: ["buys at", "can't buy at"],
+    Sell: ["sells at", "can't sell at"],
   };
   const [done, not] = verbs[action] ?? [action, `can't ${action}`];
   return `${failed ? not : done}${on}${failed}`;

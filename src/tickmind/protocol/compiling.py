@@ -12,6 +12,7 @@ from tickmind.protocol.intent import (
     ACTION_OF,
     UNKNOWN,
     UNUSED,
+    Buy,
     Drop,
     Give,
     Intent,
@@ -19,7 +20,10 @@ from tickmind.protocol.intent import (
     Interact,
     Move,
     Pickup,
+    Put,
     Say,
+    Sell,
+    Take,
     Use,
 )
 
@@ -88,6 +92,10 @@ def compile_intents(codes: NameCodes, intents: Mapping[int, Intent]) -> IntentCo
             amount[place] = max(-1, min(intent.amount, _LARGEST))
             if isinstance(intent, Give):
                 target[place] = codes.actor_row.get(intent.target_id, UNKNOWN)
+        elif isinstance(intent, Put | Take | Buy | Sell):
+            kind[place] = codes.item_code.get(intent.kind, UNKNOWN)
+            amount[place] = max(-1, min(intent.amount, _LARGEST))
+            target[place] = codes.object_row.get(intent.target_id, UNKNOWN)
         elif isinstance(intent, Interact):
             kind[place] = codes.verb_code.get(intent.verb, UNKNOWN)
             target[place] = codes.object_row.get(intent.target_id, UNKNOWN)

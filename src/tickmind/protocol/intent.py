@@ -31,6 +31,10 @@ class ActionType(StrEnum):
     GIVE = "Give"
     SLEEP = "Sleep"
     WAKE = "Wake"
+    PUT = "Put"
+    TAKE = "Take"
+    BUY = "Buy"
+    SELL = "Sell"
 
 
 class IntentError(TickmindError, TypeError):
@@ -136,6 +140,54 @@ class Give:
 
 
 @dataclass(frozen=True, slots=True)
+class Put:
+    """Put items into a container on a tile beside this one: all of them or none."""
+
+    target_id: str
+    kind: str
+    amount: int = 1
+
+    def __post_init__(self) -> None:
+        _check_goods(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Take items out of a container on a tile beside this one: all of them or none. Only its owner can."""
+
+    target_id: str
+    kind: str
+    amount: int = 1
+
+    def __post_init__(self) -> None:
+        _check_goods(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Buy:
+    """Take items out of a container beside this tile, and put their price into it: all of them or none."""
+
+    target_id: str
+    kind: str
+    amount: int = 1
+
+    def __post_init__(self) -> None:
+        _check_goods(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Sell:
+    """Put items into a container beside this tile, and take their price out of it: all of them or none."""
+
+    target_id: str
+    kind: str
+    amount: int = 1
+
+    def __post_init__(self) -> None:
+        _check_goods(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Sleep:
     """Fall asleep until `Wake`."""
 
@@ -152,10 +204,19 @@ _DIRECTIONS = dict(
 
 
 def _check_items(intent: "Pickup | Use | Drop | Give") -> None:
+    _check_amount(intent)
+    _check_text(intent, "item_id", intent.item_id)
+
+
+def _check_goods(intent: "Put | Take | Buy | Sell") -> None:
+    _check_text(intent, "target_id", intent.target_id)
+    _check_amount(intent)
+
+
+def _check_amount(intent: "Pickup | Use | Drop | Give | Put | Take | Buy | Sell") -> None:
     _check_text(intent, "kind", intent.kind)
     if type(intent.amount) is not int:  # excludes bool
         raise _wrong(intent, "amount", "a whole number", intent.amount)
-    _check_text(intent, "item_id", intent.item_id)
 
 
 def _check_text(intent: "Intent", field: str, value: str) -> None:
@@ -185,7 +246,7 @@ def _shown(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-Intent: TypeAlias = Wait | Move | Pickup | Use | Say | Interact | Drop | Give | Sleep | Wake
+Intent: TypeAlias = Wait | Move | Pickup | Use | Say | Interact | Drop | Give | Sleep | Wake | Put | Take | Buy | Sell
 
 ACTION_OF: dict[type[Intent], ActionType] = {
     Wait: ActionType.WAIT,
@@ -198,7 +259,13 @@ ACTION_OF: dict[type[Intent], ActionType] = {
     Give: ActionType.GIVE,
     Sleep: ActionType.SLEEP,
     Wake: ActionType.WAKE,
+    Put: ActionType.PUT,
+    Take: ActionType.TAKE,
+    Buy: ActionType.BUY,
+    Sell: ActionType.SELL,
 }
+AT_CONTAINERS = (ActionType.PUT, ActionType.TAKE, ActionType.BUY, ActionType.SELL)  # their target is an object
+OF_ITEMS = (ActionType.PICKUP, ActionType.USE, ActionType.DROP, ActionType.GIVE, *AT_CONTAINERS)  # they name items
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,9 +279,9 @@ class IntentColumns:
     actor: "Int32"  # rows, ascending, none twice
     action: "UInt8"  # codes of `ACTION_TYPES`
     direction: "Int8"  # of Move, else UNUSED
-    kind: "Int32"  # item kind of Pickup, Use, Drop, Give; verb of Interact (0: the first that the object offers)
-    amount: "Int32"
-    target: "Int32"  # object row of Interact, actor row of Give
+    kind: "Int32"  # item kind of `OF_ITEMS`; verb of Interact (0: the first that the object offers)
+    amount: "Int32"  # of `OF_ITEMS`
+    target: "Int32"  # object row of Interact and `AT_CONTAINERS`, actor row of Give
     texts: "Texts"  # place in the columns -> (channel, text) of Say
 
     def __len__(self) -> int:

@@ -116,6 +116,7 @@ class VisibleObject:
     work_remaining: int = 0
     items: tuple[ItemStack, ...] = ()  # what can be picked up there
     verbs: tuple[str, ...] = ()  # what `Interact` can do in this state
+    owner: str = ""  # of a container: the actor that may take items out of it; empty: all may
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from tickmind.world.perception.packer import GroundMap, Packer
 from tickmind.world.perception.perception import Eyes, Perception
 from tickmind.world.perception.view import WorldView, take_view
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
+from tickmind.world.rules.containers import use_containers
 from tickmind.world.rules.intents import check_intents, compile_intents
 from tickmind.world.rules.inventory import drop_items, give_items, pick_up_items, use_items
 from tickmind.world.rules.movement import move
@@ -138,6 +139,7 @@ class TileWorld:
         drop_items(turn)
         pick_up_items(turn)
         give_items(turn)
+        use_containers(turn)
         interact(turn)
         fall_asleep_and_wake(turn)
         speak(turn)

@@ -8,6 +8,7 @@ from tickmind.protocol import (
     REASON_CODES,
     Ack,
     ActionResult,
+    Buy,
     Drop,
     Effect,
     Give,
@@ -15,9 +16,12 @@ from tickmind.protocol import (
     Interact,
     Move,
     Pickup,
+    Put,
     Reason,
     Say,
+    Sell,
     Sleep,
+    Take,
     Use,
     Wait,
     Wake,
@@ -65,6 +69,14 @@ def encode_intent(intent: Intent) -> pb.Intent:
             return pb.Intent(drop=pb.Drop(kind=kind, amount=amount, item_id=item_id))
         case Give(target_id, kind, amount, item_id):
             return pb.Intent(give=pb.Give(target_id=target_id, kind=kind, amount=amount, item_id=item_id))
+        case Put(target_id, kind, amount):
+            return pb.Intent(put=pb.Exchange(target_id=target_id, kind=kind, amount=amount))
+        case Take(target_id, kind, amount):
+            return pb.Intent(take=pb.Exchange(target_id=target_id, kind=kind, amount=amount))
+        case Buy(target_id, kind, amount):
+            return pb.Intent(buy=pb.Exchange(target_id=target_id, kind=kind, amount=amount))
+        case Sell(target_id, kind, amount):
+            return pb.Intent(sell=pb.Exchange(target_id=target_id, kind=kind, amount=amount))
         case Sleep():
             return pb.Intent(sleep=pb.Sleep())
         case Wake():
@@ -88,8 +100,15 @@ def _items(message: pb.Pickup | pb.Use | pb.Drop | pb.Give) -> tuple[str, int, s
     item_id = optional_name(message.item_id, "item_id")
     if not kind and not item_id:
         raise MessageError("kind", "the name of a kind of item, unless item_id is set")
-    amount = number(message.amount, "amount", 1, AMOUNT) if message.HasField("amount") else 1
-    return kind, amount, item_id
+    return kind, _amount(message), item_id
+
+
+def _exchange(message: pb.Exchange) -> tuple[str, str, int]:
+    return name(message.target_id, "target_id"), name(message.kind, "kind"), _amount(message)
+
+
+def _amount(message: pb.Pickup | pb.Use | pb.Drop | pb.Give | pb.Exchange) -> int:
+    return number(message.amount, "amount", 1, AMOUNT) if message.HasField("amount") else 1
 
 
 def _say(message: pb.Say) -> Say:
@@ -123,6 +142,10 @@ _READERS: dict[str, Callable[[Any], Intent]] = {
     "give": lambda give: Give(name(give.target_id, "target_id"), *_items(give)),
     "sleep": lambda _: _SLEEP,
     "wake": lambda _: _WAKE,
+    "put": lambda put: Put(*_exchange(put)),
+    "take": lambda take: Take(*_exchange(take)),
+    "buy": lambda buy: Buy(*_exchange(buy)),
+    "sell": lambda sell: Sell(*_exchange(sell)),
 }
 
 

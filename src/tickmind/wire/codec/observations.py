@@ -121,6 +121,7 @@ def encode_object(seen: VisibleObject) -> pb.VisibleObject:
         work_remaining=seen.work_remaining,
         items=_stacks(seen.items),
         verbs=seen.verbs,
+        owner=seen.owner,
     )
 
 
@@ -265,6 +266,7 @@ def _decode_object(message: pb.VisibleObject) -> VisibleObject:
         number(message.work_remaining, "visible_objects.work_remaining", 0, INT32_MAX),
         _decode_stacks(message.items, "visible_objects.items"),
         names(message.verbs, "visible_objects.verbs", MAX_STACKS),
+        optional_name(message.owner, "visible_objects.owner"),
     )
 
 

@@ -14,6 +14,7 @@ from tickmind.protocol import (
     IntentColumns,
     Reason,
 )
+from tickmind.protocol.intent import AT_CONTAINERS, OF_ITEMS
 from tickmind.wire.codec.actions import AMOUNT, channel, speech
 from tickmind.wire.codec.values import encoder, tick
 from tickmind.wire.columns.packing import I1, I4, U1, ColumnBounds, pack, read_rows, unpack
@@ -31,9 +32,8 @@ COLUMNS = (("actor", I4), ("action", U1), ("direction", I1), ("kind", I4), ("amo
 ILLEGAL = REASON_CODES[Reason.ILLEGAL_ACTION]
 MOVE, SAY = ACTION_CODES[ActionType.MOVE], ACTION_CODES[ActionType.SAY]
 INTERACT, GIVE = ACTION_CODES[ActionType.INTERACT], ACTION_CODES[ActionType.GIVE]
-OF_ITEMS = np.array(
-    [action in (ActionType.PICKUP, ActionType.USE, ActionType.DROP, ActionType.GIVE) for action in ACTION_TYPES]
-)  # action code -> whether it is about items
+NAMES_ITEMS = np.array([action in OF_ITEMS for action in ACTION_TYPES])  # action code -> whether it names items
+NAMES_OBJECT = np.array([action in (ActionType.INTERACT, *AT_CONTAINERS) for action in ACTION_TYPES])
 
 
 @encoder
@@ -73,12 +73,13 @@ def _legal(arrays: "dict[str, NDArray[Any]]", bounds: ColumnBounds) -> "NDArray[
     action, direction = arrays["action"], arrays["direction"]
     kind, amount, target = arrays["kind"], arrays["amount"], arrays["target"]
     known = action < len(ACTION_TYPES)
-    of_items = OF_ITEMS[np.where(known, action, 0)]
+    code = np.where(known, action, 0)
+    of_items, on_objects = NAMES_ITEMS[code], NAMES_OBJECT[code]
     works, gives = action == INTERACT, action == GIVE
     kinds = np.where(of_items, bounds.item_kinds, np.where(works, bounds.verbs, 0))
-    targets = np.where(works, bounds.objects, np.where(gives, bounds.actors, 0))
+    targets = np.where(on_objects, bounds.objects, np.where(gives, bounds.actors, 0))
     legal: NDArray[np.bool_] = known & np.where(action == MOVE, (direction >= 0) & (direction < 8), direction == UNUSED)
-    legal &= _named(kind, kinds, of_items | works) & _named(target, targets, works | gives)
+    legal &= _named(kind, kinds, of_items | works) & _named(target, targets, on_objects | gives)
     legal &= np.where(of_items, (amount >= 1) & (amount <= AMOUNT), amount == UNUSED)
     return legal
 

@@ -32,6 +32,10 @@ class ActionType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ACTION_TYPE_GIVE: _ClassVar[ActionType]
     ACTION_TYPE_SLEEP: _ClassVar[ActionType]
     ACTION_TYPE_WAKE: _ClassVar[ActionType]
+    ACTION_TYPE_PUT: _ClassVar[ActionType]
+    ACTION_TYPE_TAKE: _ClassVar[ActionType]
+    ACTION_TYPE_BUY: _ClassVar[ActionType]
+    ACTION_TYPE_SELL: _ClassVar[ActionType]
 
 class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -70,6 +74,10 @@ class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_MISSING_ITEM: _ClassVar[Reason]
     REASON_TARGET_OCCUPIED: _ClassVar[Reason]
     REASON_CLOSED: _ClassVar[Reason]
+    REASON_NOT_A_CONTAINER: _ClassVar[Reason]
+    REASON_NOT_OWNER: _ClassVar[Reason]
+    REASON_CONTAINER_FULL: _ClassVar[Reason]
+    REASON_NOT_FOR_SALE: _ClassVar[Reason]
 DIRECTION_UNSPECIFIED: Direction
 DIRECTION_N: Direction
 DIRECTION_NE: Direction
@@ -90,6 +98,10 @@ ACTION_TYPE_DROP: ActionType
 ACTION_TYPE_GIVE: ActionType
 ACTION_TYPE_SLEEP: ActionType
 ACTION_TYPE_WAKE: ActionType
+ACTION_TYPE_PUT: ActionType
+ACTION_TYPE_TAKE: ActionType
+ACTION_TYPE_BUY: ActionType
+ACTION_TYPE_SELL: ActionType
 REASON_UNSPECIFIED: Reason
 REASON_LATE_TICK: Reason
 REASON_EARLY_TICK: Reason
@@ -125,6 +137,10 @@ REASON_WRONG_STATE: Reason
 REASON_MISSING_ITEM: Reason
 REASON_TARGET_OCCUPIED: Reason
 REASON_CLOSED: Reason
+REASON_NOT_A_CONTAINER: Reason
+REASON_NOT_OWNER: Reason
+REASON_CONTAINER_FULL: Reason
+REASON_NOT_FOR_SALE: Reason
 
 class Wait(_message.Message):
     __slots__ = ()
@@ -194,6 +210,16 @@ class Give(_message.Message):
     item_id: str
     def __init__(self, target_id: _Optional[str] = ..., kind: _Optional[str] = ..., amount: _Optional[int] = ..., item_id: _Optional[str] = ...) -> None: ...
 
+class Exchange(_message.Message):
+    __slots__ = ("target_id", "kind", "amount")
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    target_id: str
+    kind: str
+    amount: int
+    def __init__(self, target_id: _Optional[str] = ..., kind: _Optional[str] = ..., amount: _Optional[int] = ...) -> None: ...
+
 class Sleep(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
@@ -203,7 +229,7 @@ class Wake(_message.Message):
     def __init__(self) -> None: ...
 
 class Intent(_message.Message):
-    __slots__ = ("wait", "move", "pickup", "use", "say", "interact", "drop", "give", "sleep", "wake")
+    __slots__ = ("wait", "move", "pickup", "use", "say", "interact", "drop", "give", "sleep", "wake", "put", "take", "buy", "sell")
     WAIT_FIELD_NUMBER: _ClassVar[int]
     MOVE_FIELD_NUMBER: _ClassVar[int]
     PICKUP_FIELD_NUMBER: _ClassVar[int]
@@ -214,6 +240,10 @@ class Intent(_message.Message):
     GIVE_FIELD_NUMBER: _ClassVar[int]
     SLEEP_FIELD_NUMBER: _ClassVar[int]
     WAKE_FIELD_NUMBER: _ClassVar[int]
+    PUT_FIELD_NUMBER: _ClassVar[int]
+    TAKE_FIELD_NUMBER: _ClassVar[int]
+    BUY_FIELD_NUMBER: _ClassVar[int]
+    SELL_FIELD_NUMBER: _ClassVar[int]
     wait: Wait
     move: Move
     pickup: Pickup
@@ -224,7 +254,11 @@ class Intent(_message.Message):
     give: Give
     sleep: Sleep
     wake: Wake
-    def __init__(self, wait: _Optional[_Union[Wait, _Mapping]] = ..., move: _Optional[_Union[Move, _Mapping]] = ..., pickup: _Optional[_Union[Pickup, _Mapping]] = ..., use: _Optional[_Union[Use, _Mapping]] = ..., say: _Optional[_Union[Say, _Mapping]] = ..., interact: _Optional[_Union[Interact, _Mapping]] = ..., drop: _Optional[_Union[Drop, _Mapping]] = ..., give: _Optional[_Union[Give, _Mapping]] = ..., sleep: _Optional[_Union[Sleep, _Mapping]] = ..., wake: _Optional[_Union[Wake, _Mapping]] = ...) -> None: ...
+    put: Exchange
+    take: Exchange
+    buy: Exchange
+    sell: Exchange
+    def __init__(self, wait: _Optional[_Union[Wait, _Mapping]] = ..., move: _Optional[_Union[Move, _Mapping]] = ..., pickup: _Optional[_Union[Pickup, _Mapping]] = ..., use: _Optional[_Union[Use, _Mapping]] = ..., say: _Optional[_Union[Say, _Mapping]] = ..., interact: _Optional[_Union[Interact, _Mapping]] = ..., drop: _Optional[_Union[Drop, _Mapping]] = ..., give: _Optional[_Union[Give, _Mapping]] = ..., sleep: _Optional[_Union[Sleep, _Mapping]] = ..., wake: _Optional[_Union[Wake, _Mapping]] = ..., put: _Optional[_Union[Exchange, _Mapping]] = ..., take: _Optional[_Union[Exchange, _Mapping]] = ..., buy: _Optional[_Union[Exchange, _Mapping]] = ..., sell: _Optional[_Union[Exchange, _Mapping]] = ...) -> None: ...
 
 class Ack(_message.Message):
     __slots__ = ("accepted", "reason")

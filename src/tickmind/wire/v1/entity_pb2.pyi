@@ -125,20 +125,22 @@ class LifecycleEvent(_message.Message):
     def __init__(self, tick_id: _Optional[int] = ..., kind: _Optional[_Union[LifecycleKind, str]] = ..., entity: _Optional[_Union[EntityInfo, _Mapping]] = ...) -> None: ...
 
 class ObjectInfo(_message.Message):
-    __slots__ = ("object_id", "kind", "x", "y", "state", "stock")
+    __slots__ = ("object_id", "kind", "x", "y", "state", "stock", "owner")
     OBJECT_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     X_FIELD_NUMBER: _ClassVar[int]
     Y_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     STOCK_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
     object_id: str
     kind: str
     x: int
     y: int
     state: str
     stock: int
-    def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., stock: _Optional[int] = ...) -> None: ...
+    owner: str
+    def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., stock: _Optional[int] = ..., owner: _Optional[str] = ...) -> None: ...
 
 class GroundInfo(_message.Message):
     __slots__ = ("x", "y", "item", "amount")
@@ -199,16 +201,38 @@ class StateInfo(_message.Message):
     def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., actions: _Optional[_Iterable[_Union[ActionInfo, _Mapping]]] = ...) -> None: ...
 
 class KindInfo(_message.Message):
-    __slots__ = ("name", "states", "tags", "stock_item")
+    __slots__ = ("name", "states", "tags", "stock_item", "container")
     NAME_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
     STOCK_ITEM_FIELD_NUMBER: _ClassVar[int]
+    CONTAINER_FIELD_NUMBER: _ClassVar[int]
     name: str
     states: _containers.RepeatedCompositeFieldContainer[StateInfo]
     tags: _containers.RepeatedScalarFieldContainer[str]
     stock_item: str
-    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[StateInfo, _Mapping]]] = ..., tags: _Optional[_Iterable[str]] = ..., stock_item: _Optional[str] = ...) -> None: ...
+    container: ContainerInfo
+    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[StateInfo, _Mapping]]] = ..., tags: _Optional[_Iterable[str]] = ..., stock_item: _Optional[str] = ..., container: _Optional[_Union[ContainerInfo, _Mapping]] = ...) -> None: ...
+
+class ContainerInfo(_message.Message):
+    __slots__ = ("holds", "sells", "buys", "hours")
+    HOLDS_FIELD_NUMBER: _ClassVar[int]
+    SELLS_FIELD_NUMBER: _ClassVar[int]
+    BUYS_FIELD_NUMBER: _ClassVar[int]
+    HOURS_FIELD_NUMBER: _ClassVar[int]
+    holds: int
+    sells: _containers.RepeatedCompositeFieldContainer[Price]
+    buys: _containers.RepeatedCompositeFieldContainer[Price]
+    hours: Hours
+    def __init__(self, holds: _Optional[int] = ..., sells: _Optional[_Iterable[_Union[Price, _Mapping]]] = ..., buys: _Optional[_Iterable[_Union[Price, _Mapping]]] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ...) -> None: ...
+
+class Price(_message.Message):
+    __slots__ = ("item", "price")
+    ITEM_FIELD_NUMBER: _ClassVar[int]
+    PRICE_FIELD_NUMBER: _ClassVar[int]
+    item: str
+    price: _containers.RepeatedCompositeFieldContainer[ItemAmount]
+    def __init__(self, item: _Optional[str] = ..., price: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
 
 class FloorInfo(_message.Message):
     __slots__ = ("name", "walkable", "opaque", "hazards")

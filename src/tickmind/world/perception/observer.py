@@ -145,6 +145,7 @@ class Observer:
             work_remaining=int(state.object_work[row]),
             items=(ItemStack(kind.stock.item, stock),) if kind.stock and stock else (),
             verbs=tuple(action.verb for action in kind.states[now].actions),
+            owner=tables.object_owner.get(row, ""),
         )
         return view
 

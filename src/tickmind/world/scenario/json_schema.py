@@ -98,6 +98,10 @@ def _amounts(description: str) -> Schema:
     }
 
 
+def _hours(description: str) -> Schema:
+    return {"description": f'{description}, as ["08:00", "18:00"].', **_NAMES, "minItems": 2, "maxItems": 2}
+
+
 def _rules() -> Schema:
     needs = _table(
         "How actors tire and hunger.",
@@ -163,6 +167,10 @@ def _kind() -> Schema:
         states=_named("Its states.", _table("A state.", **blocks, change=change)),
         tags=_said("What else is known of it.", _NAMES),
         stock=stock,
+        holds=_number("How many items it holds; actors put items in and take them out.", 1),
+        sells=_named("What it sells: items, each with the price of one.", _amounts("The price of one.")),
+        buys=_named("What it buys: items, each with the price of one.", _amounts("The price of one.")),
+        hours=_hours("When it buys and sells"),
         **blocks,
     )
 
@@ -175,7 +183,7 @@ def _action() -> Schema:
         needs=_amounts("What must be carried and is kept."),
         consumes=_amounts("What must be carried and is used up by the last step."),
         yields=_amounts("What the actor of the last step gets."),
-        hours={"description": 'When it can be done, as ["08:00", "18:00"].', **_NAMES, "minItems": 2, "maxItems": 2},
+        hours=_hours("When it can be done"),
     )
 
 
@@ -195,6 +203,8 @@ def _sign() -> Schema:
         object=_name("The kind of an object there."),
         state=_name("The state of the object."),
         stock=_number("The stock of the object.", 0),
+        owner=_name("The actor that the object belongs to."),
+        contents=_amounts("What the object holds."),
         ground=_amounts("Items that lie there."),
         actor=_actor(scattered=False),
     )
@@ -208,6 +218,8 @@ def _object() -> Schema:
         at=_said("Its tile, as [x, y].", _PLACE),
         state=_name("Its state."),
         stock=_number("Its stock.", 0),
+        owner=_name("The actor that it belongs to; only its owner takes items out of it."),
+        contents=_amounts("What it holds."),
     )
 
 
