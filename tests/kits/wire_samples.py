@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from tickmind.base import Secret
 from tickmind.protocol import (
+    Accept,
     Ack,
     Acted,
     ActionInfo,
@@ -19,6 +20,7 @@ from tickmind.protocol import (
     Buy,
     CalendarInfo,
     ContainerInfo,
+    Decline,
     Direction,
     Drop,
     Effect,
@@ -43,6 +45,8 @@ from tickmind.protocol import (
     Moved,
     ObjectInfo,
     Observation,
+    Offer,
+    OpenOffer,
     Persona,
     Pickup,
     Put,
@@ -160,6 +164,10 @@ class Samples:
                 Take(self.name(), self.name(), amount),
                 Buy(self.name(), self.name(), amount),
                 Sell(self.name(), self.name(), amount),
+                Offer(self.name(), self.name(), amount),
+                Offer(self.name(), self.name(), amount, self.name(), self.number(2_000_000_000, 1)),
+                Accept(self.name()),
+                Decline(self.name()),
                 Sleep(),
                 Wake(),
             )
@@ -243,7 +251,13 @@ class Samples:
             self.rng.choice((None, self.result())),
             self.number(2**63 - 1),
             self.number(2**63 - 1),
+            self.several(self.open_offer),
         )
+
+    def open_offer(self) -> OpenOffer:
+        """An offer that stands."""
+        amounts = self.number(2_000_000_000, 1), self.number(2_000_000_000)
+        return OpenOffer(self.name(), self.name(), amounts[0], self.maybe(self.name), amounts[1])
 
     def entity(self) -> EntityInfo:
         """An actor."""

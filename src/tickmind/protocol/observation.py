@@ -120,6 +120,17 @@ class VisibleObject:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenOffer:
+    """Items that another actor offers to this one, and what it wants for them."""
+
+    actor_id: str
+    kind: str
+    amount: int
+    wanted_kind: str = ""  # empty: nothing
+    wanted_amount: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """What one actor perceives at the start of tick `tick_id`: what it sees now, and what happened since the last.
 
@@ -138,3 +149,4 @@ class Observation:
     result: ActionResult | None = None
     tick_start_server_time_ms: int = 0
     intent_deadline_server_time_ms: int = 0
+    offers: tuple[OpenOffer, ...] = ()  # that stand, for `Accept` or `Decline`

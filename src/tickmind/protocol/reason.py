@@ -54,6 +54,7 @@ class Reason(StrEnum):
     NOT_OWNER = "not_owner"  # only its owner takes items out of it
     CONTAINER_FULL = "container_full"
     NOT_FOR_SALE = "not_for_sale"  # the container has no price for that kind of item
+    NO_OFFER = "no_offer"  # there is no such offer, or the actor that made it has lost what it offered
 
 
 REASONS = tuple(Reason)  # code -> reason

@@ -228,3 +228,41 @@ def test_bread_is_baked_and_sold_for_coins_at_a_stall_with_hours_and_all_goods_a
     assert life.count("bread") == 2 * baked - eaten
     assert life.count("flour") == ground - baked
     assert all(life.world.observe([row])[0].me.hunger < 1000 for row in (0, 1))
+
+
+TRADERS = """\
+world: traders
+floors: {grass: {}}
+items: {bread: {}, coin: {}}
+map: {width: 8, height: 3, floor: grass}
+actors:
+  - {id: ada, at: [0, 0], inventory: {bread: 3}}
+  - {id: bo, at: [6, 2], inventory: {coin: 5}}
+"""
+
+
+class Bargainer(Character):
+    """Ada sells bread to Bo for two coins each, who takes it as long as he can pay, and declines what he can't."""
+
+    tree = Selector(
+        Action("accept_offer", {"item": "bread"}),
+        Action("decline_offer"),
+        Sequence(Condition("has", {"item": "bread"}), Condition("sells"), Action("offer_bread")),
+        Action("wait"),
+        memory=False,
+    )
+
+    @condition
+    def sells(self):
+        return self.entity_id == "ada"
+
+    @action
+    def offer_bread(self):
+        return self.offer("bo", "bread", 1, "coin", 2)
+
+
+def test_characters_trade_by_offers_and_decline_what_they_cannot_pay():
+    life = Life(TRADERS, Bargainer).live(40)
+    assert (carried(life, "ada"), carried(life, "bo")) == ({"bread": 1, "coin": 4}, {"bread": 2, "coin": 1})
+    assert sum(one.action_type == "Accept" and one.ok for one in life.results) == 2
+    assert any(one.action_type == "Decline" and one.ok for one in life.results)

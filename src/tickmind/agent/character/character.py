@@ -13,10 +13,14 @@ from tickmind.agent.knowledge.surroundings import GROUND
 from tickmind.agent.running import run
 from tickmind.ai import Status
 from tickmind.protocol import (
+    Accept,
     ActionInfo,
     Buy,
     ContainerInfo,
+    Decline,
     Interact,
+    Offer,
+    OpenOffer,
     Pickup,
     Put,
     Sell,
@@ -110,6 +114,11 @@ class Character(BaseCharacter):
     def somebody_near(self, steps: int = 3) -> bool:
         """Return whether another actor is within so many steps."""
         return bool(self.surroundings.near(self.at, steps))
+
+    @condition
+    def offered(self, item: str = "") -> bool:
+        """Return whether another actor offers it something that it can pay for, or a certain item."""
+        return self._good_offer(item) is not None
 
     @condition
     def in_zone(self, zone: str) -> bool:
@@ -216,6 +225,35 @@ class Character(BaseCharacter):
             return all(self.surroundings.held(thing, money) >= each * amount for money, each in price)
 
         return self._at_container(fits, lambda target: Sell(target, item, amount))
+
+    @action
+    def accept_offer(self, item: str = "") -> Status:
+        """Accept the first offer that it can pay for, or the first of an item; fails if there is none."""
+        offer = self._good_offer(item)
+        return Status.FAILURE if offer is None else self.do(Accept(offer.actor_id))
+
+    @action
+    def decline_offer(self) -> Status:
+        """Decline the first offer; fails if there is none."""
+        offers = self.observation.offers
+        return self.do(Decline(offers[0].actor_id)) if offers else Status.FAILURE
+
+    @action
+    def offer(self, to: str, item: str, amount: int = 1, wanted: str = "", wanted_amount: int = 1) -> Status:
+        """Go to another actor, and offer it items for others, or as a gift; fails if it has too few."""
+        other = self.surroundings.people.get(to)
+        if other is None or self.carries(item) < amount:
+            return Status.FAILURE
+        status = self.walk(other.at, beside=True)
+        return self.do(Offer(to, item, amount, wanted, wanted_amount)) if status is Status.SUCCESS else status
+
+    def _good_offer(self, item: str) -> OpenOffer | None:
+        affordable = (
+            offer
+            for offer in self.observation.offers
+            if item in ("", offer.kind) and self.carries(offer.wanted_kind) >= offer.wanted_amount
+        )
+        return next(affordable, None)
 
     def _at_container(
         self, fits: Callable[[Thing, ContainerInfo], bool], intent: Callable[[str], Put | Take | Buy | Sell]

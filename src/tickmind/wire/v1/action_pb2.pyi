@@ -36,6 +36,9 @@ class ActionType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ACTION_TYPE_TAKE: _ClassVar[ActionType]
     ACTION_TYPE_BUY: _ClassVar[ActionType]
     ACTION_TYPE_SELL: _ClassVar[ActionType]
+    ACTION_TYPE_OFFER: _ClassVar[ActionType]
+    ACTION_TYPE_ACCEPT: _ClassVar[ActionType]
+    ACTION_TYPE_DECLINE: _ClassVar[ActionType]
 
 class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -78,6 +81,7 @@ class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_NOT_OWNER: _ClassVar[Reason]
     REASON_CONTAINER_FULL: _ClassVar[Reason]
     REASON_NOT_FOR_SALE: _ClassVar[Reason]
+    REASON_NO_OFFER: _ClassVar[Reason]
 DIRECTION_UNSPECIFIED: Direction
 DIRECTION_N: Direction
 DIRECTION_NE: Direction
@@ -102,6 +106,9 @@ ACTION_TYPE_PUT: ActionType
 ACTION_TYPE_TAKE: ActionType
 ACTION_TYPE_BUY: ActionType
 ACTION_TYPE_SELL: ActionType
+ACTION_TYPE_OFFER: ActionType
+ACTION_TYPE_ACCEPT: ActionType
+ACTION_TYPE_DECLINE: ActionType
 REASON_UNSPECIFIED: Reason
 REASON_LATE_TICK: Reason
 REASON_EARLY_TICK: Reason
@@ -141,6 +148,7 @@ REASON_NOT_A_CONTAINER: Reason
 REASON_NOT_OWNER: Reason
 REASON_CONTAINER_FULL: Reason
 REASON_NOT_FOR_SALE: Reason
+REASON_NO_OFFER: Reason
 
 class Wait(_message.Message):
     __slots__ = ()
@@ -220,6 +228,32 @@ class Exchange(_message.Message):
     amount: int
     def __init__(self, target_id: _Optional[str] = ..., kind: _Optional[str] = ..., amount: _Optional[int] = ...) -> None: ...
 
+class Offer(_message.Message):
+    __slots__ = ("target_id", "kind", "amount", "wanted_kind", "wanted_amount")
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    WANTED_KIND_FIELD_NUMBER: _ClassVar[int]
+    WANTED_AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    target_id: str
+    kind: str
+    amount: int
+    wanted_kind: str
+    wanted_amount: int
+    def __init__(self, target_id: _Optional[str] = ..., kind: _Optional[str] = ..., amount: _Optional[int] = ..., wanted_kind: _Optional[str] = ..., wanted_amount: _Optional[int] = ...) -> None: ...
+
+class Accept(_message.Message):
+    __slots__ = ("target_id",)
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    target_id: str
+    def __init__(self, target_id: _Optional[str] = ...) -> None: ...
+
+class Decline(_message.Message):
+    __slots__ = ("target_id",)
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    target_id: str
+    def __init__(self, target_id: _Optional[str] = ...) -> None: ...
+
 class Sleep(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
@@ -229,7 +263,7 @@ class Wake(_message.Message):
     def __init__(self) -> None: ...
 
 class Intent(_message.Message):
-    __slots__ = ("wait", "move", "pickup", "use", "say", "interact", "drop", "give", "sleep", "wake", "put", "take", "buy", "sell")
+    __slots__ = ("wait", "move", "pickup", "use", "say", "interact", "drop", "give", "sleep", "wake", "put", "take", "buy", "sell", "offer", "accept", "decline")
     WAIT_FIELD_NUMBER: _ClassVar[int]
     MOVE_FIELD_NUMBER: _ClassVar[int]
     PICKUP_FIELD_NUMBER: _ClassVar[int]
@@ -244,6 +278,9 @@ class Intent(_message.Message):
     TAKE_FIELD_NUMBER: _ClassVar[int]
     BUY_FIELD_NUMBER: _ClassVar[int]
     SELL_FIELD_NUMBER: _ClassVar[int]
+    OFFER_FIELD_NUMBER: _ClassVar[int]
+    ACCEPT_FIELD_NUMBER: _ClassVar[int]
+    DECLINE_FIELD_NUMBER: _ClassVar[int]
     wait: Wait
     move: Move
     pickup: Pickup
@@ -258,7 +295,10 @@ class Intent(_message.Message):
     take: Exchange
     buy: Exchange
     sell: Exchange
-    def __init__(self, wait: _Optional[_Union[Wait, _Mapping]] = ..., move: _Optional[_Union[Move, _Mapping]] = ..., pickup: _Optional[_Union[Pickup, _Mapping]] = ..., use: _Optional[_Union[Use, _Mapping]] = ..., say: _Optional[_Union[Say, _Mapping]] = ..., interact: _Optional[_Union[Interact, _Mapping]] = ..., drop: _Optional[_Union[Drop, _Mapping]] = ..., give: _Optional[_Union[Give, _Mapping]] = ..., sleep: _Optional[_Union[Sleep, _Mapping]] = ..., wake: _Optional[_Union[Wake, _Mapping]] = ..., put: _Optional[_Union[Exchange, _Mapping]] = ..., take: _Optional[_Union[Exchange, _Mapping]] = ..., buy: _Optional[_Union[Exchange, _Mapping]] = ..., sell: _Optional[_Union[Exchange, _Mapping]] = ...) -> None: ...
+    offer: Offer
+    accept: Accept
+    decline: Decline
+    def __init__(self, wait: _Optional[_Union[Wait, _Mapping]] = ..., move: _Optional[_Union[Move, _Mapping]] = ..., pickup: _Optional[_Union[Pickup, _Mapping]] = ..., use: _Optional[_Union[Use, _Mapping]] = ..., say: _Optional[_Union[Say, _Mapping]] = ..., interact: _Optional[_Union[Interact, _Mapping]] = ..., drop: _Optional[_Union[Drop, _Mapping]] = ..., give: _Optional[_Union[Give, _Mapping]] = ..., sleep: _Optional[_Union[Sleep, _Mapping]] = ..., wake: _Optional[_Union[Wake, _Mapping]] = ..., put: _Optional[_Union[Exchange, _Mapping]] = ..., take: _Optional[_Union[Exchange, _Mapping]] = ..., buy: _Optional[_Union[Exchange, _Mapping]] = ..., sell: _Optional[_Union[Exchange, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., accept: _Optional[_Union[Accept, _Mapping]] = ..., decline: _Optional[_Union[Decline, _Mapping]] = ...) -> None: ...
 
 class Ack(_message.Message):
     __slots__ = ("accepted", "reason")

@@ -93,6 +93,20 @@ class VisibleObject(_message.Message):
     owner: str
     def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., work_remaining: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ItemStack, _Mapping]]] = ..., verbs: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ...) -> None: ...
 
+class OpenOffer(_message.Message):
+    __slots__ = ("actor_id", "kind", "amount", "wanted_kind", "wanted_amount")
+    ACTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    WANTED_KIND_FIELD_NUMBER: _ClassVar[int]
+    WANTED_AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    actor_id: str
+    kind: str
+    amount: int
+    wanted_kind: str
+    wanted_amount: int
+    def __init__(self, actor_id: _Optional[str] = ..., kind: _Optional[str] = ..., amount: _Optional[int] = ..., wanted_kind: _Optional[str] = ..., wanted_amount: _Optional[int] = ...) -> None: ...
+
 class Entered(_message.Message):
     __slots__ = ("entity_id", "x", "y")
     ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
@@ -160,7 +174,7 @@ class Event(_message.Message):
     def __init__(self, entered: _Optional[_Union[Entered, _Mapping]] = ..., left: _Optional[_Union[Left, _Mapping]] = ..., moved: _Optional[_Union[Moved, _Mapping]] = ..., acted: _Optional[_Union[Acted, _Mapping]] = ..., heard: _Optional[_Union[Heard, _Mapping]] = ...) -> None: ...
 
 class Observation(_message.Message):
-    __slots__ = ("tick_id", "deadline_ms", "me", "visible_tiles", "visible_entities", "visible_objects", "events", "result", "tick_start_server_time_ms", "intent_deadline_server_time_ms")
+    __slots__ = ("tick_id", "deadline_ms", "me", "visible_tiles", "visible_entities", "visible_objects", "events", "result", "tick_start_server_time_ms", "intent_deadline_server_time_ms", "offers")
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
     ME_FIELD_NUMBER: _ClassVar[int]
@@ -171,6 +185,7 @@ class Observation(_message.Message):
     RESULT_FIELD_NUMBER: _ClassVar[int]
     TICK_START_SERVER_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     INTENT_DEADLINE_SERVER_TIME_MS_FIELD_NUMBER: _ClassVar[int]
+    OFFERS_FIELD_NUMBER: _ClassVar[int]
     tick_id: int
     deadline_ms: int
     me: SelfState
@@ -181,7 +196,8 @@ class Observation(_message.Message):
     result: _action_pb2.ActionResult
     tick_start_server_time_ms: int
     intent_deadline_server_time_ms: int
-    def __init__(self, tick_id: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., me: _Optional[_Union[SelfState, _Mapping]] = ..., visible_tiles: _Optional[_Union[VisibleTiles, _Mapping]] = ..., visible_entities: _Optional[_Iterable[_Union[VisibleEntity, _Mapping]]] = ..., visible_objects: _Optional[_Iterable[_Union[VisibleObject, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., result: _Optional[_Union[_action_pb2.ActionResult, _Mapping]] = ..., tick_start_server_time_ms: _Optional[int] = ..., intent_deadline_server_time_ms: _Optional[int] = ...) -> None: ...
+    offers: _containers.RepeatedCompositeFieldContainer[OpenOffer]
+    def __init__(self, tick_id: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., me: _Optional[_Union[SelfState, _Mapping]] = ..., visible_tiles: _Optional[_Union[VisibleTiles, _Mapping]] = ..., visible_entities: _Optional[_Iterable[_Union[VisibleEntity, _Mapping]]] = ..., visible_objects: _Optional[_Iterable[_Union[VisibleObject, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., result: _Optional[_Union[_action_pb2.ActionResult, _Mapping]] = ..., tick_start_server_time_ms: _Optional[int] = ..., intent_deadline_server_time_ms: _Optional[int] = ..., offers: _Optional[_Iterable[_Union[OpenOffer, _Mapping]]] = ...) -> None: ...
 
 class StreamObservationsRequest(_message.Message):
     __slots__ = ("lease_id", "entity_id", "want_floors", "once")

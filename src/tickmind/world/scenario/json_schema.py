@@ -122,6 +122,8 @@ def _rules() -> Schema:
         text_limit_chars=_number("How long a speech may be.", 1),
         rest_tag=_name("Uncontrolled actors fall asleep on objects with this tag."),
         needs=_said("How actors tire and hunger, or whether they do.", {"anyOf": [{"type": "boolean"}, needs]}),
+        offer_ticks=_number("How many ticks an offer stands.", 1),
+        gifts_need_consent=_truth("Whether a gift is an offer that must be accepted.", default=False),
     )
 
 

@@ -49,6 +49,8 @@ def read_rules(node: Node | None) -> Rules:
         "text_limit_chars",
         "rest_tag",
         "needs",
+        "offer_ticks",
+        "gifts_need_consent",
     )
     usual = Rules()
     duration_ms = given.integer("tick_duration_ms", usual.tick_duration_ms, 1, 3_600_000)
@@ -63,6 +65,8 @@ def read_rules(node: Node | None) -> Rules:
         text_limit_chars=given.integer("text_limit_chars", usual.text_limit_chars, 1, MAX_TEXT_CHARS),
         rest_tag=given.name("rest_tag", usual.rest_tag),
         needs=given.place.source.part(None, _read_needs, needs) if needs else None,
+        offer_ticks=given.integer("offer_ticks", usual.offer_ticks, 1, MAX_TICKS),
+        gifts_need_consent=given.truth("gifts_need_consent", usual.gifts_need_consent),
     )
 
 
