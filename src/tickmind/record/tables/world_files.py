@@ -90,6 +90,7 @@ WORLD_TABLES = {
     ),
 }
 _GROUP_ROWS = 1 << 20
+_MALFORMED = (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError)
 _ACTION_ITEMS = ("needs", "consumes", "yields")
 _SCALARS = (
     "name",
@@ -234,6 +235,25 @@ def _read_persona(text: str | None) -> Persona | None:
     return Persona(**values)
 
 
+def read_setting(document: Mapping[str, Any]) -> WorldSetting:
+    """Return the places and the calendar of the world in `meta.json`."""
+    try:
+        return _read_setting(document.get("setting"))
+    except _MALFORMED as error:
+        raise DamagedRunError("the places or the calendar of the world are malformed") from error
+
+
+def read_people(
+    document: Mapping[str, Any], open_table: Callable[[TableSpec], TableFile]
+) -> list[tuple[str, Persona | None]]:
+    """Return the ids of all actors, in the order of rows, and who they are as far as that is known."""
+    try:
+        ids, personas = _read(open_table, ACTORS, ("actor_id", "persona_json"), document["actors"])
+        return [(actor_id, _read_persona(persona)) for actor_id, persona in zip(ids, personas, strict=True)]
+    except _MALFORMED as error:
+        raise DamagedRunError("the people of the world are malformed") from error
+
+
 def _read_setting(document: Mapping[str, Any] | None) -> WorldSetting:
     """Return the places and the calendar; a run of an earlier version has none."""
     if document is None:
@@ -344,7 +364,7 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
             ),
             inventories=_read_inventories(list(actors[0]), list(inventories)),
         )
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError) as error:
+    except _MALFORMED as error:
         raise DamagedRunError("the description of the world is malformed") from error
     begun = {heap.item for heap in info.ground} | {stack.item for stack in info.inventories or ()}
     if not begun.issubset(info.item_kinds):
