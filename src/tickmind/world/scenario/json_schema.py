@@ -38,6 +38,13 @@ def scenario_schema(others: Mapping[str, Any] | None = None) -> Schema:
             day_ticks=_number("The number of ticks in a day.", 1),
             begins={"description": 'The time of the day when the world begins, as "07:00".', "type": "string"},
         ),
+        persona_files={
+            "description": "Files of personas beside the scenario, or the paths with what they hold.",
+            "anyOf": [
+                _NAMES,
+                {"type": "object", "additionalProperties": _named("The personas of a file.", _persona())},
+            ],
+        },
         personas=_named("Who actors are, by their ids or by names of your own.", _persona()),
         actors=_list("Who lives there.", _actor(scattered=True)),
     )

@@ -88,26 +88,57 @@ def check_size(given: YamlMapping, personas: Iterable[Persona | None]) -> None:
 
 
 class PersonaReader:
-    """Reads the section `personas`, and finds the one of each actor: by `persona: NAME`, or by the actor's own id."""
+    """Reads the section `personas`, and finds the one of each actor: by `persona: NAME`, or by the actor's own id.
 
-    def __init__(self, section: Node | None, zones: Collection[str]) -> None:
+    `shared` are the personas of files. They know other worlds too: a home or a work that is no zone here is left out.
+    """
+
+    def __init__(
+        self, section: Node | None, zones: Collection[str], shared: Iterable[tuple[str, YamlMapping]] = ()
+    ) -> None:
         self._zones = zones
         self._personas: dict[str, Persona] = {}
-        if section is None:
-            return
-        for name, place, entry in table(section).named():
+        self._own: dict[str, YamlMapping] = {}  # name -> persona of the section
+        self._used: dict[int, YamlMapping] = {}  # id of the mapping -> persona in the scenario that an actor has
+        for name, place, entry in table(section).named() if section is not None else ():
             with place.source.noting():
-                self._personas[name] = self._read(table(entry))
+                self._own[name] = table(entry)
+                self._personas[name] = self._read(self._own[name])
+        self._read_shared(shared)
+
+    def _read_shared(self, shared: Iterable[tuple[str, YamlMapping]]) -> None:
+        files: dict[str, tuple[str, int]] = {}  # persona -> path and line of the file that it is in
+        for path, people in shared:
+            for name, place, entry in people.named():
+                with place.source.noting():
+                    if name in files:
+                        other, line = files[name]
+                        place.fail(f"the persona {name!r} of {path} is in {other} too, in line {line}; rename one")
+                    files[name] = path, place.line
+                    persona = self._read(table(entry), everywhere=True)
+                    self._personas.setdefault(name, persona)
 
     def of(self, entity_id: str, node: Node | None) -> Persona | None:
         """Return who an actor is; None if the scenario does not say."""
-        if node is None:
-            return self._personas.get(entity_id)
         if isinstance(node, YamlMapping):
+            self._used[id(node)] = node
             return self._read(node)
-        return self._personas[known(node, self._personas, "persona")]
+        name = entity_id if node is None else known(node, self._personas, "persona")
+        if name in self._own:
+            self._used[id(self._own[name])] = self._own[name]
+        return self._personas.get(name)
 
-    def _read(self, given: YamlMapping) -> Persona:
+    def check_relations(self, actors: Collection[str]) -> None:
+        """Note each relation to no actor, in personas of the scenario that an actor has."""
+        for given in self._used.values():
+            relations = given.get("relations")
+            for who, place in relations.keys.items() if isinstance(relations, YamlMapping) else ():
+                if who not in actors:
+                    there = ", ".join(sorted(actors)[:20]) or "none"
+                    place.note(f"there is no actor {who!r}; there are: {there}")
+
+    def _read(self, given: YamlMapping, *, everywhere: bool = False) -> Persona:
+        """Read a persona of this world, or one for worlds everywhere."""
         given.nothing_but(*_PERSONA_KEYS)
         relations = given.get("relations")
         if relations is not None and not MAX_LINES.allows(len(table(relations).entries)):
@@ -124,16 +155,18 @@ class PersonaReader:
             goals=_lines(given.get("goals")),
             fears=_lines(given.get("fears")),
             knows=_lines(given.get("knows")),
-            home=self._zone(given.get("home")),
-            work=self._zone(given.get("work")),
+            home=self._zone(given.get("home"), everywhere),
+            work=self._zone(given.get("work"), everywhere),
             relations=tuple((who, _prose(what)) for who, _, what in table(relations).named()) if relations else (),
             habits=_lines(given.get("habits")),
             colour=leaf(colour).text if colour is not None else "",
             team=given.name("team", ""),
         )
 
-    def _zone(self, node: Node | None) -> str:
-        return "" if node is None else known(node, self._zones, "zone")
+    def _zone(self, node: Node | None, everywhere: bool) -> str:
+        if node is None or (everywhere and leaf(node).name() not in self._zones):
+            return ""
+        return known(node, self._zones, "zone")
 
 
 def _lines(node: Node | None) -> tuple[str, ...]:
