@@ -96,6 +96,7 @@ from tickmind.wire.messages.viewing import Region, ViewerEventType, ViewFilter
 
 T = TypeVar("T")
 LETTERS = "abcxyz:_-019 éß名🙂"
+AGENT_SETTINGS = ("", "bold", True, False, 0, 7, -(2**53), 0.25, (), ("bread", "名"))
 FAILURES = [reason for reason in Reason if reason]
 
 
@@ -451,7 +452,8 @@ class Samples:
         for name in ("name", "backstory", "voice", "home", "work", "colour", "team"):
             words[name] = self.maybe(self.name)
         relations = self.several(lambda: (self.name(), self.name()))
-        return Persona(age=self.number(1000), relations=relations, **words)
+        agent = self.several(lambda: (self.name(), self.rng.choice(AGENT_SETTINGS)))
+        return Persona(age=self.number(1000), relations=relations, agent=agent, **words)
 
     def view(self) -> ViewFilter:
         """What to show."""

@@ -24,7 +24,7 @@ from tickmind.protocol import (
     WorldSetting,
     ZoneInfo,
 )
-from tickmind.protocol.setting import Area
+from tickmind.protocol.setting import AgentSetting, Area
 from tickmind.record.columns import Column, values_of
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES
@@ -229,10 +229,20 @@ def _read_persona(text: str | None) -> Persona | None:
         return None
     document = json.loads(text)
     values: dict[str, Any] = {"age": int(document.pop("age", 0))}
+    values["agent"] = tuple(map(_read_agent_setting, document.pop("agent", ())))
     values["relations"] = tuple((str(who), str(what)) for who, what in document.pop("relations", ()))
     for name, value in document.items():
         values[name] = tuple(map(str, value)) if isinstance(value, list) else str(value)
     return Persona(**values)
+
+
+def _read_agent_setting(document: Sequence[Any]) -> tuple[str, AgentSetting]:
+    name, value = document
+    if isinstance(value, list):
+        return str(name), tuple(map(str, value))
+    if not isinstance(value, bool | int | float | str):
+        raise TypeError("a setting of an agent is of an unknown kind")
+    return str(name), value
 
 
 def read_setting(document: Mapping[str, Any]) -> WorldSetting:

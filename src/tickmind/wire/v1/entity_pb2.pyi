@@ -43,7 +43,7 @@ class Relation(_message.Message):
     def __init__(self, entity_id: _Optional[str] = ..., relation: _Optional[str] = ...) -> None: ...
 
 class Persona(_message.Message):
-    __slots__ = ("name", "age", "traits", "backstory", "voice", "goals", "fears", "knows", "home", "work", "relations", "habits", "colour", "team")
+    __slots__ = ("name", "age", "traits", "backstory", "voice", "goals", "fears", "knows", "home", "work", "relations", "habits", "colour", "team", "agent")
     NAME_FIELD_NUMBER: _ClassVar[int]
     AGE_FIELD_NUMBER: _ClassVar[int]
     TRAITS_FIELD_NUMBER: _ClassVar[int]
@@ -58,6 +58,7 @@ class Persona(_message.Message):
     HABITS_FIELD_NUMBER: _ClassVar[int]
     COLOUR_FIELD_NUMBER: _ClassVar[int]
     TEAM_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
     name: str
     age: int
     traits: _containers.RepeatedScalarFieldContainer[str]
@@ -72,7 +73,30 @@ class Persona(_message.Message):
     habits: _containers.RepeatedScalarFieldContainer[str]
     colour: str
     team: str
-    def __init__(self, name: _Optional[str] = ..., age: _Optional[int] = ..., traits: _Optional[_Iterable[str]] = ..., backstory: _Optional[str] = ..., voice: _Optional[str] = ..., goals: _Optional[_Iterable[str]] = ..., fears: _Optional[_Iterable[str]] = ..., knows: _Optional[_Iterable[str]] = ..., home: _Optional[str] = ..., work: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., habits: _Optional[_Iterable[str]] = ..., colour: _Optional[str] = ..., team: _Optional[str] = ...) -> None: ...
+    agent: _containers.RepeatedCompositeFieldContainer[AgentSetting]
+    def __init__(self, name: _Optional[str] = ..., age: _Optional[int] = ..., traits: _Optional[_Iterable[str]] = ..., backstory: _Optional[str] = ..., voice: _Optional[str] = ..., goals: _Optional[_Iterable[str]] = ..., fears: _Optional[_Iterable[str]] = ..., knows: _Optional[_Iterable[str]] = ..., home: _Optional[str] = ..., work: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., habits: _Optional[_Iterable[str]] = ..., colour: _Optional[str] = ..., team: _Optional[str] = ..., agent: _Optional[_Iterable[_Union[AgentSetting, _Mapping]]] = ...) -> None: ...
+
+class AgentSetting(_message.Message):
+    __slots__ = ("name", "text", "whole", "number", "flag", "texts")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    FLAG_FIELD_NUMBER: _ClassVar[int]
+    TEXTS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    text: str
+    whole: int
+    number: float
+    flag: bool
+    texts: AgentSettingTexts
+    def __init__(self, name: _Optional[str] = ..., text: _Optional[str] = ..., whole: _Optional[int] = ..., number: _Optional[float] = ..., flag: _Optional[bool] = ..., texts: _Optional[_Union[AgentSettingTexts, _Mapping]] = ...) -> None: ...
+
+class AgentSettingTexts(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, items: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Area(_message.Message):
     __slots__ = ("west", "north", "east", "south")

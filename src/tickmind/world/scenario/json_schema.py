@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from tickmind.protocol import Direction
-from tickmind.world.scenario.limits import MAX_NAME_CHARS, MAX_PROSE_CHARS, MAX_RADIUS, MAX_SEED, MAX_THINKING_TICKS
+from tickmind.world.scenario.limits import (
+    MAX_AGENT_SETTING_CHARS,
+    MAX_AGENT_SETTINGS,
+    MAX_LINES,
+    MAX_NAME_CHARS,
+    MAX_PROSE_CHARS,
+    MAX_RADIUS,
+    MAX_SEED,
+    MAX_THINKING_TICKS,
+)
 from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES
 
 Schema: TypeAlias = dict[str, Any]
@@ -270,7 +279,19 @@ def _persona() -> Schema:
         habits=_said("What it does at which time.", _LINES),
         colour={"description": "In a viewer.", "type": "string", "pattern": "^#[0-9a-fA-F]{6}$"},
         team=_name("Its team."),
+        agent=_agent(),
     )
+
+
+def _agent() -> Schema:
+    text = {"type": "string", "maxLength": int(MAX_AGENT_SETTING_CHARS.maximum)}
+    texts = {"type": "array", "items": text, "maxItems": int(MAX_LINES.maximum)}
+    return {
+        "description": "Settings for the program that controls it.",
+        "type": ["object", "null"],
+        "additionalProperties": {"anyOf": [text, {"type": ["number", "boolean"]}, texts]},
+        "maxProperties": int(MAX_AGENT_SETTINGS.maximum),
+    }
 
 
 def _actor(*, scattered: bool) -> Schema:
@@ -288,6 +309,7 @@ def _actor(*, scattered: bool) -> Schema:
         inventory=_amounts("What it carries."),
         energy=_number("From 0 to 1000.", 0, NEED_MOST),
         hunger=_number("From 0 to 1000.", 0, NEED_MOST),
+        agent=_agent(),
         persona=_said("Who it is, or the name of a persona.", {"anyOf": [_TEXT, _persona()]}),
         **(places if scattered else {}),
     )

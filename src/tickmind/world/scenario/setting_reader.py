@@ -1,17 +1,31 @@
 """The sections of a scenario that name places, the calendar and people: `zones`, `calendar` and `personas`."""
 
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import fields
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields, replace
+from typing import TypeAlias
 
-from tickmind.protocol.setting import MAX_AGE, Area, CalendarInfo, Persona, ZoneInfo
+from tickmind.protocol.setting import MAX_AGE, AgentSetting, Area, CalendarInfo, Persona, ZoneInfo
 from tickmind.world.scenario.kind_reader import known, read_minute
-from tickmind.world.scenario.limits import MAX_AREAS, MAX_LINES, MAX_PEOPLE_CHARS, MAX_PROSE_CHARS, MAX_TICKS, MAX_ZONES
+from tickmind.world.scenario.limits import (
+    MAX_AGENT_SETTING_CHARS,
+    MAX_AGENT_SETTINGS,
+    MAX_AREAS,
+    MAX_LINES,
+    MAX_PEOPLE_CHARS,
+    MAX_PROSE_CHARS,
+    MAX_TICKS,
+    MAX_ZONES,
+)
 from tickmind.world.scenario.map_reader import Land
-from tickmind.world.scenario.yaml_nodes import Many, Node, YamlMapping, leaf, many, table
+from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping, leaf, many, table
 
 _JOINER = "\u200d"  # of which many emoji are made
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+_WHOLE = re.compile(r"[-+]?[0-9]+")
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,2})?")
+MAX_WHOLE = 2**53  # larger ones are not exact in every JSON reader
+AgentSettings: TypeAlias = tuple[tuple[str, AgentSetting], ...]
 _PERSONA_KEYS = tuple(field.name for field in fields(Persona))
 
 
@@ -118,8 +132,16 @@ class PersonaReader:
                     persona = self._read(table(entry), everywhere=True)
                     self._personas.setdefault(name, persona)
 
-    def of(self, entity_id: str, node: Node | None) -> Persona | None:
-        """Return who an actor is; None if the scenario does not say."""
+    def of(self, entity_id: str, node: Node | None, agent: Node | None = None) -> Persona | None:
+        """Return who an actor is, with settings of its own for its agent; None if the scenario says neither."""
+        persona = self._of(entity_id, node)
+        if agent is None:
+            return persona
+        given = {} if persona is None else dict(persona.agent)
+        settings = _few_settings(agent, {**given, **dict(_agent_settings(agent))})
+        return replace(persona or Persona(), agent=settings)
+
+    def _of(self, entity_id: str, node: Node | None) -> Persona | None:
         if isinstance(node, YamlMapping):
             self._used[id(node)] = node
             return self._read(node)
@@ -161,12 +183,49 @@ class PersonaReader:
             habits=_lines(given.get("habits")),
             colour=leaf(colour).text if colour is not None else "",
             team=given.name("team", ""),
+            agent=_agent_settings(given.get("agent")),
         )
 
     def _zone(self, node: Node | None, everywhere: bool) -> str:
         if node is None or (everywhere and leaf(node).name() not in self._zones):
             return ""
         return known(node, self._zones, "zone")
+
+
+def _agent_settings(node: Node | None) -> AgentSettings:
+    """Settings for the program of a character: names with texts, numbers, truth values or lists of texts."""
+    if node is None:
+        return ()
+    return _few_settings(node, {name: _agent_setting(value) for name, _, value in table(node).named()})
+
+
+def _few_settings(node: Node, settings: Mapping[str, AgentSetting]) -> AgentSettings:
+    if not MAX_AGENT_SETTINGS.allows(len(settings)):
+        node.place.fail(f"more than {MAX_AGENT_SETTINGS.maximum} settings for an agent")
+    return tuple(settings.items())
+
+
+def _agent_setting(node: Node) -> AgentSetting:
+    if isinstance(node, Many):
+        if not MAX_LINES.allows(len(node.items)):
+            node.place.fail(f"more than {MAX_LINES.maximum} texts")
+        return tuple(_agent_text(leaf(item)) for item in node.items)
+    given = leaf(node)
+    if given.plain and given.text in ("true", "false"):
+        return given.truth()
+    if given.plain and _NUMBER.fullmatch(given.text):
+        if _WHOLE.fullmatch(given.text):
+            return given.integer(-MAX_WHOLE, MAX_WHOLE)
+        return float(given.text)
+    if given.plain and not given.text:
+        given.place.fail('expected a text, a number, true, false or a list of texts; an empty text is ""')
+    return _agent_text(given)
+
+
+def _agent_text(given: Leaf) -> str:
+    if not given.text.replace(_JOINER, "").isprintable() or not MAX_AGENT_SETTING_CHARS.allows(len(given.text)):
+        given.place.fail(f"expected a text of at most {MAX_AGENT_SETTING_CHARS.maximum} printable characters")
+    return given.text
 
 
 def _lines(node: Node | None) -> tuple[str, ...]:

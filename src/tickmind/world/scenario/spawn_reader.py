@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
 
 _PLACING = 1  # what the chance is for
-_ACTOR_KEYS = ("id", "type", "tags", "facing", "inventory", "energy", "hunger", "persona")
+_ACTOR_KEYS = ("id", "type", "tags", "facing", "inventory", "energy", "hunger", "persona", "agent")
 
 
 class Spawns:
@@ -200,7 +200,7 @@ class Spawns:
             inventory=inventory,
             energy=given.integer("energy", NEED_MOST, 0, NEED_MOST),
             hunger=given.integer("hunger", 0, 0, NEED_MOST),
-            persona=self._people.of(entity_id, given.get("persona")),
+            persona=self._people.of(entity_id, given.get("persona"), given.get("agent")),
         )
 
     def _scatter(self, number: int, given: YamlMapping) -> None:
@@ -218,7 +218,8 @@ class Spawns:
         for tile in chosen.tolist():
             entity_id = self._id(pattern, "entity:{n}", given.place, self._actors)
             y, x = divmod(tile, self._land.width)
-            persona = model.persona or self._people.of(entity_id, None)
+            named = given.get("persona") is not None
+            persona = model.persona if named else self._people.of(entity_id, None, given.get("agent"))
             self._actors[entity_id] = replace(model, entity_id=entity_id, x=x, y=y, persona=persona)
         self._taken[chosen] = True
 
