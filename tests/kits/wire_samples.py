@@ -452,6 +452,7 @@ class Samples:
         for name in ("name", "backstory", "voice", "home", "work", "colour", "team"):
             words[name] = self.maybe(self.name)
         relations = self.several(lambda: (self.name(), self.name()))
+        words["sprite"] = self.rng.choice(("", "A", "🐕"))
         agent = self.several(lambda: (self.name(), self.rng.choice(AGENT_SETTINGS)))
         return Persona(age=self.number(1000), relations=relations, agent=agent, **words)
 

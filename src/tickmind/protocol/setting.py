@@ -102,8 +102,8 @@ class CalendarInfo:
 class Persona:
     """Who an actor is: for its mind, and for those who watch.
 
-    `home` and `work` name zones, `relations` other actors. `colour` and `team` are for viewers, `agent` is for the
-    program that controls it; neither is part of `description`.
+    `home` and `work` name zones, `relations` other actors. `colour`, `team` and `sprite` are for viewers, `agent` is
+    for the program that controls it; none of them is part of `description`.
     """
 
     name: str = ""
@@ -120,6 +120,7 @@ class Persona:
     habits: tuple[str, ...] = ()
     colour: str = ""  # as `#rrggbb`
     team: str = ""
+    sprite: str = ""  # a letter or an emoji, drawn in place of a small person
     agent: tuple[tuple[str, AgentSetting], ...] = ()  # name of a setting -> its value
 
     def description(self) -> str:

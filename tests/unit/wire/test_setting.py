@@ -56,6 +56,7 @@ def test_places_that_cannot_be_are_refused(message):
         pb.Persona(backstory="x" * 2001),
         pb.Persona(traits=["x"] * 33),
         pb.Persona(relations=[pb.Relation(entity_id="", relation="friend")]),
+        pb.Persona(sprite="x" * 13),
         pb.Persona(agent=[pb.AgentSetting(name="greed")]),
         pb.Persona(agent=[pb.AgentSetting(name="", flag=True)]),
         pb.Persona(agent=[pb.AgentSetting(name="greed", number=math.inf)]),

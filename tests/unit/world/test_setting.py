@@ -32,6 +32,7 @@ personas:
     habits: ["06:30 opens the shop"]
     colour: "#c04040"
     team: bakers
+    sprite: "\U0001f9d1\U0001f3fd\u200d\U0001f373"
     agent: {greed: 3, pace: 0.5, shy: true, motto: "3", makes: [bread, cake]}
   drifter: {traits: [restless]}
 actors:
@@ -61,6 +62,7 @@ def test_people_are_who_the_scenario_says():
         habits=("06:30 opens the shop",),
         colour="#c04040",
         team="bakers",
+        sprite="\U0001f9d1\U0001f3fd\u200d\U0001f373",
         agent=(("greed", 3), ("pace", 0.5), ("shy", True), ("motto", "3"), ("makes", ("bread", "cake"))),
     )
     assert actors["bram"] == Persona(name="Bram")
@@ -145,6 +147,18 @@ def test_an_actor_without_a_place_is_who_it_is_as_well():
     actors = {actor.entity_id: actor.persona for actor in parse_scenario(scattered).actors}
     assert actors["ada"] is not None
     assert actors["ada"].name == "Ada"
+
+
+@pytest.mark.parametrize("sign", ["A", "é", "7", "名", "🐕", "☀️", "🇫🇷", "👍🏽", "3️⃣", "👨\u200d👩\u200d👧"])
+def test_a_sprite_is_one_letter_or_emoji(sign):
+    text = VILLAGE.replace("{name: Bram}", f'{{name: Bram, sprite: "{sign}"}}')
+    assert parse_scenario(text).actors[1].persona.sprite == sign
+
+
+@pytest.mark.parametrize("signs", ["AB", "", " ", "\\u0301", "\\u200d", "\\x07", "\u200d".join(9 * "A"), "🐕🐕"])
+def test_what_is_no_sign_or_several_is_no_sprite(signs):
+    with pytest.raises(ScenarioError, match="expected one letter or emoji"):
+        parse_scenario(VILLAGE.replace("{name: Bram}", f'{{name: Bram, sprite: "{signs}"}}'))
 
 
 def test_an_actor_has_settings_of_its_own_for_its_agent():

@@ -22,6 +22,7 @@ from tickmind.wire.messages.limits import (
     MAX_AREAS,
     MAX_PERSONA_CHARS,
     MAX_PERSONA_LINES,
+    MAX_SPRITE_CHARS,
     MAX_ZONES,
 )
 from tickmind.wire.v1 import entity_pb2 as pb
@@ -87,6 +88,7 @@ def encode_persona(persona: Persona) -> pb.Persona:
     """Encode a person."""
     return pb.Persona(
         age=persona.age,
+        sprite=persona.sprite,
         relations=[pb.Relation(entity_id=who, relation=what) for who, what in persona.relations],
         agent=[_encode_agent_setting(key, value) for key, value in persona.agent],
         **{field: getattr(persona, field) for field in (*_TEXTS, *_LISTS)},
@@ -107,6 +109,7 @@ def decode_persona(message: pb.Persona) -> Persona:
             for one in message.relations
         ),
         agent=_agent_settings(message.agent),
+        sprite=text(message.sprite, "persona.sprite", MAX_SPRITE_CHARS),
         **rest,
     )
 

@@ -43,7 +43,7 @@ class Relation(_message.Message):
     def __init__(self, entity_id: _Optional[str] = ..., relation: _Optional[str] = ...) -> None: ...
 
 class Persona(_message.Message):
-    __slots__ = ("name", "age", "traits", "backstory", "voice", "goals", "fears", "knows", "home", "work", "relations", "habits", "colour", "team", "agent")
+    __slots__ = ("name", "age", "traits", "backstory", "voice", "goals", "fears", "knows", "home", "work", "relations", "habits", "colour", "team", "agent", "sprite")
     NAME_FIELD_NUMBER: _ClassVar[int]
     AGE_FIELD_NUMBER: _ClassVar[int]
     TRAITS_FIELD_NUMBER: _ClassVar[int]
@@ -59,6 +59,7 @@ class Persona(_message.Message):
     COLOUR_FIELD_NUMBER: _ClassVar[int]
     TEAM_FIELD_NUMBER: _ClassVar[int]
     AGENT_FIELD_NUMBER: _ClassVar[int]
+    SPRITE_FIELD_NUMBER: _ClassVar[int]
     name: str
     age: int
     traits: _containers.RepeatedScalarFieldContainer[str]
@@ -74,7 +75,8 @@ class Persona(_message.Message):
     colour: str
     team: str
     agent: _containers.RepeatedCompositeFieldContainer[AgentSetting]
-    def __init__(self, name: _Optional[str] = ..., age: _Optional[int] = ..., traits: _Optional[_Iterable[str]] = ..., backstory: _Optional[str] = ..., voice: _Optional[str] = ..., goals: _Optional[_Iterable[str]] = ..., fears: _Optional[_Iterable[str]] = ..., knows: _Optional[_Iterable[str]] = ..., home: _Optional[str] = ..., work: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., habits: _Optional[_Iterable[str]] = ..., colour: _Optional[str] = ..., team: _Optional[str] = ..., agent: _Optional[_Iterable[_Union[AgentSetting, _Mapping]]] = ...) -> None: ...
+    sprite: str
+    def __init__(self, name: _Optional[str] = ..., age: _Optional[int] = ..., traits: _Optional[_Iterable[str]] = ..., backstory: _Optional[str] = ..., voice: _Optional[str] = ..., goals: _Optional[_Iterable[str]] = ..., fears: _Optional[_Iterable[str]] = ..., knows: _Optional[_Iterable[str]] = ..., home: _Optional[str] = ..., work: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., habits: _Optional[_Iterable[str]] = ..., colour: _Optional[str] = ..., team: _Optional[str] = ..., agent: _Optional[_Iterable[_Union[AgentSetting, _Mapping]]] = ..., sprite: _Optional[str] = ...) -> None: ...
 
 class AgentSetting(_message.Message):
     __slots__ = ("name", "text", "whole", "number", "flag", "texts")

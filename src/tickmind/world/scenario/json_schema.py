@@ -12,6 +12,7 @@ from tickmind.world.scenario.limits import (
     MAX_PROSE_CHARS,
     MAX_RADIUS,
     MAX_SEED,
+    MAX_SPRITE_CHARS,
     MAX_THINKING_TICKS,
 )
 from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES
@@ -279,6 +280,12 @@ def _persona() -> Schema:
         habits=_said("What it does at which time.", _LINES),
         colour={"description": "In a viewer.", "type": "string", "pattern": "^#[0-9a-fA-F]{6}$"},
         team=_name("Its team."),
+        sprite={
+            "description": "What a viewer draws for it: a letter or an emoji.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": int(MAX_SPRITE_CHARS.maximum),
+        },
         agent=_agent(),
     )
 

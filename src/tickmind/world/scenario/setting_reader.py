@@ -1,6 +1,7 @@
 """The sections of a scenario that name places, the calendar and people: `zones`, `calendar` and `personas`."""
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import TypeAlias
@@ -14,6 +15,7 @@ from tickmind.world.scenario.limits import (
     MAX_LINES,
     MAX_PEOPLE_CHARS,
     MAX_PROSE_CHARS,
+    MAX_SPRITE_CHARS,
     MAX_TICKS,
     MAX_ZONES,
 )
@@ -21,6 +23,8 @@ from tickmind.world.scenario.map_reader import Land
 from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping, leaf, many, table
 
 _JOINER = "\u200d"  # of which many emoji are made
+_PART = r"\S[\ufe0f\u20e3\U0001f3fb-\U0001f3ff]*"  # with the form or the colour of an emoji
+_SIGN = re.compile(rf"[\U0001f1e6-\U0001f1ff]{{2}}|{_PART}(?:{_JOINER}{_PART})*")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 _WHOLE = re.compile(r"[-+]?[0-9]+")
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,2})?")
@@ -183,6 +187,7 @@ class PersonaReader:
             habits=_lines(given.get("habits")),
             colour=leaf(colour).text if colour is not None else "",
             team=given.name("team", ""),
+            sprite=_sprite(given.get("sprite")),
             agent=_agent_settings(given.get("agent")),
         )
 
@@ -190,6 +195,17 @@ class PersonaReader:
         if node is None or (everywhere and leaf(node).name() not in self._zones):
             return ""
         return known(node, self._zones, "zone")
+
+
+def _sprite(node: Node | None) -> str:
+    """One letter or emoji, which may be made of several characters."""
+    if node is None:
+        return ""
+    sign = leaf(node).text
+    is_one = _SIGN.fullmatch(sign) is not None and unicodedata.category(sign[0])[0] not in "CMZ"
+    if not is_one or not MAX_SPRITE_CHARS.allows(len(sign)) or not sign.replace(_JOINER, "").isprintable():
+        node.place.fail('expected one letter or emoji, in quotes, such as "A"')
+    return sign
 
 
 def _agent_settings(node: Node | None) -> AgentSettings:
