@@ -146,6 +146,7 @@ def test_hello_says_who_people_are_without_the_settings_of_their_programs():
     (frame,) = unpack(hello(info))
     ada = orjson.loads(frame.sections[Tag.INFO])["people"]["0"]
     assert (ada["name"], ada["colour"]) == ("Ada", "#c04040")
+    assert info.actors[0].persona is not None
     assert info.actors[0].persona.agent
     assert "agent" not in ada
 

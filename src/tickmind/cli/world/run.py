@@ -18,7 +18,7 @@ from tickmind.record import (
 from tickmind.record.disk import disk_fault, write_whole
 from tickmind.record.tables.sealing import Progress, no_progress
 from tickmind.world import MAX_SCENARIO_BYTES, Scenario, TileWorld, parse_scenario
-from tickmind.world.scenario.persona_files import with_persona_files
+from tickmind.world.scenario.scenario_reader import parse_to_keep
 
 SCENARIO = "scenario.yaml"
 AGENTS = "agents.yaml"  # the mapping that the run was started with
@@ -104,10 +104,7 @@ class WorldRuns:
         `agents` is the text of its mapping, if it has one of its own. `folder` is where the files are that the scenario
         names; the run keeps what they hold.
         """
-        scenario = parse_scenario(text, source, seed=seed, folder=folder)
-        kept = with_persona_files(text, source, folder)
-        if kept != text:
-            scenario, text = parse_scenario(kept, source, seed=seed), kept
+        scenario, text = parse_to_keep(text, source, seed=seed, folder=folder)
         scenario = scenario.with_ticks_of(tick_ms)
         log = self._store.create(TileWorld.from_scenario(scenario).info, run_id, options=self._options)
         try:

@@ -10,7 +10,7 @@ from tickmind.world.scenario.kind_reader import read_floors, read_items, read_ki
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
 from tickmind.world.scenario.map_reader import Land, read_map
-from tickmind.world.scenario.persona_files import read_persona_files
+from tickmind.world.scenario.persona_files import read_persona_files, with_persona_files
 from tickmind.world.scenario.scenario import ActorSpawn, Scenario
 from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_calendar, read_zones
 from tickmind.world.scenario.settings import Rules
@@ -126,6 +126,18 @@ def parse_scenario(
         thinking_ticks=thinking_ticks,
         setting=WorldSetting(zones, calendar),
     )
+
+
+def parse_to_keep(
+    text: str, source: str = "scenario", *, seed: int | None = None, folder: Path | None = None
+) -> tuple[Scenario, str]:
+    """Make a scenario, and return it with a text that gives the same one without any other file.
+
+    That is the text itself, unless it names persona files: then what they hold is in it.
+    """
+    scenario = parse_scenario(text, source, seed=seed, folder=folder)
+    kept = with_persona_files(text, source, folder)
+    return (scenario, text) if kept == text else (parse_scenario(kept, source, seed=seed), kept)
 
 
 def _read_thinking(node: Node | None) -> int:
