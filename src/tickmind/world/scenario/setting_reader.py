@@ -156,12 +156,16 @@ class PersonaReader:
 
     def check_relations(self, actors: Collection[str]) -> None:
         """Note each relation to no actor, in personas of the scenario that an actor has."""
-        for given in self._used.values():
-            relations = given.get("relations")
-            for who, place in relations.keys.items() if isinstance(relations, YamlMapping) else ():
-                if who not in actors:
-                    there = ", ".join(sorted(actors)[:20]) or "none"
-                    place.note(f"there is no actor {who!r}; there are: {there}")
+        wrong = [
+            (who, place)
+            for relations in (given.get("relations") for given in self._used.values())
+            if isinstance(relations, YamlMapping)
+            for who, place in relations.keys.items()
+            if who not in actors
+        ]
+        there = ", ".join(sorted(actors)[:20]) if wrong else ""
+        for who, place in wrong:
+            place.note(f"there is no actor {who!r}; there are: {there}")
 
     def _read(self, given: YamlMapping, *, everywhere: bool = False) -> Persona:
         """Read a persona of this world, or one for worlds everywhere."""
