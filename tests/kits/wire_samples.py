@@ -27,6 +27,7 @@ from tickmind.protocol import (
     Entered,
     EntityInfo,
     Event,
+    FestivalInfo,
     FloorInfo,
     Give,
     GroundInfo,
@@ -53,6 +54,7 @@ from tickmind.protocol import (
     Reason,
     RunInfo,
     Say,
+    SeasonInfo,
     SelfState,
     Sell,
     Sleep,
@@ -327,7 +329,8 @@ class Samples:
         needs, consumes, yields = (self.several(self._amount) for _ in range(3))
         hours = self._hours()
         work = self.number(2**31 - 1, 1)
-        return ActionInfo(self.name(), self.maybe(self.name), work, needs, consumes, yields, hours)
+        times = self.several(self.name), self.several(self.name)
+        return ActionInfo(self.name(), self.maybe(self.name), work, needs, consumes, yields, hours, *times)
 
     def _amount(self) -> tuple[str, int]:
         return self.name(), self.number(2_000_000_000, 1)
@@ -436,8 +439,25 @@ class Samples:
 
     def setting(self) -> WorldSetting:
         """The places and the calendar of a world."""
-        calendar = CalendarInfo(self.number(2**31 - 1, 1), self.number(1439))
+        calendar = CalendarInfo(
+            self.number(2**31 - 1, 1),
+            self.number(1439),
+            self.several(self._season),
+            self.several(self._weather),
+            self.number(2**32 - 1),
+            self.several(self._festival),
+        )
         return WorldSetting(self.several(self._zone), calendar)
+
+    def _season(self) -> SeasonInfo:
+        return SeasonInfo(self.name(), self.number(2**31 - 1, 1), self.several(self._weather))
+
+    def _weather(self) -> tuple[str, int]:
+        return self.name(), self.number(2**31 - 1, 1)
+
+    def _festival(self) -> FestivalInfo:
+        day, every = self.number(2**31 - 1, 1), self.number(2**31 - 1)
+        return FestivalInfo(self.name(), day, every, self._hours(), self.maybe(self.name), self.maybe(self.name))
 
     def _zone(self) -> ZoneInfo:
         regions = (self._region(), *self.several(self._region))

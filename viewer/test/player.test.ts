@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { clockOf, hourOf, lightAt } from "../src/film/daylight";
+import { clockOf, daysOf, hourOf, lightAt } from "../src/film/daylight";
 import type { Film } from "../src/film/film";
 import { Player } from "../src/film/player";
 import { placeAbove } from "../src/draw/overlay";
+import type { Calendar } from "../src/frames/world";
 import { readHash, writeHash } from "../src/hash";
 
 function filmOf(last: number, { growing = false, reach = last } = {}) {
@@ -89,6 +90,32 @@ describe("the light", () => {
     for (let at = 0; at < 100; at += 1) {
       for (const part of lightAt(calendar, at)) expect(part).toBeGreaterThan(0.4);
     }
+  });
+});
+
+describe("the calendar", () => {
+  const weights: [string, number][] = [["sun", 5], ["rain", 2], ["fog", 1]];
+
+  it("has the weather that the world has", () => {
+    const calendar = { day_ticks: 24, first_minute: 0, weather: weights, weather_key: 4123456789 };
+    const days = Array.from({ length: 30 }, (_, day) => daysOf(calendar, 24 * day)[0]).join("");
+    expect(days).toBe("ssrsrsssrrrrsssfrsfrssrffsssss"); // as CalendarInfo says
+  });
+
+  it("says season, weather and festivals, as far as there are any", () => {
+    expect(daysOf({ day_ticks: 24, first_minute: 0 }, 30)).toBe("");
+    const calendar: Calendar = {
+      day_ticks: 24,
+      first_minute: 0,
+      seasons: [{ name: "summer", days: 2, weather: [] }, { name: "winter", days: 1, weather: [["snow", 1]] }],
+      festivals: [
+        { name: "harvest", day: 2, every: 3, hours: [600, 660], where: "", purpose: "" },
+        { name: "new_year", day: 1, every: 0, hours: [1380, 60], where: "", purpose: "" },
+      ],
+    };
+    const said = [0, 23, 24, 25, 34, 35, 48, 72, 106].map((tick) => daysOf(calendar, tick));
+    const eve = "summer, new year";
+    expect(said).toEqual(["summer", eve, eve, "summer", "summer, harvest", "summer", "winter, snow", "summer", "summer, harvest"]);
   });
 });
 

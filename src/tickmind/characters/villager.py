@@ -114,7 +114,7 @@ class Villager(Character):
         yield f"{needs} You carry {bag}{enough}. Food is at {places} places."
         zone = self.zone
         place = f" You are in {zone_phrase(zone.name)}." if zone else ""
-        yield f"It is {self.time.clock}.{place}"
+        yield f"It is {self.time.description()}.{place}"
         near = [f"{who.entity_id} {distance(who.at, self.at)}" for who in around.near(self.at, 10)[:6]]
         yield f"Near you, in steps: {', '.join(near) or 'nobody'}."
         if self._goal:

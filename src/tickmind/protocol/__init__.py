@@ -85,7 +85,15 @@ from tickmind.protocol.reports import (
     TreeLine,
 )
 from tickmind.protocol.result import Ack, ActionResult, Effect
-from tickmind.protocol.setting import CalendarInfo, Persona, WorldSetting, WorldTime, ZoneInfo
+from tickmind.protocol.setting import (
+    CalendarInfo,
+    FestivalInfo,
+    Persona,
+    SeasonInfo,
+    WorldSetting,
+    WorldTime,
+    ZoneInfo,
+)
 from tickmind.protocol.thought import Thought, ThoughtSink
 
 __all__ = [
@@ -120,6 +128,7 @@ __all__ = [
     "Entered",
     "EntityInfo",
     "Event",
+    "FestivalInfo",
     "FloorInfo",
     "Give",
     "GroundInfo",
@@ -155,6 +164,7 @@ __all__ = [
     "ResultColumns",
     "RunInfo",
     "Say",
+    "SeasonInfo",
     "SelfState",
     "Sell",
     "Sink",

@@ -69,6 +69,8 @@ class ActionInfo:
     consumes: ItemAmounts = ()
     yields: ItemAmounts = ()
     hours: Hours | None = None  # of the day, in which it can be done; None: always
+    seasons: tuple[str, ...] = ()  # in which it can be done; empty: in all
+    weather: tuple[str, ...] = ()  # in which it can be done; empty: in any
 
 
 Prices: TypeAlias = tuple[tuple[str, ItemAmounts], ...]

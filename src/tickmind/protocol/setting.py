@@ -1,6 +1,7 @@
 """`WorldSetting` and `Persona`: the places, the calendar and the people of a world, which are data and no rules."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -42,6 +43,11 @@ def minute_of(clock: str) -> int:
     return int(found[1]) * 60 + int(found[2])
 
 
+def clock_of(minute: int) -> str:
+    """Return a minute of the day as a clock shows it: `14:05`."""
+    return f"{minute // 60:02}:{minute % 60:02}"
+
+
 def in_hours(minute: int, hours: Hours) -> bool:
     """Return whether a minute of the day is between two others, of which the second is not in it.
 
@@ -52,12 +58,63 @@ def in_hours(minute: int, hours: Hours) -> bool:
     return first <= minute < last if first <= last else minute >= first or minute < last
 
 
+Weights: TypeAlias = tuple[tuple[str, int], ...]
+"""Names with weights; the chance of a name is its share of all weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeasonInfo:
+    """A season: so many days, and its own weather if that differs from the calendar's."""
+
+    name: str
+    days: int
+    weather: Weights = ()  # empty: that of the calendar
+
+
+@dataclass(frozen=True, slots=True)
+class FestivalInfo:
+    """A festival: it begins on `day`, and again every so many days."""
+
+    name: str
+    day: int  # the first one, from 1
+    every: int = 0  # days until the next one; 0: it comes once
+    hours: Hours | None = None  # None: the whole day
+    where: str = ""  # a zone
+    purpose: str = ""
+
+    def begins_on(self, day: int) -> bool:
+        """Return whether it begins on a day."""
+        later = day - self.day
+        return later == 0 or (self.every > 0 and later > 0 and later % self.every == 0)
+
+    def is_on(self, day: int, minute: int) -> bool:
+        """Return whether it is on in a minute of a day; one with hours past midnight ends on the next day.
+
+        >>> FestivalInfo("new year", day=1, every=40, hours=(22 * 60, 2 * 60)).is_on(day=42, minute=60)
+        True
+        """
+        first, end = self.hours or (0, DAY_MINUTES)
+        if first < end:
+            return first <= minute < end and self.begins_on(day)
+        return (minute >= first and self.begins_on(day)) or (minute < end and self.begins_on(day - 1))
+
+    def __str__(self) -> str:
+        """Say that it is on: `the harvest is on in the square until 16:00: music and bread for all`."""
+        where = f" in {zone_phrase(self.where)}" if self.where else ""
+        until = f" until {clock_of(self.hours[1])}" if self.hours else ""
+        purpose = f": {self.purpose.rstrip('.')}" if self.purpose else ""
+        return f"{zone_phrase(self.name)} is on{where}{until}{purpose}"
+
+
 @dataclass(frozen=True, slots=True)
 class WorldTime:
-    """A day of the world, from 1, and a minute of it."""
+    """A day of the world, from 1, a minute of it, and what the calendar says of them."""
 
     day: int
     minute: int
+    season: str = ""  # empty: the world has none
+    weather: str = ""  # empty: the world has none
+    festivals: tuple[FestivalInfo, ...] = ()  # that are on
 
     @property
     def hour(self) -> int:
@@ -67,7 +124,23 @@ class WorldTime:
     @property
     def clock(self) -> str:
         """The time of the day as a clock shows it: `14:05`."""
-        return f"{self.minute // 60:02}:{self.minute % 60:02}"
+        return clock_of(self.minute)
+
+    @property
+    def season_and_weather(self) -> str:
+        """Both in words, as `summer, rain`; empty if the world has neither."""
+        return ", ".join(filter(None, (self.season, self.weather)))
+
+    def description(self) -> str:
+        """Describe the time of the day: `14:05, summer, rain; the harvest is on in the square until 16:00`."""
+        now = ", ".join(filter(None, (self.clock, self.season_and_weather)))
+        return "; ".join((now, *map(str, self.festivals)))
+
+    def allows(self, hours: Hours | None, seasons: Collection[str] = (), weather: Collection[str] = ()) -> bool:
+        """Return whether what has these hours, seasons and kinds of weather can be done now; empty: always."""
+        if (seasons and self.season not in seasons) or (weather and self.weather not in weather):
+            return False
+        return hours is None or in_hours(self.minute, hours)
 
     def is_between(self, start: str, end: str) -> bool:
         """Return whether it is between two times of the day, of which the second is not in it.
@@ -78,24 +151,70 @@ class WorldTime:
         return in_hours(self.minute, (minute_of(start), minute_of(end)))
 
     def __str__(self) -> str:
-        return f"day {self.day}, {self.clock}"
+        return f"day {self.day}, {self.description()}"
 
 
 @dataclass(frozen=True, slots=True)
 class CalendarInfo:
-    """How ticks make days.
+    """How ticks make days, and what season, weather and festivals the days have.
 
     >>> str(CalendarInfo(day_ticks=48, first_minute=8 * 60).at(1))
     'day 1, 08:30'
+    >>> str(CalendarInfo(day_ticks=48, seasons=(SeasonInfo("spring", 2), SeasonInfo("summer", 3))).at(96))
+    'day 3, 07:00, summer'
+
+    The weather of a day depends on nothing but the calendar. Its key is derived from the run's seed, which it does not
+    give away.
     """
 
     day_ticks: int = 600
     first_minute: int = 7 * 60  # of the first day, when the world begins
+    seasons: tuple[SeasonInfo, ...] = field(default=(), repr=False)  # so other scenarios keep their digest
+    weather: Weights = field(default=(), repr=False)
+    weather_key: int = field(default=0, repr=False)  # of 32 bits
+    festivals: tuple[FestivalInfo, ...] = field(default=(), repr=False)
 
     def at(self, tick_id: int) -> WorldTime:
         """Return the time in a tick."""
         minutes = self.first_minute + tick_id * DAY_MINUTES // self.day_ticks
-        return WorldTime(minutes // DAY_MINUTES + 1, minutes % DAY_MINUTES)
+        day, minute = minutes // DAY_MINUTES + 1, minutes % DAY_MINUTES
+        if not (self.seasons or self.weather or self.festivals):
+            return WorldTime(day, minute)
+        season = self.season_of(day)
+        on = tuple(festival for festival in self.festivals if festival.is_on(day, minute))
+        return WorldTime(day, minute, season.name if season else "", self.weather_of(day), on)
+
+    def season_of(self, day: int) -> SeasonInfo | None:
+        """Return the season of a day; the seasons come in their order, again and again."""
+        if not self.seasons:
+            return None
+        left = (day - 1) % sum(season.days for season in self.seasons)
+        for season in self.seasons:
+            left -= season.days
+            if left < 0:
+                return season
+        raise AssertionError("the day is in a season")
+
+    def weather_of(self, day: int) -> str:
+        """Return the weather of a day; empty if it has none."""
+        season = self.season_of(day)
+        weights = season.weather if season and season.weather else self.weather
+        if not weights:
+            return ""
+        left = _mixed(self.weather_key ^ _mixed(day)) % sum(weight for _, weight in weights)
+        for kind, weight in weights:
+            left -= weight
+            if left < 0:
+                return kind
+        raise AssertionError("the number is below the sum of all weights")
+
+
+def _mixed(value: int) -> int:
+    """Mix a number of 32 bits; viewers in other languages do the same."""
+    value &= 0xFFFFFFFF
+    value = (value ^ value >> 16) * 0x7FEB352D & 0xFFFFFFFF
+    value = (value ^ value >> 15) * 0x846CA68B & 0xFFFFFFFF
+    return value ^ value >> 16
 
 
 @dataclass(frozen=True, slots=True)

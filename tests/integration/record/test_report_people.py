@@ -3,15 +3,28 @@
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
 from tickmind.cli.app import app
-from tickmind.protocol import Direction, Intent, Move, Persona, Say, WorldSetting, ZoneInfo
+from tickmind.protocol import (
+    CalendarInfo,
+    Direction,
+    FestivalInfo,
+    Intent,
+    Move,
+    Persona,
+    Say,
+    SeasonInfo,
+    WorldSetting,
+    ZoneInfo,
+)
 from tickmind.record import RunStore
 from tickmind.record.errors import DamagedRunError
-from tickmind.record.report import page, read_figures
+from tickmind.record.report import page, read_figures, where_and_when
+from tickmind.record.report.figures import Conversation, ConversationLine
 from tickmind.record.report.places import display_names, zone_tiles
 from tickmind.server.testing import meadow
 from tickmind.world import TileWorld, parse_scenario
@@ -145,6 +158,27 @@ def test_a_conversation_has_its_zone_and_its_time(run):
     assert ", day 1, " in shown
     assert "<small>1</small>" in shown or "<li><small>" in shown
     assert "<b>Ada</b> Hm" in shown
+
+
+def test_a_conversation_has_its_season_its_weather_and_the_festivals_that_were_on(run):
+    _, _, _, figures = run
+    calendar = CalendarInfo(
+        96,
+        390,
+        seasons=(SeasonInfo("summer", 2),),
+        weather=(("rain", 1),),
+        festivals=(FestivalInfo("long_feast", 1, hours=(0, 12 * 60)), FestivalInfo("harvest", 2)),
+    )
+    figures = replace(figures, setting=replace(figures.setting, calendar=calendar))
+    lines = tuple(ConversationLine(tick_id, "ada", "Hm") for tick_id in (4, 5))
+    assert where_and_when(figures, Conversation(("ada",), lines, 2, 2)) == (
+        "in the square, day 1, 07:30 to 07:45, summer, rain, during the long feast"
+    )
+    over_night = tuple(ConversationLine(tick_id, "ada", "Hm") for tick_id in (69, 70))
+    assert where_and_when(figures, Conversation(("ada",), over_night, 11, 7)) == (
+        "day 1, 23:45 to day 2, 00:00, summer, rain"
+    )
+    assert where_and_when(figures, Conversation(("ada",), over_night[:1], 11, 7)) == "day 1, 23:45, summer, rain"
 
 
 def test_the_command_names_people_and_places(run):

@@ -1,11 +1,13 @@
 """Characters know who they are, where they are and what time it is, if their world says so."""
 
+from dataclasses import replace
+
 import pytest
 
 from tickmind.agent import Character, action
 from tickmind.ai import Action, Condition, Selector, Sequence, Status
 from tickmind.characters.villager import Villager
-from tickmind.protocol import CalendarInfo, Persona, RunInfo, WorldSetting, ZoneInfo
+from tickmind.protocol import CalendarInfo, FestivalInfo, Persona, RunInfo, SeasonInfo, WorldSetting, ZoneInfo
 
 MAP = """
     ##########
@@ -143,3 +145,41 @@ def test_one_who_stands_in_a_zone_does_not_close_it(solo):
     one.play(12)
     assert one.character.zone is not None
     assert one.character.at != (9, 2)
+
+
+SEASONS = CalendarInfo(
+    day_ticks=24,
+    first_minute=7 * 60,
+    seasons=(SeasonInfo("summer", 1), SeasonInfo("winter", 1, (("snow", 1),))),
+    weather=(("rain", 1),),
+    festivals=(FestivalInfo("fair", 1, hours=(9 * 60, 10 * 60), where="hall", purpose="cake for all"),),
+)
+
+
+def test_a_villager_describes_season_weather_and_festivals_to_its_model(solo):
+    one = solo(Villager, MAP, run=replace(RUN, setting=WorldSetting(SETTING.zones, SEASONS)))
+    one.play(2)
+    text = "\n".join(section.text for section in one.character.describe())
+    festival = "the fair is on in the hall until 10:00: cake for all"
+    assert f"It is 09:00, summer, rain; {festival}. You are in the hall." in text
+
+
+def test_trees_go_by_season_weather_and_festivals(solo):
+    one = solo(Guard, MAP, run=replace(RUN, setting=WorldSetting(SETTING.zones, SEASONS)))
+
+    def conditions():
+        character = one.character
+        return (
+            character.in_season("summer"),
+            character.in_season("winter"),
+            character.in_weather("rain"),
+            character.in_weather("snow"),
+            character.festival("fair"),
+            character.festival("harvest"),
+            character.festival(),
+        )
+
+    one.play(2)
+    assert conditions() == (True, False, True, False, True, False, True)
+    one.play(24)
+    assert conditions() == (False, True, False, True, False, False, False)

@@ -1,6 +1,7 @@
 """Places, calendar and people are on record with a run, before and after it is finished."""
 
 import pytest
+from tests.unit.world.test_calendar import YEAR
 from tests.unit.world.test_setting import VILLAGE
 
 from tickmind.record import DamagedRunError, RunStore
@@ -8,8 +9,8 @@ from tickmind.record.tables import world_files
 from tickmind.world import TileWorld, parse_scenario
 
 
-def recorded(folder):
-    world = TileWorld.from_scenario(parse_scenario(VILLAGE))
+def recorded(folder, text=VILLAGE):
+    world = TileWorld.from_scenario(parse_scenario(text))
     store = RunStore(folder)
     log = store.create(world.info, "hamlet")
     log.publish(world.step({}))
@@ -23,6 +24,16 @@ def test_a_run_says_who_lived_where(tmp_path):
         with store.open("hamlet") as run:
             assert run.info.setting == info.setting
             assert [actor.persona for actor in run.info.actors] == [actor.persona for actor in info.actors]
+
+
+def test_a_run_says_what_days_there_were(tmp_path):
+    limited = YEAR.replace("{yields: {hay: 1}}", "{yields: {hay: 1}, seasons: [summer], weather: [sun, fog]}")
+    info, store, log = recorded(tmp_path, limited)
+    log.close()
+    with store.open("hamlet") as run:
+        assert run.info.setting == info.setting
+        assert run.info.kinds == info.kinds
+        assert str(run.info.setting.calendar.at(34)) == str(info.setting.calendar.at(34))
 
 
 BAD_PEOPLE = [
@@ -49,7 +60,16 @@ def test_a_malformed_person_is_damage(tmp_path, monkeypatch, text):
 
 @pytest.mark.parametrize(
     "setting",
-    [[], {}, {"zones": [{}], "calendar": {}}, {"zones": [], "calendar": {"day_ticks": "x", "first_minute": 0}}],
+    [
+        [],
+        {},
+        {"zones": [{}], "calendar": {}},
+        {"zones": [], "calendar": {"day_ticks": "x", "first_minute": 0}},
+        {"zones": [], "calendar": {"day_ticks": 9, "first_minute": 0, "seasons": [{"name": "summer"}]}},
+        {"zones": [], "calendar": {"day_ticks": 9, "first_minute": 0, "weather": ["sun"]}},
+        {"zones": [], "calendar": {"day_ticks": 9, "first_minute": 0, "weather_key": "x"}},
+        {"zones": [], "calendar": {"day_ticks": 9, "first_minute": 0, "festivals": [{"name": "harvest"}]}},
+    ],
 )
 def test_malformed_places_are_damage(tmp_path, monkeypatch, setting):
     monkeypatch.setattr(world_files, "_persona_json", lambda _actor: None)

@@ -42,6 +42,22 @@ def test_people_and_places_are_read_as_they_were_written(seed):
         pb.WorldSetting(zones=[pb.ZoneInfo(name="mill", areas=[pb.Area()])] * 1001),
         pb.WorldSetting(calendar=pb.CalendarInfo(day_ticks=0)),
         pb.WorldSetting(calendar=pb.CalendarInfo(day_ticks=9, first_minute=1440)),
+        *(
+            pb.WorldSetting(calendar=pb.CalendarInfo(day_ticks=9, **bad))
+            for bad in (
+                {"seasons": [pb.SeasonInfo(name="summer")]},
+                {"seasons": [pb.SeasonInfo(name="", days=1)]},
+                {"seasons": [pb.SeasonInfo(name="summer", days=1)] * 33},
+                {"seasons": [pb.SeasonInfo(name="summer", days=1, weather=[pb.WeatherWeight(weather="sun")])]},
+                {"weather": [pb.WeatherWeight(weather="sun", weight=0)]},
+                {"weather": [pb.WeatherWeight(weather="sun", weight=1)] * 33},
+                {"festivals": [pb.FestivalInfo(name="harvest")]},
+                {"festivals": [pb.FestivalInfo(name="harvest", day=1, every=-1)]},
+                {"festivals": [pb.FestivalInfo(name="harvest", day=1, hours=pb.Hours(first=1440))]},
+                {"festivals": [pb.FestivalInfo(name="harvest", day=1, purpose="x" * 2001)]},
+                {"festivals": [pb.FestivalInfo(name="harvest", day=1)] * 101},
+            )
+        ),
     ],
 )
 def test_places_that_cannot_be_are_refused(message):

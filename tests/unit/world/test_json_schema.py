@@ -6,6 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from tests.unit.world.test_calendar import YEAR
 from tests.unit.world.test_guide import keys_read
 from tests.unit.world.test_setting import VILLAGE
 
@@ -34,7 +35,9 @@ def test_the_scenarios_that_come_with_tickmind_fit(schema, path):
     jsonschema.validate(yaml.safe_load(path.read_text()), schema)
 
 
-@pytest.mark.parametrize("text", [VILLAGE, SCENARIO.format(name="hamlet", title="Hamlet")], ids=["village", "new"])
+@pytest.mark.parametrize(
+    "text", [VILLAGE, YEAR, SCENARIO.format(name="hamlet", title="Hamlet")], ids=["village", "year", "new"]
+)
 def test_other_scenarios_fit(schema, text):
     jsonschema.validate(yaml.safe_load(text), schema)
 
@@ -45,6 +48,8 @@ def test_other_scenarios_fit(schema, text):
         {"zonse": {}},
         {"zones": {"mill": {"within": [1, 2, 3]}}},
         {"calendar": {"day_ticks": 0}},
+        {"calendar": {"seasons": {"summer": {"dayz": 1}}}},
+        {"calendar": {"weather": {"sun": 0}}},
         {"personas": {"ada": {"vioce": "loud"}}},
         {"kinds": {"oven": {"actions": {"bake": {"consumes": {"flour": 0}}}}}},
         {"agents": {"a": {"cmdd": []}}},

@@ -1,6 +1,6 @@
 /** The clock and the light of the day, by the calendar of the world. */
 
-import type { Calendar } from "../frames/world";
+import type { Calendar, Festival, Season } from "../frames/world";
 
 const DAY_MINUTES = 1440;
 
@@ -32,6 +32,44 @@ export function clockOf(calendar: Calendar, tick: number): string {
   const minutes = minutesAt(calendar, tick);
   const [hour, minute] = [Math.floor((minutes % DAY_MINUTES) / 60), minutes % 60].map((part) => String(part).padStart(2, "0"));
   return `Day ${Math.floor(minutes / DAY_MINUTES) + 1}, ${hour}:${minute}`;
+}
+
+/** Mixes a number of 32 bits, as `CalendarInfo` does. */
+function mixed(value: number): number {
+  let mix = value >>> 0;
+  mix = Math.imul(mix ^ (mix >>> 16), 0x7feb352d);
+  mix = Math.imul(mix ^ (mix >>> 15), 0x846ca68b);
+  return (mix ^ (mix >>> 16)) >>> 0;
+}
+
+function seasonOf(calendar: Calendar, day: number): Season | undefined {
+  const seasons = calendar.seasons ?? [];
+  let left = (day - 1) % seasons.reduce((sum, season) => sum + season.days, 0);
+  return seasons.find((season) => (left -= season.days) < 0);
+}
+
+function weatherOf(calendar: Calendar, day: number): string {
+  const own = seasonOf(calendar, day)?.weather ?? [];
+  const weights = own.length ? own : (calendar.weather ?? []);
+  const sum = weights.reduce((all, [, weight]) => all + weight, 0);
+  let left = mixed((calendar.weather_key ?? 0) ^ mixed(day)) % sum;
+  return weights.find(([, weight]) => (left -= weight) < 0)?.[0] ?? "";
+}
+
+function isOn(festival: Festival, day: number, minute: number): boolean {
+  const begins = (on: number): boolean => on === festival.day || (festival.every > 0 && on > festival.day && (on - festival.day) % festival.every === 0);
+  const [first, end] = festival.hours ?? [0, DAY_MINUTES];
+  if (first < end) return first <= minute && minute < end && begins(day);
+  return (minute >= first && begins(day)) || (minute < end && begins(day - 1));
+}
+
+/** Season, weather and festivals: "summer, rain, harvest"; empty if the world has none. */
+export function daysOf(calendar: Calendar, tick: number): string {
+  const minutes = minutesAt(calendar, tick);
+  const [day, minute] = [Math.floor(minutes / DAY_MINUTES) + 1, minutes % DAY_MINUTES];
+  const festivals = (calendar.festivals ?? []).filter((festival) => isOn(festival, day, minute));
+  const words = [seasonOf(calendar, day)?.name ?? "", weatherOf(calendar, day), ...festivals.map((festival) => festival.name)];
+  return words.filter(Boolean).join(", ").replaceAll("_", " ");
 }
 
 export function lightAt(calendar: Calendar, tick: number): [number, number, number] {

@@ -22,6 +22,28 @@ export interface ThingKind {
 export interface Calendar {
   day_ticks: number;
   first_minute: number;
+  seasons?: Season[]; // runs of earlier versions have none of these
+  weather?: Weights;
+  weather_key?: number;
+  festivals?: Festival[];
+}
+
+/** Kinds of weather with their weights. */
+export type Weights = [kind: string, weight: number][];
+
+export interface Season {
+  name: string;
+  days: number;
+  weather: Weights;
+}
+
+export interface Festival {
+  name: string;
+  day: number;
+  every: number;
+  hours: [first: number, end: number] | null;
+  where: string;
+  purpose: string;
 }
 
 /** A named place: rectangles of tiles, their edges included. */

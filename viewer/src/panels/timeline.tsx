@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import type { App } from "../app";
-import { clockOf } from "../film/daylight";
+import { clockOf, daysOf } from "../film/daylight";
 import { SPEEDS } from "../film/player";
 import { count } from "../words";
 
@@ -68,6 +68,8 @@ export function Timeline({ app }: { app: App }) {
   const digest = app.digest.value;
   const { span } = app.film;
   const playing = app.playing.value;
+  const { calendar } = app.world.info.setting;
+  const now = [clockOf(calendar, app.film.scene.tick), daysOf(calendar, app.film.scene.tick)].filter(Boolean);
   useEffect(() => {
     if (marks.current) draw(marks.current, app);
   }, [digest, last]);
@@ -104,7 +106,7 @@ export function Timeline({ app }: { app: App }) {
         <input
           type="range"
           aria-label="Tick"
-          aria-valuetext={`tick ${tick} of ${last}, ${clockOf(app.world.info.setting.calendar, app.film.scene.tick)}`}
+          aria-valuetext={`tick ${tick} of ${last}, ${now.join(", ")}`}
           min={Math.min(span.first - 1, last)}
           max={last}
           value={tick}
@@ -125,7 +127,8 @@ export function Timeline({ app }: { app: App }) {
           <strong>{count(tick)}</strong>
           <span class="quiet"> / {count(last)}</span>
           <br />
-          {clockOf(app.world.info.setting.calendar, app.film.scene.tick)}
+          {now[0]}
+          {now[1] && <div class="days" title={now[1]}>{now[1]}</div>}
         </div>
         {span.live && (
           <button type="button" class={app.live.value ? "now live" : "now"} aria-pressed={app.live.value} onClick={() => app.goLive()} title="Back to now (l)">

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from tickmind.agent.character.base import BaseCharacter
 from tickmind.agent.character.body import NO_WAY_TICKS
 from tickmind.agent.character.host import CharacterHost
 from tickmind.agent.character.tactics import action, condition
+from tickmind.agent.character.times import TimedCharacter
 from tickmind.agent.knowledge import Thing, Tile, distance
 from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.knowledge.surroundings import GROUND
@@ -31,7 +31,7 @@ from tickmind.protocol import (
     Wake,
 )
 from tickmind.protocol import ActorStatus as BodyStatus
-from tickmind.protocol.setting import Area, in_hours
+from tickmind.protocol.setting import Area
 
 if TYPE_CHECKING:
     from tickmind.agent.running import ProcessContext
@@ -42,7 +42,7 @@ STROLL_STEPS = 8
 ZONE_REACH = 16  # steps around the nearest tile of a zone in which a character looks for a way in
 
 
-class Character(BaseCharacter):
+class Character(TimedCharacter):
     """A kind of character; each entity gets an instance of its own.
 
         class Miller(Character):
@@ -125,11 +125,6 @@ class Character(BaseCharacter):
         """Return whether it is in a zone of the world; a tile may be in several."""
         wanted = self.setting.zone(zone)
         return wanted is not None and wanted.holds(*self.at)
-
-    @condition
-    def between(self, start: str, end: str) -> bool:
-        """Return whether it is between two times of the day, such as `21:00` and `06:00`; the second is not in it."""
-        return self.time.is_between(start, end)
 
     # Actions
 
@@ -269,7 +264,7 @@ class Character(BaseCharacter):
         return self.do(intent(thing.seen.object_id)) if status is Status.SUCCESS else status
 
     def _is_open(self, container: ContainerInfo) -> bool:
-        return container.hours is None or in_hours(self.time.minute, container.hours)
+        return self.time.allows(container.hours)
 
     def _is_contents(self, thing: Thing) -> bool:
         """Return whether it is what a container holds: items on a tile on which no actor can stand."""
@@ -301,7 +296,7 @@ class Character(BaseCharacter):
             takes = (*recipe.needs, *recipe.consumes)
             missing = next((name for name, amount in takes if self.carries(name) < amount), None)
             if missing is None:
-                is_open = recipe.hours is None or in_hours(self.time.minute, recipe.hours)
+                is_open = self.time.allows(recipe.hours, recipe.seasons, recipe.weather)
                 status = self.work_on(kind, recipe.verb, state) if is_open else Status.FAILURE
             else:
                 status = self._obtain(missing, tried)

@@ -209,13 +209,19 @@ def _conversations(figures: RunFigures) -> str:
 
 
 def where_and_when(figures: RunFigures, talk: Conversation) -> str:
-    """Return the zone and the time of a conversation, as `in the square, day 1, 08:30 to 08:45`; else nothing."""
+    """Return the place and the time of a conversation, as `in the square, day 1, 08:30 to 08:45, rain`."""
     if not figures.has_setting:
         return ""
     zone = figures.setting.zone_at(talk.x, talk.y)
     first, last = (figures.setting.calendar.at(tick_id) for tick_id in (talk.first_tick_id, talk.last_tick_id))
-    end = "" if first == last else f" to {last.clock if first.day == last.day else last}"
-    return f"in {zone_phrase(zone.name)}, {first}{end}" if zone is not None else f"{first}{end}"
+    end = last.clock if first.day == last.day else f"day {last.day}, {last.clock}"
+    parts = [
+        f"in {zone_phrase(zone.name)}" if zone is not None else "",
+        f"day {first.day}, {first.clock}{'' if first.clock == end else f' to {end}'}",
+        first.season_and_weather,
+        *(f"during {zone_phrase(festival.name)}" for festival in first.festivals),
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _models(figures: RunFigures) -> str:

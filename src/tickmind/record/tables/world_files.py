@@ -13,6 +13,7 @@ from tickmind.protocol import (
     CalendarInfo,
     ContainerInfo,
     EntityInfo,
+    FestivalInfo,
     FloorInfo,
     GroundInfo,
     InventoryInfo,
@@ -20,11 +21,12 @@ from tickmind.protocol import (
     KindInfo,
     ObjectInfo,
     Persona,
+    SeasonInfo,
     WorldInfo,
     WorldSetting,
     ZoneInfo,
 )
-from tickmind.protocol.setting import AgentSetting, Area
+from tickmind.protocol.setting import AgentSetting, Area, Weights
 from tickmind.record.columns import Column, values_of
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES
@@ -92,6 +94,7 @@ WORLD_TABLES = {
 _GROUP_ROWS = 1 << 20
 _MALFORMED = (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError)
 _ACTION_ITEMS = ("needs", "consumes", "yields")
+_ACTION_TIMES = ("seasons", "weather")
 _SCALARS = (
     "name",
     "world_version",
@@ -160,7 +163,8 @@ def _read_amounts(document: Mapping[str, Any]) -> ItemAmounts:
 def _action_document(action: ActionInfo) -> dict[str, Any]:
     parts = {name: dict(getattr(action, name)) for name in _ACTION_ITEMS if getattr(action, name)}
     hours = {} if action.hours is None else {"hours": list(action.hours)}
-    return {"verb": action.verb, "to": action.to, "work": action.work, **parts, **hours}
+    times = {name: list(getattr(action, name)) for name in _ACTION_TIMES if getattr(action, name)}
+    return {"verb": action.verb, "to": action.to, "work": action.work, **parts, **hours, **times}
 
 
 def _read_actions(kind: Mapping[str, Any]) -> tuple[tuple[ActionInfo, ...], ...]:
@@ -175,7 +179,8 @@ def _read_action(document: Mapping[str, Any]) -> ActionInfo:
     first, *rest = document.get("hours", (None,))
     hours = None if first is None else (int(first), int(rest[0]))
     verb, to, work = str(document["verb"]), str(document["to"]), int(document["work"])
-    return ActionInfo(verb, to, work, needs, consumes, yields, hours)
+    seasons, weather = (tuple(map(str, document.get(name, ()))) for name in _ACTION_TIMES)
+    return ActionInfo(verb, to, work, needs, consumes, yields, hours, seasons, weather)
 
 
 def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
@@ -268,12 +273,36 @@ def _read_setting(document: Mapping[str, Any] | None) -> WorldSetting:
     """Return the places and the calendar; a run of an earlier version has none."""
     if document is None:
         return WorldSetting()
-    calendar = document["calendar"]
     zones = tuple(
         ZoneInfo(str(zone["name"]), tuple(map(_read_area, zone["areas"])), str(zone["owner"]), str(zone["purpose"]))
         for zone in document["zones"]
     )
-    return WorldSetting(zones, CalendarInfo(max(1, int(calendar["day_ticks"])), int(calendar["first_minute"])))
+    return WorldSetting(zones, _read_calendar(document["calendar"]))
+
+
+def _read_calendar(document: Mapping[str, Any]) -> CalendarInfo:
+    """Return the calendar; a run of an earlier version has only days."""
+    return CalendarInfo(
+        day_ticks=max(1, int(document["day_ticks"])),
+        first_minute=int(document["first_minute"]),
+        seasons=tuple(
+            SeasonInfo(str(one["name"]), max(1, int(one["days"])), _read_weather(one["weather"]))
+            for one in document.get("seasons", ())
+        ),
+        weather=_read_weather(document.get("weather", ())),
+        weather_key=int(document.get("weather_key", 0)),
+        festivals=tuple(map(_read_festival, document.get("festivals", ()))),
+    )
+
+
+def _read_weather(document: Sequence[Any]) -> Weights:
+    return tuple((str(kind), max(1, int(weight))) for kind, weight in document)
+
+
+def _read_festival(document: Mapping[str, Any]) -> FestivalInfo:
+    name, where, purpose = (str(document[key]) for key in ("name", "where", "purpose"))
+    day, every, hours = int(document["day"]), max(0, int(document["every"])), document["hours"]
+    return FestivalInfo(name, day, every, None if hours is None else (int(hours[0]), int(hours[1])), where, purpose)
 
 
 def _read_area(corners: Sequence[Any]) -> Area:

@@ -18,8 +18,14 @@ from tickmind.protocol import (
     WorldInfo,
 )
 from tickmind.protocol.entity import Prices
-from tickmind.protocol.setting import DAY_MINUTES, Hours
-from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting
+from tickmind.wire.codec.setting import (
+    decode_hours,
+    decode_persona,
+    decode_setting,
+    encode_hours,
+    encode_persona,
+    encode_setting,
+)
 from tickmind.wire.codec.values import (
     INT32_MAX,
     LIFECYCLE_KINDS,
@@ -45,8 +51,10 @@ from tickmind.wire.messages.limits import (
     MAX_OBJECTS,
     MAX_PAGE,
     MAX_RADIUS,
+    MAX_SEASONS,
     MAX_STATES,
     MAX_TAGS,
+    MAX_WEATHERS,
 )
 from tickmind.wire.v1 import entity_pb2 as pb
 
@@ -161,16 +169,12 @@ def _encode_container(container: ContainerInfo) -> pb.ContainerInfo:
         holds=container.holds,
         sells=_encode_prices(container.sells),
         buys=_encode_prices(container.buys),
-        hours=_encode_hours(container.hours),
+        hours=encode_hours(container.hours),
     )
 
 
 def _encode_prices(prices: Prices) -> list[pb.Price]:
     return [pb.Price(item=item, price=_encode_amounts(price)) for item, price in prices]
-
-
-def _encode_hours(hours: Hours | None) -> pb.Hours | None:
-    return None if hours is None else pb.Hours(first=hours[0], end=hours[1])
 
 
 def _encode_action(action: ActionInfo) -> pb.ActionInfo:
@@ -181,7 +185,9 @@ def _encode_action(action: ActionInfo) -> pb.ActionInfo:
         needs=_encode_amounts(action.needs),
         consumes=_encode_amounts(action.consumes),
         yields=_encode_amounts(action.yields),
-        hours=_encode_hours(action.hours),
+        hours=encode_hours(action.hours),
+        seasons=action.seasons,
+        weather=action.weather,
     )
 
 
@@ -326,7 +332,7 @@ def _decode_container(message: pb.ContainerInfo) -> ContainerInfo:
         number(message.holds, "container.holds", 1, int(MAX_AMOUNT.maximum)),
         _decode_prices(message.sells),
         _decode_prices(message.buys),
-        _decode_hours(message),
+        decode_hours(message),
     )
 
 
@@ -345,17 +351,12 @@ def _decode_actions(message: pb.StateInfo) -> tuple[ActionInfo, ...]:
             _decode_amounts(action.needs),
             _decode_amounts(action.consumes),
             _decode_amounts(action.yields),
-            _decode_hours(action),
+            decode_hours(action),
+            names(action.seasons, "kinds.states.actions.seasons", MAX_SEASONS),
+            names(action.weather, "kinds.states.actions.weather", MAX_WEATHERS),
         )
         for action in message.actions
     )
-
-
-def _decode_hours(message: pb.ActionInfo | pb.ContainerInfo) -> Hours | None:
-    if not message.HasField("hours"):
-        return None
-    first, end = message.hours.first, message.hours.end
-    return number(first, "hours.first", 0, DAY_MINUTES - 1), number(end, "hours.end", 0, DAY_MINUTES - 1)
 
 
 def _decode_amounts(items: Sequence[pb.ItemAmount]) -> ItemAmounts:

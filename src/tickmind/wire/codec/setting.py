@@ -10,7 +10,11 @@ from tickmind.protocol.setting import (
     AgentSetting,
     Area,
     CalendarInfo,
+    FestivalInfo,
+    Hours,
     Persona,
+    SeasonInfo,
+    Weights,
     WorldSetting,
     ZoneInfo,
 )
@@ -20,9 +24,12 @@ from tickmind.wire.messages.limits import (
     MAX_AGENT_SETTING_CHARS,
     MAX_AGENT_SETTINGS,
     MAX_AREAS,
+    MAX_FESTIVALS,
     MAX_PERSONA_CHARS,
     MAX_PERSONA_LINES,
+    MAX_SEASONS,
     MAX_SPRITE_CHARS,
+    MAX_WEATHERS,
     MAX_ZONES,
 )
 from tickmind.wire.v1 import entity_pb2 as pb
@@ -34,7 +41,6 @@ _LISTS = ("traits", "goals", "fears", "knows", "habits")
 @encoder
 def encode_setting(setting: WorldSetting) -> pb.WorldSetting:
     """Encode the places and the calendar of a world."""
-    calendar = setting.calendar
     return pb.WorldSetting(
         zones=[
             pb.ZoneInfo(
@@ -47,8 +53,49 @@ def encode_setting(setting: WorldSetting) -> pb.WorldSetting:
             )
             for zone in setting.zones
         ],
-        calendar=pb.CalendarInfo(day_ticks=calendar.day_ticks, first_minute=calendar.first_minute),
+        calendar=_encode_calendar(setting.calendar),
     )
+
+
+def _encode_calendar(calendar: CalendarInfo) -> pb.CalendarInfo:
+    return pb.CalendarInfo(
+        day_ticks=calendar.day_ticks,
+        first_minute=calendar.first_minute,
+        seasons=[
+            pb.SeasonInfo(name=season.name, days=season.days, weather=_encode_weather(season.weather))
+            for season in calendar.seasons
+        ],
+        weather=_encode_weather(calendar.weather),
+        weather_key=calendar.weather_key,
+        festivals=[
+            pb.FestivalInfo(
+                name=festival.name,
+                day=festival.day,
+                every=festival.every,
+                hours=encode_hours(festival.hours),
+                where=festival.where,
+                purpose=festival.purpose,
+            )
+            for festival in calendar.festivals
+        ],
+    )
+
+
+def _encode_weather(weights: Weights) -> list[pb.WeatherWeight]:
+    return [pb.WeatherWeight(weather=weather, weight=weight) for weather, weight in weights]
+
+
+def encode_hours(hours: Hours | None) -> pb.Hours | None:
+    """Encode hours of the day."""
+    return None if hours is None else pb.Hours(first=hours[0], end=hours[1])
+
+
+def decode_hours(message: pb.ActionInfo | pb.ContainerInfo | pb.FestivalInfo) -> Hours | None:
+    """Decode the hours of a message; None if it has none."""
+    if not message.HasField("hours"):
+        return None
+    first, end = message.hours.first, message.hours.end
+    return number(first, "hours.first", 0, DAY_MINUTES - 1), number(end, "hours.end", 0, DAY_MINUTES - 1)
 
 
 def decode_setting(message: pb.WorldSetting) -> WorldSetting:
@@ -63,13 +110,51 @@ def decode_setting(message: pb.WorldSetting) -> WorldSetting:
         )
         for zone in message.zones
     )
-    if not message.HasField("calendar"):
-        return WorldSetting(zones)
-    calendar = CalendarInfo(
-        number(message.calendar.day_ticks, "setting.calendar.day_ticks", 1, INT32_MAX),
-        number(message.calendar.first_minute, "setting.calendar.first_minute", 0, DAY_MINUTES - 1),
+    return (
+        WorldSetting(zones, _decode_calendar(message.calendar)) if message.HasField("calendar") else WorldSetting(zones)
     )
-    return WorldSetting(zones, calendar)
+
+
+def _decode_calendar(message: pb.CalendarInfo) -> CalendarInfo:
+    count(message.seasons, "setting.calendar.seasons", MAX_SEASONS)
+    count(message.festivals, "setting.calendar.festivals", MAX_FESTIVALS)
+    return CalendarInfo(
+        day_ticks=number(message.day_ticks, "setting.calendar.day_ticks", 1, INT32_MAX),
+        first_minute=number(message.first_minute, "setting.calendar.first_minute", 0, DAY_MINUTES - 1),
+        seasons=tuple(
+            SeasonInfo(
+                name(season.name, "setting.calendar.seasons.name"),
+                number(season.days, "setting.calendar.seasons.days", 1, INT32_MAX),
+                _decode_weather(season.weather),
+            )
+            for season in message.seasons
+        ),
+        weather=_decode_weather(message.weather),
+        weather_key=message.weather_key,
+        festivals=tuple(map(_decode_festival, message.festivals)),
+    )
+
+
+def _decode_weather(messages: Sequence[pb.WeatherWeight]) -> Weights:
+    count(messages, "setting.calendar.weather", MAX_WEATHERS)
+    return tuple(
+        (
+            name(one.weather, "setting.calendar.weather.weather"),
+            number(one.weight, "setting.calendar.weather.weight", 1, INT32_MAX),
+        )
+        for one in messages
+    )
+
+
+def _decode_festival(message: pb.FestivalInfo) -> FestivalInfo:
+    return FestivalInfo(
+        name=name(message.name, "setting.calendar.festivals.name"),
+        day=number(message.day, "setting.calendar.festivals.day", 1, INT32_MAX),
+        every=number(message.every, "setting.calendar.festivals.every", 0, INT32_MAX),
+        hours=decode_hours(message),
+        where=optional_name(message.where, "setting.calendar.festivals.where"),
+        purpose=text(message.purpose, "setting.calendar.festivals.purpose", MAX_PERSONA_CHARS),
+    )
 
 
 def _areas(messages: Sequence[pb.Area]) -> tuple[Area, ...]:

@@ -125,12 +125,54 @@ class ZoneInfo(_message.Message):
     def __init__(self, name: _Optional[str] = ..., areas: _Optional[_Iterable[_Union[Area, _Mapping]]] = ..., owner: _Optional[str] = ..., purpose: _Optional[str] = ...) -> None: ...
 
 class CalendarInfo(_message.Message):
-    __slots__ = ("day_ticks", "first_minute")
+    __slots__ = ("day_ticks", "first_minute", "seasons", "weather", "weather_key", "festivals")
     DAY_TICKS_FIELD_NUMBER: _ClassVar[int]
     FIRST_MINUTE_FIELD_NUMBER: _ClassVar[int]
+    SEASONS_FIELD_NUMBER: _ClassVar[int]
+    WEATHER_FIELD_NUMBER: _ClassVar[int]
+    WEATHER_KEY_FIELD_NUMBER: _ClassVar[int]
+    FESTIVALS_FIELD_NUMBER: _ClassVar[int]
     day_ticks: int
     first_minute: int
-    def __init__(self, day_ticks: _Optional[int] = ..., first_minute: _Optional[int] = ...) -> None: ...
+    seasons: _containers.RepeatedCompositeFieldContainer[SeasonInfo]
+    weather: _containers.RepeatedCompositeFieldContainer[WeatherWeight]
+    weather_key: int
+    festivals: _containers.RepeatedCompositeFieldContainer[FestivalInfo]
+    def __init__(self, day_ticks: _Optional[int] = ..., first_minute: _Optional[int] = ..., seasons: _Optional[_Iterable[_Union[SeasonInfo, _Mapping]]] = ..., weather: _Optional[_Iterable[_Union[WeatherWeight, _Mapping]]] = ..., weather_key: _Optional[int] = ..., festivals: _Optional[_Iterable[_Union[FestivalInfo, _Mapping]]] = ...) -> None: ...
+
+class SeasonInfo(_message.Message):
+    __slots__ = ("name", "days", "weather")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DAYS_FIELD_NUMBER: _ClassVar[int]
+    WEATHER_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    days: int
+    weather: _containers.RepeatedCompositeFieldContainer[WeatherWeight]
+    def __init__(self, name: _Optional[str] = ..., days: _Optional[int] = ..., weather: _Optional[_Iterable[_Union[WeatherWeight, _Mapping]]] = ...) -> None: ...
+
+class WeatherWeight(_message.Message):
+    __slots__ = ("weather", "weight")
+    WEATHER_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    weather: str
+    weight: int
+    def __init__(self, weather: _Optional[str] = ..., weight: _Optional[int] = ...) -> None: ...
+
+class FestivalInfo(_message.Message):
+    __slots__ = ("name", "day", "every", "hours", "where", "purpose")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DAY_FIELD_NUMBER: _ClassVar[int]
+    EVERY_FIELD_NUMBER: _ClassVar[int]
+    HOURS_FIELD_NUMBER: _ClassVar[int]
+    WHERE_FIELD_NUMBER: _ClassVar[int]
+    PURPOSE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    day: int
+    every: int
+    hours: Hours
+    where: str
+    purpose: str
+    def __init__(self, name: _Optional[str] = ..., day: _Optional[int] = ..., every: _Optional[int] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ..., where: _Optional[str] = ..., purpose: _Optional[str] = ...) -> None: ...
 
 class WorldSetting(_message.Message):
     __slots__ = ("zones", "calendar")
@@ -197,7 +239,7 @@ class Hours(_message.Message):
     def __init__(self, first: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
 
 class ActionInfo(_message.Message):
-    __slots__ = ("verb", "to", "work", "needs", "consumes", "yields", "hours")
+    __slots__ = ("verb", "to", "work", "needs", "consumes", "yields", "hours", "seasons", "weather")
     VERB_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
     WORK_FIELD_NUMBER: _ClassVar[int]
@@ -205,6 +247,8 @@ class ActionInfo(_message.Message):
     CONSUMES_FIELD_NUMBER: _ClassVar[int]
     YIELDS_FIELD_NUMBER: _ClassVar[int]
     HOURS_FIELD_NUMBER: _ClassVar[int]
+    SEASONS_FIELD_NUMBER: _ClassVar[int]
+    WEATHER_FIELD_NUMBER: _ClassVar[int]
     verb: str
     to: str
     work: int
@@ -212,7 +256,9 @@ class ActionInfo(_message.Message):
     consumes: _containers.RepeatedCompositeFieldContainer[ItemAmount]
     yields: _containers.RepeatedCompositeFieldContainer[ItemAmount]
     hours: Hours
-    def __init__(self, verb: _Optional[str] = ..., to: _Optional[str] = ..., work: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., consumes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., yields: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ...) -> None: ...
+    seasons: _containers.RepeatedScalarFieldContainer[str]
+    weather: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, verb: _Optional[str] = ..., to: _Optional[str] = ..., work: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., consumes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., yields: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ..., seasons: _Optional[_Iterable[str]] = ..., weather: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class StateInfo(_message.Message):
     __slots__ = ("name", "walkable", "opaque", "actions")

@@ -9,7 +9,6 @@ import numpy as np
 
 from tickmind.protocol import ActionType, ContainerInfo, Effect, Reason
 from tickmind.protocol.intent import ACTION_TYPES, AT_CONTAINERS
-from tickmind.protocol.setting import in_hours
 from tickmind.world.rules.piles import lay
 from tickmind.world.rules.turn import Turn
 
@@ -61,7 +60,7 @@ def _exchange_one(turn: Turn, contents: "_Contents", place: int) -> Reason:
     if exchange is None:
         return Reason.NOT_FOR_SALE
     hours = container.hours if action in (ActionType.BUY, ActionType.SELL) else None
-    if hours is not None and not in_hours(turn.minute, hours):
+    if hours is not None and not turn.time.allows(hours):
         turn.effects[place] = (Effect("opens_at", hours[0]),)
         return Reason.CLOSED
     return _carry_out(turn, place, exchange, contents.of(y * tables.width + x), container.holds)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from tickmind.protocol import ActionType, Effect, ObjectDelta, Reason
-from tickmind.protocol.setting import in_hours
 from tickmind.world.rules.inventory import hand_over, use_up
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.kinds import ObjectAction
@@ -32,8 +31,9 @@ def _interact_one(turn: Turn, place: int) -> Reason:
     action = tables.action(target, int(state.object_state[target]), verb)
     if action is None:
         return Reason.WRONG_STATE
-    if action.hours is not None and not in_hours(turn.minute, action.hours):
-        turn.effects[place] = (Effect("opens_at", action.hours[0]),)
+    if action.limited and not turn.time.allows(action.hours, action.seasons, action.weather):
+        if action.hours is not None and turn.time.allows(None, action.seasons, action.weather):
+            turn.effects[place] = (Effect("opens_at", action.hours[0]),)
         return Reason.CLOSED
     if missing := _missing(turn, row, action):
         turn.effects[place] = missing

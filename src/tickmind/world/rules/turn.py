@@ -13,6 +13,7 @@ from tickmind.protocol import (
     ObjectDelta,
     Reason,
     Utterance,
+    WorldTime,
 )
 from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.maps import Maps
@@ -46,9 +47,9 @@ class Turn:
         self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
 
     @property
-    def minute(self) -> int:
-        """The minute of the day."""
-        return self.tables.scenario.setting.calendar.at(self.tick_id).minute
+    def time(self) -> WorldTime:
+        """The time in the world."""
+        return self.tables.scenario.setting.calendar.at(self.tick_id)
 
     def places(self, action: ActionType) -> "Int64":
         """Return the places of all intents of this type that have not failed yet."""

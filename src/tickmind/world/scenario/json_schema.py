@@ -43,11 +43,7 @@ def scenario_schema(others: Mapping[str, Any] | None = None) -> Schema:
         objects=_list("Objects by their places.", _object()),
         ground=_list("Items that lie on the ground.", _heap()),
         zones=_named("Named places.", _zone()),
-        calendar=_table(
-            "How ticks make days.",
-            day_ticks=_number("The number of ticks in a day.", 1),
-            begins={"description": 'The time of the day when the world begins, as "07:00".', "type": "string"},
-        ),
+        calendar=_calendar(),
         persona_files={
             "description": "Files of personas beside the scenario, or the paths with what they hold.",
             "anyOf": [
@@ -203,6 +199,8 @@ def _action() -> Schema:
         consumes=_amounts("What must be carried and is used up by the last step."),
         yields=_amounts("What the actor of the last step gets."),
         hours=_hours("When it can be done"),
+        seasons=_said("The seasons in which it can be done.", _NAMES),
+        weather=_said("The weather in which it can be done.", _NAMES),
     )
 
 
@@ -260,6 +258,30 @@ def _zone() -> Schema:
         ),
         owner=_name("The actor that it belongs to."),
         purpose=_prose("What it is for."),
+    )
+
+
+def _calendar() -> Schema:
+    weather = _amounts("Kinds of weather with their weights; each day has one, by the seed.")
+    season = _table("A season.", days=_number("How many days it has.", 1), weather=weather)
+    festival = _table(
+        "A festival.",
+        day=_number("The day of the first one, from 1.", 1),
+        every=_number("After how many days it comes again; once if left out.", 1),
+        hours=_hours("When it is on"),
+        where=_name("The zone that it is in."),
+        purpose=_prose("What it is for."),
+    )
+    return _table(
+        "How ticks make days, and what days there are.",
+        day_ticks=_number("The number of ticks in a day.", 1),
+        begins={"description": 'The time of the day when the world begins, as "07:00".', "type": "string"},
+        seasons=_named(
+            "Seasons in their order, again and again: days, or days and a weather of their own.",
+            {"anyOf": [{"type": "integer", "minimum": 1}, season]},
+        ),
+        weather=weather,
+        festivals=_named("Festivals, by their names.", festival),
     )
 
 

@@ -176,7 +176,7 @@ def _read_container(given: YamlMapping, items: Collection[str]) -> ContainerInfo
         holds=leaf(holds).integer(1, int(MAX_GROUND.maximum)),
         sells=_read_prices(given.get("sells"), items),
         buys=_read_prices(given.get("buys"), items),
-        hours=None if hours is None else _read_hours(many(hours)),
+        hours=None if hours is None else read_hours(many(hours)),
     )
 
 
@@ -226,7 +226,7 @@ def _read_state(
 def _read_action(
     verb: str, given: YamlMapping, state: str, states: Collection[str], items: Collection[str]
 ) -> ObjectAction:
-    given.nothing_but("to", "work", "needs", "consumes", "yields", "hours")
+    given.nothing_but("to", "work", "needs", "consumes", "yields", "hours", "seasons", "weather")
     to, hours = given.get("to"), given.get("hours")
     for part in ("needs", "consumes", "yields"):
         items_node = given.get(part)
@@ -239,16 +239,19 @@ def _read_action(
         needs=read_amounts(given.get("needs"), items),
         yields=read_amounts(given.get("yields"), items),
         consumes=read_amounts(given.get("consumes"), items),
-        hours=None if hours is None else _read_hours(many(hours)),
+        hours=None if hours is None else read_hours(many(hours)),
+        seasons=given.names("seasons"),
+        weather=given.names("weather"),
     )
 
 
-def _read_hours(given: Many) -> Hours:
+def read_hours(given: Many) -> Hours:
+    """Two times of the day, of which the second may be on the next day."""
     if len(given.items) != 2:
         given.place.fail('expected two times of the day as ["08:00", "18:00"]')
     first, last = (read_minute(leaf(item)) for item in given.items)
     if first == last:
-        given.place.fail("these hours are empty; leave `hours` out for an action that can always be done")
+        given.place.fail("these hours are empty; leave `hours` out if there are none")
     return first, last
 
 

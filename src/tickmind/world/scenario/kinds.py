@@ -49,6 +49,13 @@ class ObjectAction:
     yields: Items = ()
     consumes: Items = field(default=(), repr=False)  # so scenarios from before this rule keep their digest
     hours: Hours | None = field(default=None, repr=False)  # of the day, in which it can be done; None: always
+    seasons: tuple[str, ...] = field(default=(), repr=False)  # in which it can be done; empty: in all
+    weather: tuple[str, ...] = field(default=(), repr=False)  # in which it can be done; empty: in any
+
+    @property
+    def limited(self) -> bool:
+        """Whether there are times in which it can't be done."""
+        return bool(self.hours or self.seasons or self.weather)
 
     @property
     def takes(self) -> Items:

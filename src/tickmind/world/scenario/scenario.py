@@ -132,6 +132,9 @@ class Scenario:
                         yield kind.name, state.name, action.verb, action.consumes
                     if action.hours is not None:
                         yield kind.name, state.name, action.verb, action.hours, self.setting.calendar
+                    if action.seasons or action.weather:
+                        days = self.setting.calendar, self.setting.calendar.seasons, self.setting.calendar.weather
+                        yield kind.name, state.name, action.verb, action.seasons, action.weather, days
 
 
 def id_order(name: str) -> tuple[tuple[int, int, str], ...]:

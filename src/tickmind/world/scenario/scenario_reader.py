@@ -6,13 +6,14 @@ from tickmind.base import ConfigError
 from tickmind.base.problems import Problem, in_order
 from tickmind.protocol.setting import CalendarInfo, WorldSetting, ZoneInfo
 from tickmind.world.errors import ScenarioError
+from tickmind.world.scenario.calendar_reader import check_festival_places, check_kind_times, read_calendar
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
 from tickmind.world.scenario.map_reader import Land, read_map
 from tickmind.world.scenario.persona_files import read_persona_files, with_persona_files
 from tickmind.world.scenario.scenario import ActorSpawn, Scenario
-from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_calendar, read_zones
+from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_zones
 from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
 from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table
@@ -95,10 +96,12 @@ def parse_scenario(
     actors: tuple[ActorSpawn, ...] = ()
     with read.noting():
         land = read_map(given, floors, text.split("\n")) if floors else None
-    calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"))
+    calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"), seed)
+    check_kind_times(given.get("kinds"), calendar)
     zones: tuple[ZoneInfo, ...] = ()
     if land is not None:
         zones = read.part((), read_zones, given.get("zones"), land)
+        check_festival_places(given.get("calendar"), [zone.name for zone in zones])
         shared = read.part([], read_persona_files, given.get("persona_files"), folder)
         people = PersonaReader(given.get("personas"), [zone.name for zone in zones], shared)
         spawns = Spawns(seed, rules, floors, item_names, kinds, land, people)

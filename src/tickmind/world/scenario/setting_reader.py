@@ -1,4 +1,4 @@
-"""The sections of a scenario that name places, the calendar and people: `zones`, `calendar` and `personas`."""
+"""The sections of a scenario that name places and people: `zones` and `personas`."""
 
 import re
 import unicodedata
@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import TypeAlias
 
-from tickmind.protocol.setting import MAX_AGE, AgentSetting, Area, CalendarInfo, Persona, ZoneInfo
-from tickmind.world.scenario.kind_reader import known, read_minute
+from tickmind.protocol.setting import MAX_AGE, AgentSetting, Area, Persona, ZoneInfo
+from tickmind.world.scenario.kind_reader import known
 from tickmind.world.scenario.limits import (
     MAX_AGENT_SETTING_CHARS,
     MAX_AGENT_SETTINGS,
@@ -16,7 +16,6 @@ from tickmind.world.scenario.limits import (
     MAX_PEOPLE_CHARS,
     MAX_PROSE_CHARS,
     MAX_SPRITE_CHARS,
-    MAX_TICKS,
     MAX_ZONES,
 )
 from tickmind.world.scenario.map_reader import Land
@@ -31,17 +30,6 @@ _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,2})?")
 MAX_WHOLE = 2**53  # larger ones are not exact in every JSON reader
 AgentSettings: TypeAlias = tuple[tuple[str, AgentSetting], ...]
 _PERSONA_KEYS = tuple(field.name for field in fields(Persona))
-
-
-def read_calendar(node: Node | None) -> CalendarInfo:
-    """The section `calendar`: `{day_ticks: 600, begins: "07:00"}`."""
-    if node is None:
-        return CalendarInfo()
-    given, usual = table(node), CalendarInfo()
-    given.nothing_but("day_ticks", "begins")
-    begins = given.get("begins")
-    first = usual.first_minute if begins is None else read_minute(leaf(begins))
-    return CalendarInfo(given.integer("day_ticks", usual.day_ticks, 1, MAX_TICKS), first)
 
 
 def read_zones(node: Node | None, land: Land) -> tuple[ZoneInfo, ...]:
@@ -61,7 +49,7 @@ def read_zones(node: Node | None, land: Land) -> tuple[ZoneInfo, ...]:
                     name,
                     _read_areas(zone.need("within"), land),
                     zone.name("owner", ""),
-                    _prose(zone.get("purpose")),
+                    read_prose(zone.get("purpose")),
                 )
             )
     return tuple(zones)
@@ -180,14 +168,14 @@ class PersonaReader:
             name=given.name("name", ""),
             age=given.integer("age", 0, 0, MAX_AGE),
             traits=_lines(given.get("traits")),
-            backstory=_prose(given.get("backstory")),
-            voice=_prose(given.get("voice")),
+            backstory=read_prose(given.get("backstory")),
+            voice=read_prose(given.get("voice")),
             goals=_lines(given.get("goals")),
             fears=_lines(given.get("fears")),
             knows=_lines(given.get("knows")),
             home=self._zone(given.get("home"), everywhere),
             work=self._zone(given.get("work"), everywhere),
-            relations=tuple((who, _prose(what)) for who, _, what in table(relations).named()) if relations else (),
+            relations=tuple((who, read_prose(what)) for who, _, what in table(relations).named()) if relations else (),
             habits=_lines(given.get("habits")),
             colour=leaf(colour).text if colour is not None else "",
             team=given.name("team", ""),
@@ -255,13 +243,13 @@ def _lines(node: Node | None) -> tuple[str, ...]:
     items = node.items if isinstance(node, Many) else (node,)
     if not MAX_LINES.allows(len(items)):
         node.place.fail(f"more than {MAX_LINES.maximum} lines")
-    lines = tuple(_prose(item) for item in items)
+    lines = tuple(read_prose(item) for item in items)
     if "" in lines:
         items[lines.index("")].place.fail("expected a text, found nothing")
     return lines
 
 
-def _prose(node: Node | None) -> str:
+def read_prose(node: Node | None) -> str:
     """A text for people and models, on one line."""
     if node is None:
         return ""

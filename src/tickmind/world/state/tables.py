@@ -161,4 +161,14 @@ class Tables:
 
 
 def _shown(action: ObjectAction) -> ActionInfo:
-    return ActionInfo(action.verb, action.to, action.work, action.needs, action.consumes, action.yields, action.hours)
+    return ActionInfo(
+        verb=action.verb,
+        to=action.to,
+        work=action.work,
+        needs=action.needs,
+        consumes=action.consumes,
+        yields=action.yields,
+        hours=action.hours,
+        seasons=action.seasons,
+        weather=action.weather,
+    )

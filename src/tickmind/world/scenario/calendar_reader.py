@@ -1,0 +1,129 @@
+"""The section `calendar` of a scenario: days, seasons, weather and festivals."""
+
+import hashlib
+from collections.abc import Collection, Iterator
+
+from tickmind.base import Limit
+from tickmind.protocol.setting import CalendarInfo, FestivalInfo, SeasonInfo, Weights
+from tickmind.world.scenario.kind_reader import known, read_hours, read_minute
+from tickmind.world.scenario.limits import (
+    MAX_DAYS,
+    MAX_FESTIVALS,
+    MAX_SEASONS,
+    MAX_TICKS,
+    MAX_WEATHERS,
+    MAX_WEIGHT,
+)
+from tickmind.world.scenario.setting_reader import read_prose
+from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, NodePosition, YamlMapping, leaf, many, table
+
+
+def read_calendar(node: Node | None, seed: int) -> CalendarInfo:
+    """The section `calendar`; the weather is by a key that is derived from the seed."""
+    if node is None:
+        return CalendarInfo()
+    given, usual = table(node), CalendarInfo()
+    given.nothing_but("day_ticks", "begins", "seasons", "weather", "festivals")
+    read, begins = given.place.source, given.get("begins")
+    seasons = read.part((), _read_seasons, given.get("seasons"))
+    weather = read.part((), _read_weather, given.get("weather"))
+    has_weather = weather or any(season.weather for season in seasons)
+    return CalendarInfo(
+        day_ticks=given.integer("day_ticks", usual.day_ticks, 1, MAX_TICKS),
+        first_minute=usual.first_minute if begins is None else read_minute(leaf(begins)),
+        seasons=seasons,
+        weather=weather,
+        weather_key=_weather_key(seed) if has_weather else 0,
+        festivals=read.part((), _read_festivals, given.get("festivals")),
+    )
+
+
+def _weather_key(seed: int) -> int:
+    """Return the key of all weather; it does not give away the seed."""
+    return int.from_bytes(hashlib.blake2b(b"weather:%d" % seed, digest_size=4).digest())
+
+
+def _read_seasons(node: Node | None) -> tuple[SeasonInfo, ...]:
+    """Seasons in their order: `{summer: 10, winter: {days: 10, weather: {snow: 1}}}`."""
+    seasons = []
+    for name, place, entry in _few(node, MAX_SEASONS, "seasons"):
+        with place.source.noting():
+            if isinstance(entry, Leaf):
+                seasons.append(SeasonInfo(name, entry.integer(1, MAX_DAYS)))
+                continue
+            given = table(entry)
+            given.nothing_but("days", "weather")
+            days = leaf(given.need("days")).integer(1, MAX_DAYS)
+            seasons.append(SeasonInfo(name, days, _read_weather(given.get("weather"))))
+    return tuple(seasons)
+
+
+def _read_weather(node: Node | None) -> Weights:
+    """Kinds of weather with their weights: `{sun: 5, rain: 2}`."""
+    kinds = [(name, leaf(entry).integer(1, MAX_WEIGHT)) for name, _, entry in _few(node, MAX_WEATHERS, "weathers")]
+    return tuple(kinds)
+
+
+def _read_festivals(node: Node | None) -> tuple[FestivalInfo, ...]:
+    festivals = []
+    for name, place, entry in _few(node, MAX_FESTIVALS, "festivals"):
+        with place.source.noting():
+            given = table(entry)
+            given.nothing_but("day", "every", "hours", "where", "purpose")
+            hours = given.get("hours")
+            festivals.append(
+                FestivalInfo(
+                    name=name,
+                    day=leaf(given.need("day")).integer(1, MAX_DAYS),
+                    every=given.integer("every", 0, 1, MAX_DAYS),
+                    hours=None if hours is None else read_hours(many(hours)),
+                    where=given.name("where", ""),
+                    purpose=read_prose(given.get("purpose")),
+                )
+            )
+    return tuple(festivals)
+
+
+def _few(node: Node | None, limit: Limit, what: str) -> Iterator[tuple[str, NodePosition, Node]]:
+    if node is None:
+        return
+    given = table(node)
+    if not given.entries or not limit.allows(len(given.entries)):
+        given.place.fail(f"expected 1 to {limit.maximum} {what}")
+    yield from given.named()
+
+
+def check_festival_places(node: Node | None, zones: Collection[str]) -> None:
+    """Note each festival that is in no zone of the world."""
+    festivals = _entry(node, "festivals")
+    for festival in festivals.entries.values() if isinstance(festivals, YamlMapping) else ():
+        where = _entry(festival, "where")
+        if where is not None:
+            with where.place.source.noting():
+                known(where, zones, "zone")
+
+
+def check_kind_times(node: Node | None, calendar: CalendarInfo) -> None:
+    """Note each season and each weather in the section `kinds` that the calendar does not have."""
+    seasons = [season.name for season in calendar.seasons]
+    weights = (*calendar.weather, *(weight for season in calendar.seasons for weight in season.weather))
+    weather = {name for name, _ in weights}
+    for action in _actions(node):
+        for key, what, there in (("seasons", "season", seasons), ("weather", "kind of weather", weather)):
+            names = _entry(action, key)
+            for name in names.items if isinstance(names, Many) else ():
+                with name.place.source.noting():
+                    known(name, there, what)
+
+
+def _actions(kinds: Node | None) -> Iterator[Node]:
+    """Yield all actions of the section `kinds` that are mappings; what is malformed is noted elsewhere."""
+    for kind in kinds.entries.values() if isinstance(kinds, YamlMapping) else ():
+        states = _entry(kind, "states")
+        for state in (kind, *(states.entries.values() if isinstance(states, YamlMapping) else ())):
+            actions = _entry(state, "actions")
+            yield from actions.entries.values() if isinstance(actions, YamlMapping) else ()
+
+
+def _entry(node: Node | None, key: str) -> Node | None:
+    return node.get(key) if isinstance(node, YamlMapping) else None
