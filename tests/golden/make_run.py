@@ -70,6 +70,9 @@ def content(reader: RunReader) -> Any:
     for actor in info["actors"]:
         if actor["persona"] is None:
             del actor["persona"]  # nor that
+    for floor in info["floors"]:
+        if not (floor["energy"] or floor["hunger"]):
+            del floor["energy"], floor["hunger"]  # nor that
     for thing in info["objects"]:
         if not thing["owner"]:
             del thing["owner"]  # nor that

@@ -302,7 +302,8 @@ class Samples:
         return GroundInfo(x, y, self.name(), self.number(2_000_000_000, 1))
 
     def _floor(self) -> FloorInfo:
-        return FloorInfo(self.name(), self._coin(), self._coin(), self.several(self.name))
+        changes = self.number(1000, -1000), self.number(1000, -1000)
+        return FloorInfo(self.name(), self._coin(), self._coin(), self.several(self.name), *changes)
 
     def _coin(self) -> bool:
         return self.rng.random() < 0.5

@@ -115,12 +115,19 @@ class KindInfo:
 
 @dataclass(frozen=True, slots=True)
 class FloorInfo:
-    """A kind of floor."""
+    """A kind of floor, and what standing there adds to the needs of an actor in each tick."""
 
     name: str
     walkable: bool
     opaque: bool
     hazards: tuple[str, ...] = ()
+    energy: int = 0
+    hunger: int = 0
+
+    @property
+    def harmful(self) -> bool:
+        """Whether standing there tires or makes hungry."""
+        return self.energy < 0 or self.hunger > 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,7 @@ WORLD_TABLES = {
 _GROUP_ROWS = 1 << 20
 _MALFORMED = (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError)
 _ACTION_ITEMS = ("needs", "consumes", "yields")
+_FLOOR_VALUES = ("name", "walkable", "opaque", "energy", "hunger")
 _ACTION_TIMES = ("seasons", "weather")
 _SCALARS = (
     "name",
@@ -116,7 +117,7 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
         "actors": len(info.actors),
         "objects": len(info.objects),
         "floors": [
-            {"name": one.name, "walkable": one.walkable, "opaque": one.opaque, "hazards": list(one.hazards)}
+            {**{name: getattr(one, name) for name in _FLOOR_VALUES}, "hazards": list(one.hazards)}
             for one in info.floors
         ],
         "item_kinds": list(info.item_kinds),
@@ -269,6 +270,13 @@ def read_people(
         raise DamagedRunError("the people of the world are malformed") from error
 
 
+def _read_floor(document: Mapping[str, Any]) -> FloorInfo:
+    """Return a kind of floor; on those of earlier versions nothing happens."""
+    changes = int(document.get("energy", 0)), int(document.get("hunger", 0))
+    walkable, opaque = bool(document["walkable"]), bool(document["opaque"])
+    return FloorInfo(document["name"], walkable, opaque, tuple(document["hazards"]), *changes)
+
+
 def _read_setting(document: Mapping[str, Any] | None) -> WorldSetting:
     """Return the places and the calendar; a run of an earlier version has none."""
     if document is None:
@@ -372,10 +380,7 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
         info = WorldInfo(
             **{name: document[name] for name in _SCALARS},
             seed=_seed(document),
-            floors=tuple(
-                FloorInfo(one["name"], bool(one["walkable"]), bool(one["opaque"]), tuple(one["hazards"]))
-                for one in document["floors"]
-            ),
+            floors=tuple(map(_read_floor, document["floors"])),
             floor_codes=codes.tobytes(),
             item_kinds=tuple(document["item_kinds"]),
             verbs=tuple(document["verbs"]),

@@ -135,7 +135,14 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
         tick_duration_ms=world.tick_duration_ms,
         intent_deadline_ms=world.intent_deadline_ms,
         floors=[
-            pb.FloorInfo(name=floor.name, walkable=floor.walkable, opaque=floor.opaque, hazards=floor.hazards)
+            pb.FloorInfo(
+                name=floor.name,
+                walkable=floor.walkable,
+                opaque=floor.opaque,
+                hazards=floor.hazards,
+                energy=floor.energy,
+                hunger=floor.hunger,
+            )
             for floor in world.floors
         ],
         item_kinds=world.item_kinds,
@@ -276,10 +283,7 @@ class WorldReader:
             hearing_radius=header.hearing_radius,
             tick_duration_ms=header.tick_duration_ms,
             intent_deadline_ms=header.intent_deadline_ms,
-            floors=tuple(
-                FloorInfo(name(floor.name, "floors"), floor.walkable, floor.opaque, tuple(floor.hazards))
-                for floor in header.floors
-            ),
+            floors=tuple(map(_decode_floor, header.floors)),
             floor_codes=bytes(self._floor_codes),
             item_kinds=tuple(header.item_kinds),
             verbs=tuple(header.verbs),
@@ -308,8 +312,17 @@ def _check_header(header: pb.WorldHeader) -> None:
     for place_of, verb in enumerate(header.verbs):
         if bool(optional_name(verb, "verbs")) is (place_of == 0):
             raise MessageError("verbs", "names, but the first one empty")
-    for floor in header.floors:
-        names(floor.hazards, "floors.hazards", MAX_TAGS)
+
+
+def _decode_floor(message: pb.FloorInfo) -> FloorInfo:
+    return FloorInfo(
+        name(message.name, "floors.name"),
+        message.walkable,
+        message.opaque,
+        names(message.hazards, "floors.hazards", MAX_TAGS),
+        message.energy,
+        message.hunger,
+    )
 
 
 def decode_kind(message: pb.KindInfo) -> KindInfo:

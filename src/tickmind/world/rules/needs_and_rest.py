@@ -9,7 +9,7 @@ from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.settings import NEED_MOST
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Bool
+    from tickmind.protocol.columns import Bool, Int64
 
 _ASLEEP = int(ActorStatus.ASLEEP)
 _INCAPACITATED = int(ActorStatus.INCAPACITATED)
@@ -76,15 +76,22 @@ def leave_alone(turn: Turn) -> None:
 
 
 def feel_needs(turn: Turn) -> None:
-    """Let controlled actors hunger and tire, or rest; the exhausted fall asleep, the starving are incapacitated."""
-    needs, state = turn.rules.needs, turn.state
+    """Let controlled actors hunger and tire, or rest, also by the floor on which they stand.
+
+    The exhausted fall asleep, the starving are incapacitated.
+    """
+    needs, state, tables = turn.rules.needs, turn.state, turn.tables
     if needs is None:
         return
     living = (state.status & _UNCONTROLLED) == 0
     asleep = (state.status & _ASLEEP) != 0
-    change = np.where(asleep, needs.rest_per_tick, -needs.energy_per_tick)
-    state.energy = np.clip(state.energy + np.where(living, change, 0), 0, NEED_MOST).astype(np.int32)
-    state.hunger = np.clip(state.hunger + np.where(living, needs.hunger_per_tick, 0), 0, NEED_MOST).astype(np.int32)
+    energy: Int64 = np.where(asleep, needs.rest_per_tick, -needs.energy_per_tick)
+    hunger: Int64 = np.full(1, needs.hunger_per_tick)
+    if tables.floors_change_needs:
+        floor = tables.floor[state.y, state.x]
+        energy, hunger = energy + tables.floor_energy[floor], hunger + tables.floor_hunger[floor]
+    state.energy = np.clip(state.energy + np.where(living, energy, 0), 0, NEED_MOST).astype(np.int32)
+    state.hunger = np.clip(state.hunger + np.where(living, hunger, 0), 0, NEED_MOST).astype(np.int32)
     state.status[living & (state.energy == 0)] |= _ASLEEP
     starving = (state.hunger == NEED_MOST) & needs.starvation
     state.status[starving] |= _INCAPACITATED

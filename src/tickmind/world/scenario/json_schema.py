@@ -146,16 +146,21 @@ def _floor() -> Schema:
         walkable=_truth("Whether actors can step there.", default=True),
         opaque=_truth("Whether it blocks sight.", default=False),
         hazards=_said("Dangers that characters may care about.", _NAMES),
+        each_tick=_need_changes("What standing there adds in each tick, in a world with needs."),
     )
 
 
 def _item() -> Schema:
-    use = _table(
-        "What using one adds; food has a negative hunger.",
+    use = _need_changes("What using one adds; food has a negative hunger.")
+    return _table("An item that can be carried.", use=use)
+
+
+def _need_changes(description: str) -> Schema:
+    return _table(
+        description,
         hunger=_number("To hunger.", -NEED_MOST, NEED_MOST),
         energy=_number("To energy.", -NEED_MOST, NEED_MOST),
     )
-    return _table("An item that can be carried.", use=use)
 
 
 def _kind() -> Schema:

@@ -84,20 +84,37 @@ def _read_needs(node: Node) -> Needs | None:
     )
 
 
-def read_floors(given: YamlMapping) -> tuple[FloorKind, ...]:
-    """The section `floors`, in the order of the file."""
+def read_floors(given: YamlMapping, *, has_needs: bool = True) -> tuple[FloorKind, ...]:
+    """The section `floors`, in the order of the file; in a world without needs no floor changes them."""
     _few(given)
-    found = [place.source.part(FloorKind(name), _read_floor, name, node) for name, place, node in given.named()]
+    found = [
+        place.source.part(FloorKind(name), _read_floor, name, node, has_needs) for name, place, node in given.named()
+    ]
     if not found:
         given.place.fail("expected at least one kind of floor")
     return tuple(found)
 
 
-def _read_floor(name: str, node: Node) -> FloorKind:
+def _read_floor(name: str, node: Node, has_needs: bool) -> FloorKind:
     given = table(node)
-    given.nothing_but("walkable", "opaque", "hazards")
+    given.nothing_but("walkable", "opaque", "hazards", "each_tick")
     walkable, opaque = given.truth("walkable", default=True), given.truth("opaque", default=False)
-    return FloorKind(name, walkable, opaque, given.names("hazards"))
+    energy, hunger = _read_need_changes(given, "each_tick")
+    if "each_tick" in given.entries:
+        place = given.keys["each_tick"]
+        if not has_needs:
+            place.note("'each_tick' changes needs, and this world has none; say `needs: true` in `rules`")
+        if not walkable:
+            place.note(f"no actor can stand on {name!r}, so 'each_tick' does nothing; say `walkable: true`")
+    return FloorKind(name, walkable, opaque, given.names("hazards"), energy, hunger)
+
+
+def _read_need_changes(given: YamlMapping, key: str) -> tuple[int, int]:
+    """What is added to energy and to hunger."""
+    changes = table(given.entries[key]) if key in given.entries else YamlMapping(given.place, {}, {})
+    changes.nothing_but("hunger", "energy")
+    energy, hunger = (changes.integer(need, 0, -NEED_MOST, NEED_MOST) for need in ("energy", "hunger"))
+    return energy, hunger
 
 
 def read_items(section: Node | None) -> tuple[ItemKind, ...]:
@@ -117,9 +134,7 @@ def read_items(section: Node | None) -> tuple[ItemKind, ...]:
 def _read_item(name: str, node: Node) -> ItemKind:
     given = table(node)
     given.nothing_but("use")
-    use = table(given.entries["use"]) if "use" in given.entries else YamlMapping(given.place, {}, {})
-    use.nothing_but("hunger", "energy")
-    hunger, energy = (use.integer(need, 0, -NEED_MOST, NEED_MOST) for need in ("hunger", "energy"))
+    energy, hunger = _read_need_changes(given, "use")
     return ItemKind(name, hunger, energy)
 
 

@@ -11,12 +11,17 @@ Items: TypeAlias = tuple[tuple[str, int], ...]  # (item kind, amount), in ascend
 
 @dataclass(frozen=True, slots=True)
 class FloorKind:
-    """A kind of floor. Hazards are tags that characters may care about; the rules don't."""
+    """A kind of floor, and what standing there adds to needs in each tick.
+
+    Hazards are tags that characters may care about; the rules don't.
+    """
 
     name: str
     walkable: bool = True
     opaque: bool = False
     hazards: tuple[str, ...] = ()
+    energy: int = field(default=0, repr=False)  # so scenarios from before this rule keep their digest
+    hunger: int = field(default=0, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,9 @@ class Scenario:
         offers, usual = (("offers", rules.offer_ticks, rules.gifts_need_consent) for rules in (self.rules, Rules()))
         if offers != usual:
             yield offers
+        for floor in self.floors:
+            if floor.energy or floor.hunger:
+                yield floor.name, "each tick", floor.energy, floor.hunger
         for thing in self.objects:
             if thing.owner:
                 yield thing.object_id, thing.owner

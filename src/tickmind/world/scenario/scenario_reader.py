@@ -85,7 +85,8 @@ def parse_scenario(
     items: tuple[ItemKind, ...] = ()
     kinds: tuple[ObjectKind, ...] = ()
     with read.noting():
-        floors = read_floors(table(given.need("floors")))
+        has_needs = rules.needs is not None or bool(read.problems)  # what is wrong with `rules` is noted already
+        floors = read_floors(table(given.need("floors")), has_needs=has_needs)
     with read.noting():
         items = read_items(given.get("items"))
     item_names = tuple(item.name for item in items)

@@ -47,6 +47,9 @@ class Tables:
         self.floor: UInt8 = codes
         self.floor_walkable: Bool = np.array([floor.walkable for floor in floors], dtype=np.bool_)[codes]
         self.floor_opaque: Bool = np.array([floor.opaque for floor in floors], dtype=np.bool_)[codes]
+        self.floor_energy: Int32 = np.array([floor.energy for floor in floors], dtype=np.int32)  # by code
+        self.floor_hunger: Int32 = np.array([floor.hunger for floor in floors], dtype=np.int32)
+        self.floors_change_needs = bool(self.floor_energy.any() or self.floor_hunger.any())
 
     def _build_kinds(self) -> None:
         kinds = self.scenario.kinds
@@ -125,7 +128,8 @@ class Tables:
             tick_duration_ms=rules.tick_duration_ms,
             intent_deadline_ms=rules.intent_deadline_ms,
             floors=tuple(
-                FloorInfo(floor.name, floor.walkable, floor.opaque, floor.hazards) for floor in scenario.floors
+                FloorInfo(floor.name, floor.walkable, floor.opaque, floor.hazards, floor.energy, floor.hunger)
+                for floor in scenario.floors
             ),
             floor_codes=scenario.floor_codes,
             item_kinds=self.item_names,
