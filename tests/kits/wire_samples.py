@@ -327,11 +327,11 @@ class Samples:
         return (self.number(1439), self.number(1439)) if self._coin() else None
 
     def _action(self) -> ActionInfo:
-        needs, consumes, yields = (self.several(self._amount) for _ in range(3))
+        needs, consumes, yields, wears = (self.several(self._amount) for _ in range(4))
         hours = self._hours()
         work = self.number(2**31 - 1, 1)
         times = self.several(self.name), self.several(self.name)
-        return ActionInfo(self.name(), self.maybe(self.name), work, needs, consumes, yields, hours, *times)
+        return ActionInfo(self.name(), self.maybe(self.name), work, needs, consumes, yields, hours, *times, wears)
 
     def _amount(self) -> tuple[str, int]:
         return self.name(), self.number(2_000_000_000, 1)

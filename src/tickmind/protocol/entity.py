@@ -59,7 +59,8 @@ class ActionInfo:
     """What `Interact` with a verb does: after `work` steps the object is in state `to`.
 
     What it needs must be carried and is kept; what it consumes must be carried and is used up by the last step; what it
-    yields goes to the actor of the last step. Only the verb is known of runs of earlier versions.
+    yields goes to the actor of the last step. What it wears must be carried, and one of it breaks with the last step by
+    a chance of one in so many. Only the verb is known of runs of earlier versions.
     """
 
     verb: str
@@ -71,6 +72,7 @@ class ActionInfo:
     hours: Hours | None = None  # of the day, in which it can be done; None: always
     seasons: tuple[str, ...] = ()  # in which it can be done; empty: in all
     weather: tuple[str, ...] = ()  # in which it can be done; empty: in any
+    wears: ItemAmounts = ()  # tools, each with the number of times after which one breaks on average
 
 
 Prices: TypeAlias = tuple[tuple[str, ItemAmounts], ...]

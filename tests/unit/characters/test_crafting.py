@@ -161,3 +161,25 @@ def test_a_closed_oven_is_not_tried_before_it_opens():
     baking = [one for one in life.results if one.target_id == "oven:1"]
     assert len(baking) >= 3
     assert all(one.ok for one in baking)
+
+
+def test_a_tool_that_wears_is_fetched_again_when_it_has_broken():
+    text = BAKERY.replace("needs: {sickle: 1}", "wears: {sickle: 2}").replace("{sickle: 1}", "{sickle: 9}")
+    life = Life(text).live(500)
+    fetched, broken = (
+        sum(value > 0 for value in life.effects("inventory.sickle")),
+        -sum(value for value in life.effects("inventory.sickle") if value < 0),
+    )
+    assert broken >= 2
+    assert fetched in (broken, broken + 1)
+    assert life.count("sickle") == 9 - broken
+
+
+def test_nothing_is_made_out_of_season():
+    calendar = 'calendar: {day_ticks: 200, begins: "00:00", seasons: {winter: 1, summer: 1}}'
+    text = BAKERY.replace('calendar: {day_ticks: 200, begins: "06:00"}', calendar)
+    life = Life(text.replace("bake: {work: 3,", "bake: {work: 3, seasons: [summer],")).live(200)
+    assert life.effects("inventory.bread") == []
+    assert life.effects("inventory.flour")
+    assert not [one for one in life.results if one.reason == "closed"]  # it knows, and does not try
+    assert sum(life.live(150).effects("inventory.bread")) > 0

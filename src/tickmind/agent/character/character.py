@@ -293,7 +293,7 @@ class Character(TimedCharacter):
             return Status.FAILURE
         tried.add(item)
         for kind, state, recipe in self.recipes(item):
-            takes = (*recipe.needs, *recipe.consumes)
+            takes = (*recipe.needs, *recipe.consumes, *((tool, 1) for tool, _ in recipe.wears))
             missing = next((name for name, amount in takes if self.carries(name) < amount), None)
             if missing is None:
                 is_open = self.time.allows(recipe.hours, recipe.seasons, recipe.weather)

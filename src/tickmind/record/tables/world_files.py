@@ -93,7 +93,7 @@ WORLD_TABLES = {
 }
 _GROUP_ROWS = 1 << 20
 _MALFORMED = (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError)
-_ACTION_ITEMS = ("needs", "consumes", "yields")
+_ACTION_ITEMS = ("needs", "consumes", "yields", "wears")
 _FLOOR_VALUES = ("name", "walkable", "opaque", "energy", "hunger")
 _ACTION_TIMES = ("seasons", "weather")
 _SCALARS = (
@@ -176,12 +176,12 @@ def _read_actions(kind: Mapping[str, Any]) -> tuple[tuple[ActionInfo, ...], ...]
 
 
 def _read_action(document: Mapping[str, Any]) -> ActionInfo:
-    needs, consumes, yields = (_read_amounts(document.get(name, {})) for name in _ACTION_ITEMS)
+    needs, consumes, yields, wears = (_read_amounts(document.get(name, {})) for name in _ACTION_ITEMS)
     first, *rest = document.get("hours", (None,))
     hours = None if first is None else (int(first), int(rest[0]))
     verb, to, work = str(document["verb"]), str(document["to"]), int(document["work"])
     seasons, weather = (tuple(map(str, document.get(name, ()))) for name in _ACTION_TIMES)
-    return ActionInfo(verb, to, work, needs, consumes, yields, hours, seasons, weather)
+    return ActionInfo(verb, to, work, needs, consumes, yields, hours, seasons, weather, wears)
 
 
 def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:

@@ -195,6 +195,7 @@ def _encode_action(action: ActionInfo) -> pb.ActionInfo:
         hours=encode_hours(action.hours),
         seasons=action.seasons,
         weather=action.weather,
+        wears=_encode_amounts(action.wears),
     )
 
 
@@ -367,6 +368,7 @@ def _decode_actions(message: pb.StateInfo) -> tuple[ActionInfo, ...]:
             decode_hours(action),
             names(action.seasons, "kinds.states.actions.seasons", MAX_SEASONS),
             names(action.weather, "kinds.states.actions.weather", MAX_WEATHERS),
+            _decode_amounts(action.wears),
         )
         for action in message.actions
     )

@@ -239,7 +239,7 @@ class Hours(_message.Message):
     def __init__(self, first: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
 
 class ActionInfo(_message.Message):
-    __slots__ = ("verb", "to", "work", "needs", "consumes", "yields", "hours", "seasons", "weather")
+    __slots__ = ("verb", "to", "work", "needs", "consumes", "yields", "hours", "seasons", "weather", "wears")
     VERB_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
     WORK_FIELD_NUMBER: _ClassVar[int]
@@ -249,6 +249,7 @@ class ActionInfo(_message.Message):
     HOURS_FIELD_NUMBER: _ClassVar[int]
     SEASONS_FIELD_NUMBER: _ClassVar[int]
     WEATHER_FIELD_NUMBER: _ClassVar[int]
+    WEARS_FIELD_NUMBER: _ClassVar[int]
     verb: str
     to: str
     work: int
@@ -258,7 +259,8 @@ class ActionInfo(_message.Message):
     hours: Hours
     seasons: _containers.RepeatedScalarFieldContainer[str]
     weather: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, verb: _Optional[str] = ..., to: _Optional[str] = ..., work: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., consumes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., yields: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ..., seasons: _Optional[_Iterable[str]] = ..., weather: _Optional[_Iterable[str]] = ...) -> None: ...
+    wears: _containers.RepeatedCompositeFieldContainer[ItemAmount]
+    def __init__(self, verb: _Optional[str] = ..., to: _Optional[str] = ..., work: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., consumes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., yields: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ..., seasons: _Optional[_Iterable[str]] = ..., weather: _Optional[_Iterable[str]] = ..., wears: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
 
 class StateInfo(_message.Message):
     __slots__ = ("name", "walkable", "opaque", "actions")

@@ -3,10 +3,13 @@
 import numpy as np
 
 from tickmind.protocol import ActionType, Effect, ObjectDelta, Reason
+from tickmind.world.chance import draw
 from tickmind.world.rules.inventory import hand_over, use_up
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.kinds import ObjectAction
 from tickmind.world.state.timing import change_times, stock_times
+
+_WEAR = 5  # purpose of the random numbers
 
 
 def interact(turn: Turn) -> None:
@@ -48,7 +51,7 @@ def _interact_one(turn: Turn, place: int) -> Reason:
     if _in_the_way(turn, target, code):
         return Reason.TARGET_OCCUPIED
     _enter_state(turn, target, code)
-    spent = use_up(turn, row, tables.item_codes(action.consumes))
+    spent = use_up(turn, row, [*tables.item_codes(action.consumes), *_broken(turn, row, action)])
     gained = hand_over(turn, row, tables.item_codes(action.yields))
     turn.effects[place] = (Effect("work_remaining", 0), *spent, *gained)
     return Reason.NONE
@@ -56,11 +59,21 @@ def _interact_one(turn: Turn, place: int) -> Reason:
 
 def _missing(turn: Turn, row: int, action: ObjectAction) -> tuple[Effect, ...]:
     """Return what an actor lacks for an action."""
-    if not (action.needs or action.consumes):
+    if not (action.needs or action.consumes or action.wears):
         return ()
     carried = turn.state.inventory[row]
     lacks = ((item, amount - int(carried[turn.tables.item_code[item]])) for item, amount in action.takes)
     return tuple(Effect(f"missing.{item}", amount) for item, amount in lacks if amount > 0)
+
+
+def _broken(turn: Turn, row: int, action: ObjectAction) -> list[tuple[int, int]]:
+    """Return the tools that an action breaks, each with the number one."""
+    if not action.wears:
+        return []
+    tools = np.array(turn.tables.item_codes(action.wears), dtype=np.int64)  # item code, times
+    keys = row * len(turn.tables.item_names) + tools[:, 0]
+    breaks = draw(turn.tables.scenario.seed, _WEAR, turn.tick_id, keys, tools[:, 1]) == 0
+    return [(code, 1) for code in tools[breaks, 0].tolist()]
 
 
 def change_objects(turn: Turn) -> None:

@@ -203,6 +203,7 @@ def _action() -> Schema:
         needs=_amounts("What must be carried and is kept."),
         consumes=_amounts("What must be carried and is used up by the last step."),
         yields=_amounts("What the actor of the last step gets."),
+        wears=_amounts("Tools that must be carried; one breaks with the last step by a chance of 1 in so many."),
         hours=_hours("When it can be done"),
         seasons=_said("The seasons in which it can be done.", _NAMES),
         weather=_said("The weather in which it can be done.", _NAMES),

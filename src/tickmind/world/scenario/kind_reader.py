@@ -241,22 +241,26 @@ def _read_state(
 def _read_action(
     verb: str, given: YamlMapping, state: str, states: Collection[str], items: Collection[str]
 ) -> ObjectAction:
-    given.nothing_but("to", "work", "needs", "consumes", "yields", "hours", "seasons", "weather")
+    given.nothing_but("to", "work", "needs", "consumes", "yields", "wears", "hours", "seasons", "weather")
     to, hours = given.get("to"), given.get("hours")
-    for part in ("needs", "consumes", "yields"):
+    for part in ("needs", "consumes", "yields", "wears"):
         items_node = given.get(part)
         if items_node is not None and not MAX_RECIPE_ITEMS.allows(len(table(items_node).entries)):
             items_node.place.fail(f"more than {MAX_RECIPE_ITEMS.maximum} kinds of items")
+    consumes, wears = (read_amounts(given.get(part), items) for part in ("consumes", "wears"))
+    for tool in {name for name, _ in consumes} & {name for name, _ in wears}:
+        given.keys["wears"].note(f"{tool!r} is consumed each time, so it can't wear; leave it out of one of them")
     return ObjectAction(
         verb=verb,
         to=state if to is None else known(to, states, "state of this kind"),
         work=given.integer("work", 1, 1, MAX_TICKS),
         needs=read_amounts(given.get("needs"), items),
         yields=read_amounts(given.get("yields"), items),
-        consumes=read_amounts(given.get("consumes"), items),
+        consumes=consumes,
         hours=None if hours is None else read_hours(many(hours)),
         seasons=given.names("seasons"),
         weather=given.names("weather"),
+        wears=wears,
     )
 
 

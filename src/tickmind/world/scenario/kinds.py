@@ -56,6 +56,9 @@ class ObjectAction:
     hours: Hours | None = field(default=None, repr=False)  # of the day, in which it can be done; None: always
     seasons: tuple[str, ...] = field(default=(), repr=False)  # in which it can be done; empty: in all
     weather: tuple[str, ...] = field(default=(), repr=False)  # in which it can be done; empty: in any
+    wears: Items = field(
+        default=(), repr=False
+    )  # tools; of each, one breaks with the last step by a chance of 1 in so many
 
     @property
     def limited(self) -> bool:
@@ -64,9 +67,9 @@ class ObjectAction:
 
     @property
     def takes(self) -> Items:
-        """What must be in the inventory: what it needs and what it consumes, of each kind the larger number."""
+        """What must be in the inventory: needs, what it consumes, and tools; of each kind the larger number."""
         takes = dict(self.needs)
-        for item, amount in self.consumes:
+        for item, amount in (*self.consumes, *((tool, 1) for tool, _ in self.wears)):
             takes[item] = max(amount, takes.get(item, 0))
         return tuple(sorted(takes.items()))
 

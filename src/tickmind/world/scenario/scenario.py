@@ -133,6 +133,8 @@ class Scenario:
                 for action in state.actions:
                     if action.consumes:
                         yield kind.name, state.name, action.verb, action.consumes
+                    if action.wears:
+                        yield kind.name, state.name, action.verb, "wears", action.wears
                     if action.hours is not None:
                         yield kind.name, state.name, action.verb, action.hours, self.setting.calendar
                     if action.seasons or action.weather:

@@ -175,4 +175,5 @@ def _shown(action: ObjectAction) -> ActionInfo:
         hours=action.hours,
         seasons=action.seasons,
         weather=action.weather,
+        wears=action.wears,
     )
