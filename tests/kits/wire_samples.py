@@ -447,6 +447,7 @@ class Samples:
             self.several(self._weather),
             self.number(2**32 - 1),
             self.several(self._festival),
+            self._hours(),
         )
         return WorldSetting(self.several(self._zone), calendar)
 

@@ -119,6 +119,14 @@ describe("the calendar", () => {
   });
 });
 
+describe("the night", () => {
+  it("is said in its hours", () => {
+    const said = (night: [number, number]) => [0, 5, 6, 12, 21].map((tick) => daysOf({ day_ticks: 24, first_minute: 0, night }, tick));
+    expect(said([1260, 360])).toEqual(["night", "night", "", "", "night"]);
+    expect(said([0, 360])).toEqual(["night", "night", "", "", ""]);
+  });
+});
+
 describe("bubbles", () => {
   const box = (left: number, top: number) => ({ left, right: left + 50, top, bottom: top + 20 });
 

@@ -115,6 +115,7 @@ class WorldTime:
     season: str = ""  # empty: the world has none
     weather: str = ""  # empty: the world has none
     festivals: tuple[FestivalInfo, ...] = ()  # that are on
+    night: bool = False
 
     @property
     def hour(self) -> int:
@@ -127,13 +128,13 @@ class WorldTime:
         return clock_of(self.minute)
 
     @property
-    def season_and_weather(self) -> str:
-        """Both in words, as `summer, rain`; empty if the world has neither."""
-        return ", ".join(filter(None, (self.season, self.weather)))
+    def conditions(self) -> str:
+        """Night, season and weather, as `night, summer, rain`; empty if there is nothing to say."""
+        return ", ".join(filter(None, ("night" if self.night else "", self.season, self.weather)))
 
     def description(self) -> str:
         """Describe the time of the day: `14:05, summer, rain; the harvest is on in the square until 16:00`."""
-        now = ", ".join(filter(None, (self.clock, self.season_and_weather)))
+        now = ", ".join(filter(None, (self.clock, self.conditions)))
         return "; ".join((now, *map(str, self.festivals)))
 
     def allows(self, hours: Hours | None, seasons: Collection[str] = (), weather: Collection[str] = ()) -> bool:
@@ -173,16 +174,18 @@ class CalendarInfo:
     weather: Weights = field(default=(), repr=False)
     weather_key: int = field(default=0, repr=False)  # of 32 bits
     festivals: tuple[FestivalInfo, ...] = field(default=(), repr=False)
+    night: Hours | None = field(default=None, repr=False)  # None: the world has none
 
     def at(self, tick_id: int) -> WorldTime:
         """Return the time in a tick."""
         minutes = self.first_minute + tick_id * DAY_MINUTES // self.day_ticks
         day, minute = minutes // DAY_MINUTES + 1, minutes % DAY_MINUTES
-        if not (self.seasons or self.weather or self.festivals):
+        if not (self.seasons or self.weather or self.festivals or self.night):
             return WorldTime(day, minute)
         season = self.season_of(day)
         on = tuple(festival for festival in self.festivals if festival.is_on(day, minute))
-        return WorldTime(day, minute, season.name if season else "", self.weather_of(day), on)
+        night = self.night is not None and in_hours(minute, self.night)
+        return WorldTime(day, minute, season.name if season else "", self.weather_of(day), on, night)
 
     def season_of(self, day: int) -> SeasonInfo | None:
         """Return the season of a day; the seasons come in their order, again and again."""

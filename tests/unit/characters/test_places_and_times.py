@@ -153,6 +153,7 @@ SEASONS = CalendarInfo(
     seasons=(SeasonInfo("summer", 1), SeasonInfo("winter", 1, (("snow", 1),))),
     weather=(("rain", 1),),
     festivals=(FestivalInfo("fair", 1, hours=(9 * 60, 10 * 60), where="hall", purpose="cake for all"),),
+    night=(20 * 60, 6 * 60),
 )
 
 
@@ -181,5 +182,8 @@ def test_trees_go_by_season_weather_and_festivals(solo):
 
     one.play(2)
     assert conditions() == (True, False, True, False, True, False, True)
-    one.play(24)
+    assert not one.character.at_night()
+    one.play(12)
+    assert one.character.at_night()
+    one.play(12)
     assert conditions() == (False, True, False, True, False, False, False)

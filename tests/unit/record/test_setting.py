@@ -28,7 +28,7 @@ def test_a_run_says_who_lived_where(tmp_path):
 
 def test_a_run_says_what_days_there_were(tmp_path):
     limited = YEAR.replace("{yields: {hay: 1}}", "{yields: {hay: 1}, seasons: [summer], weather: [sun, fog]}")
-    info, store, log = recorded(tmp_path, limited)
+    info, store, log = recorded(tmp_path, limited.replace("  seasons", '  night: ["21:00", "06:00"]\n  seasons'))
     log.close()
     with store.open("hamlet") as run:
         assert run.info.setting == info.setting
@@ -68,6 +68,7 @@ def test_a_malformed_person_is_damage(tmp_path, monkeypatch, text):
         {"zones": [], "calendar": {"day_ticks": 9, "first_minute": 0, "seasons": [{"name": "summer"}]}},
         {"zones": [], "calendar": {"day_ticks": 9, "first_minute": 0, "weather": ["sun"]}},
         {"zones": [], "calendar": {"day_ticks": 9, "first_minute": 0, "weather_key": "x"}},
+        {"zones": [], "calendar": {"day_ticks": 9, "first_minute": 0, "night": 3}},
         {"zones": [], "calendar": {"day_ticks": 9, "first_minute": 0, "festivals": [{"name": "harvest"}]}},
     ],
 )

@@ -51,6 +51,7 @@ def test_people_and_places_are_read_as_they_were_written(seed):
                 {"seasons": [pb.SeasonInfo(name="summer", days=1, weather=[pb.WeatherWeight(weather="sun")])]},
                 {"weather": [pb.WeatherWeight(weather="sun", weight=0)]},
                 {"weather": [pb.WeatherWeight(weather="sun", weight=1)] * 33},
+                {"night": pb.Hours(first=1, end=1440)},
                 {"festivals": [pb.FestivalInfo(name="harvest")]},
                 {"festivals": [pb.FestivalInfo(name="harvest", day=1, every=-1)]},
                 {"festivals": [pb.FestivalInfo(name="harvest", day=1, hours=pb.Hours(first=1440))]},

@@ -44,7 +44,7 @@ def test_a_calendar_is_what_the_scenario_says():
         (SeasonInfo("summer", 3), SeasonInfo("winter", 2, (("snow", 2), ("sun", 1)))),
         (("sun", 5), ("rain", 2), ("fog", 1)),
         key,
-        (
+        festivals=(
             FestivalInfo("harvest", 2, 5, (600, 960), "square", "music and bread for all."),
             FestivalInfo("new_year", 1, 0, (1320, 120)),
             FestivalInfo("Longnight", 4),
@@ -125,6 +125,21 @@ def test_a_time_says_what_there_is_and_no_more():
     assert plain.weather_key == 0
 
 
+@pytest.mark.parametrize(
+    ("hours", "night"), [('["21:00", "06:00"]', {21, 22, 23, *range(6)}), ('["00:00", "02:00"]', {0, 1})]
+)
+def test_it_is_night_in_the_hours_of_the_night(hours, night):
+    calendar = calendar_of(YEAR.replace("  seasons", f"  night: {hours}\n  seasons"))
+    assert {hour for hour in range(24) if calendar.at(hour).night} == night
+    assert str(calendar.at(48)) == f"day 3, 00:00, night, summer, {calendar.weather_of(3)}"
+    assert "night" not in str(calendar.at(60))
+
+
+def test_a_calendar_with_nothing_but_a_night_says_it():
+    calendar = CalendarInfo(24, 0, night=(21 * 60, 6 * 60))
+    assert [str(calendar.at(tick)) for tick in (5, 6)] == ["day 1, 05:00, night", "day 1, 06:00"]
+
+
 def test_a_calendar_changes_no_rule():
     digest = parse_scenario(YEAR).digest
     bare = YEAR[: YEAR.index("calendar")] + YEAR[YEAR.index("actors") :]
@@ -199,6 +214,7 @@ def test_worlds_say_what_limits_their_actions():
         ("fog: 1", "fog: 0", "expected a whole number from 1"),
         ("{sun: 5, rain: 2, fog: 1}", "{}", "expected 1 to 32 weathers"),
         ("where: square", "where: mill", "there is no zone 'mill'; there are: square"),
+        ("  seasons:", '  night: ["21:00"]\n  seasons:', "expected two times of the day"),
         ("{day: 4}", "{day: 0}", "expected a whole number from 1"),
         ("{day: 4}", "{every: 4}", "the key 'day' is missing"),
         ("every: 5", "every: 0", "expected a whole number from 1"),

@@ -56,6 +56,10 @@ function weatherOf(calendar: Calendar, day: number): string {
   return weights.find(([, weight]) => (left -= weight) < 0)?.[0] ?? "";
 }
 
+function isBetween(minute: number, [first, end]: [number, number]): boolean {
+  return first <= end ? first <= minute && minute < end : minute >= first || minute < end;
+}
+
 function isOn(festival: Festival, day: number, minute: number): boolean {
   const begins = (on: number): boolean => on === festival.day || (festival.every > 0 && on > festival.day && (on - festival.day) % festival.every === 0);
   const [first, end] = festival.hours ?? [0, DAY_MINUTES];
@@ -63,12 +67,13 @@ function isOn(festival: Festival, day: number, minute: number): boolean {
   return (minute >= first && begins(day)) || (minute < end && begins(day - 1));
 }
 
-/** Season, weather and festivals: "summer, rain, harvest"; empty if the world has none. */
+/** Night, season, weather and festivals: "summer, rain, harvest"; empty if the world has none. */
 export function daysOf(calendar: Calendar, tick: number): string {
   const minutes = minutesAt(calendar, tick);
   const [day, minute] = [Math.floor(minutes / DAY_MINUTES) + 1, minutes % DAY_MINUTES];
   const festivals = (calendar.festivals ?? []).filter((festival) => isOn(festival, day, minute));
-  const words = [seasonOf(calendar, day)?.name ?? "", weatherOf(calendar, day), ...festivals.map((festival) => festival.name)];
+  const night = calendar.night && isBetween(minute, calendar.night) ? "night" : "";
+  const words = [night, seasonOf(calendar, day)?.name ?? "", weatherOf(calendar, day), ...festivals.map((festival) => festival.name)];
   return words.filter(Boolean).join(", ").replaceAll("_", " ");
 }
 

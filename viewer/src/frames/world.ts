@@ -26,6 +26,7 @@ export interface Calendar {
   weather?: Weights;
   weather_key?: number;
   festivals?: Festival[];
+  night?: [first: number, end: number] | null;
 }
 
 /** Kinds of weather with their weights. */

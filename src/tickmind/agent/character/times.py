@@ -13,6 +13,11 @@ class TimedCharacter(BaseCharacter):
         return self.time.is_between(start, end)
 
     @condition
+    def at_night(self) -> bool:
+        """Return whether it is night, in a world that says when that is."""
+        return self.time.night
+
+    @condition
     def in_season(self, season: str) -> bool:
         """Return whether it is that season."""
         return self.time.season == season

@@ -218,7 +218,7 @@ def where_and_when(figures: RunFigures, talk: Conversation) -> str:
     parts = [
         f"in {zone_phrase(zone.name)}" if zone is not None else "",
         f"day {first.day}, {first.clock}{'' if first.clock == end else f' to {end}'}",
-        first.season_and_weather,
+        first.conditions,
         *(f"during {zone_phrase(festival.name)}" for festival in first.festivals),
     ]
     return ", ".join(filter(None, parts))

@@ -26,7 +26,7 @@ from tickmind.protocol import (
     WorldSetting,
     ZoneInfo,
 )
-from tickmind.protocol.setting import AgentSetting, Area, Weights
+from tickmind.protocol.setting import AgentSetting, Area, Hours, Weights
 from tickmind.record.columns import Column, values_of
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES
@@ -153,8 +153,7 @@ def _read_container(document: Mapping[str, Any] | None) -> ContainerInfo | None:
         tuple((str(item), _read_amounts(price)) for item, price in sorted(document[name].items()))
         for name in ("sells", "buys")
     )
-    hours = document["hours"]
-    return ContainerInfo(int(document["holds"]), sells, buys, None if hours is None else (int(hours[0]), int(hours[1])))
+    return ContainerInfo(int(document["holds"]), sells, buys, _read_hours(document["hours"]))
 
 
 def _read_amounts(document: Mapping[str, Any]) -> ItemAmounts:
@@ -177,8 +176,7 @@ def _read_actions(kind: Mapping[str, Any]) -> tuple[tuple[ActionInfo, ...], ...]
 
 def _read_action(document: Mapping[str, Any]) -> ActionInfo:
     needs, consumes, yields, wears = (_read_amounts(document.get(name, {})) for name in _ACTION_ITEMS)
-    first, *rest = document.get("hours", (None,))
-    hours = None if first is None else (int(first), int(rest[0]))
+    hours = _read_hours(document.get("hours"))
     verb, to, work = str(document["verb"]), str(document["to"]), int(document["work"])
     seasons, weather = (tuple(map(str, document.get(name, ()))) for name in _ACTION_TIMES)
     return ActionInfo(verb, to, work, needs, consumes, yields, hours, seasons, weather, wears)
@@ -300,6 +298,7 @@ def _read_calendar(document: Mapping[str, Any]) -> CalendarInfo:
         weather=_read_weather(document.get("weather", ())),
         weather_key=int(document.get("weather_key", 0)),
         festivals=tuple(map(_read_festival, document.get("festivals", ()))),
+        night=_read_hours(document.get("night")),
     )
 
 
@@ -309,8 +308,12 @@ def _read_weather(document: Sequence[Any]) -> Weights:
 
 def _read_festival(document: Mapping[str, Any]) -> FestivalInfo:
     name, where, purpose = (str(document[key]) for key in ("name", "where", "purpose"))
-    day, every, hours = int(document["day"]), max(0, int(document["every"])), document["hours"]
-    return FestivalInfo(name, day, every, None if hours is None else (int(hours[0]), int(hours[1])), where, purpose)
+    day, every = int(document["day"]), max(0, int(document["every"]))
+    return FestivalInfo(name, day, every, _read_hours(document["hours"]), where, purpose)
+
+
+def _read_hours(document: Sequence[Any] | None) -> Hours | None:
+    return None if document is None else (int(document[0]), int(document[1]))
 
 
 def _read_area(corners: Sequence[Any]) -> Area:

@@ -78,6 +78,7 @@ def _encode_calendar(calendar: CalendarInfo) -> pb.CalendarInfo:
             )
             for festival in calendar.festivals
         ],
+        night=encode_hours(calendar.night),
     )
 
 
@@ -92,9 +93,11 @@ def encode_hours(hours: Hours | None) -> pb.Hours | None:
 
 def decode_hours(message: pb.ActionInfo | pb.ContainerInfo | pb.FestivalInfo) -> Hours | None:
     """Decode the hours of a message; None if it has none."""
-    if not message.HasField("hours"):
-        return None
-    first, end = message.hours.first, message.hours.end
+    return _decode_hours(message.hours) if message.HasField("hours") else None
+
+
+def _decode_hours(message: pb.Hours) -> Hours:
+    first, end = message.first, message.end
     return number(first, "hours.first", 0, DAY_MINUTES - 1), number(end, "hours.end", 0, DAY_MINUTES - 1)
 
 
@@ -132,6 +135,7 @@ def _decode_calendar(message: pb.CalendarInfo) -> CalendarInfo:
         weather=_decode_weather(message.weather),
         weather_key=message.weather_key,
         festivals=tuple(map(_decode_festival, message.festivals)),
+        night=_decode_hours(message.night) if message.HasField("night") else None,
     )
 
 

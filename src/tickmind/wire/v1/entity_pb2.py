@@ -24,15 +24,15 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18tickmind/v1/entity.proto\x12\x0btickmind.v1\"v\n\nEntityInfo\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0c\n\x04tags\x18\x03 \x03(\t\x12\x12\n\nspawn_tick\x18\x04 \x01(\x03\x12%\n\x07persona\x18\x05 \x01(\x0b\x32\x14.tickmind.v1.Persona\"/\n\x08Relation\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x10\n\x08relation\x18\x02 \x01(\t\"\xb1\x02\n\x07Persona\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03\x61ge\x18\x02 \x01(\x05\x12\x0e\n\x06traits\x18\x03 \x03(\t\x12\x11\n\tbackstory\x18\x04 \x01(\t\x12\r\n\x05voice\x18\x05 \x01(\t\x12\r\n\x05goals\x18\x06 \x03(\t\x12\r\n\x05\x66\x65\x61rs\x18\x07 \x03(\t\x12\r\n\x05knows\x18\x08 \x03(\t\x12\x0c\n\x04home\x18\t \x01(\t\x12\x0c\n\x04work\x18\n \x01(\t\x12(\n\trelations\x18\x0b \x03(\x0b\x32\x15.tickmind.v1.Relation\x12\x0e\n\x06habits\x18\x0c \x03(\t\x12\x0e\n\x06\x63olour\x18\r \x01(\t\x12\x0c\n\x04team\x18\x0e \x01(\t\x12(\n\x05\x61gent\x18\x0f \x03(\x0b\x32\x19.tickmind.v1.AgentSetting\x12\x0e\n\x06sprite\x18\x10 \x01(\t\"\x99\x01\n\x0c\x41gentSetting\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x04text\x18\x02 \x01(\tH\x00\x12\x0f\n\x05whole\x18\x03 \x01(\x03H\x00\x12\x10\n\x06number\x18\x04 \x01(\x01H\x00\x12\x0e\n\x04\x66lag\x18\x05 \x01(\x08H\x00\x12/\n\x05texts\x18\x06 \x01(\x0b\x32\x1e.tickmind.v1.AgentSettingTextsH\x00\x42\x07\n\x05value\"\"\n\x11\x41gentSettingTexts\x12\r\n\x05items\x18\x01 \x03(\t\"@\n\x04\x41rea\x12\x0c\n\x04west\x18\x01 \x01(\x05\x12\r\n\x05north\x18\x02 \x01(\x05\x12\x0c\n\x04\x65\x61st\x18\x03 \x01(\x05\x12\r\n\x05south\x18\x04 \x01(\x05\"Z\n\x08ZoneInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12 \n\x05\x61reas\x18\x02 \x03(\x0b\x32\x11.tickmind.v1.Area\x12\r\n\x05owner\x18\x03 \x01(\t\x12\x0f\n\x07purpose\x18\x04 \x01(\t\"\xd1\x01\n\x0c\x43\x61lendarInfo\x12\x11\n\tday_ticks\x18\x01 \x01(\x05\x12\x14\n\x0c\x66irst_minute\x18\x02 \x01(\x05\x12(\n\x07seasons\x18\x03 \x03(\x0b\x32\x17.tickmind.v1.SeasonInfo\x12+\n\x07weather\x18\x04 \x03(\x0b\x32\x1a.tickmind.v1.WeatherWeight\x12\x13\n\x0bweather_key\x18\x05 \x01(\x07\x12,\n\tfestivals\x18\x06 \x03(\x0b\x32\x19.tickmind.v1.FestivalInfo\"U\n\nSeasonInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61ys\x18\x02 \x01(\x05\x12+\n\x07weather\x18\x03 \x03(\x0b\x32\x1a.tickmind.v1.WeatherWeight\"0\n\rWeatherWeight\x12\x0f\n\x07weather\x18\x01 \x01(\t\x12\x0e\n\x06weight\x18\x02 \x01(\x05\"{\n\x0c\x46\x65stivalInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03\x64\x61y\x18\x02 \x01(\x05\x12\r\n\x05\x65very\x18\x03 \x01(\x05\x12!\n\x05hours\x18\x04 \x01(\x0b\x32\x12.tickmind.v1.Hours\x12\r\n\x05where\x18\x05 \x01(\t\x12\x0f\n\x07purpose\x18\x06 \x01(\t\"a\n\x0cWorldSetting\x12$\n\x05zones\x18\x01 \x03(\x0b\x32\x15.tickmind.v1.ZoneInfo\x12+\n\x08\x63\x61lendar\x18\x02 \x01(\x0b\x32\x19.tickmind.v1.CalendarInfo\"t\n\x0eLifecycleEvent\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12(\n\x04kind\x18\x02 \x01(\x0e\x32\x1a.tickmind.v1.LifecycleKind\x12\'\n\x06\x65ntity\x18\x03 \x01(\x0b\x32\x17.tickmind.v1.EntityInfo\"p\n\nObjectInfo\x12\x11\n\tobject_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\t\n\x01x\x18\x03 \x01(\x05\x12\t\n\x01y\x18\x04 \x01(\x05\x12\r\n\x05state\x18\x05 \x01(\t\x12\r\n\x05stock\x18\x06 \x01(\x05\x12\r\n\x05owner\x18\x07 \x01(\t\"@\n\nGroundInfo\x12\t\n\x01x\x18\x01 \x01(\x05\x12\t\n\x01y\x18\x02 \x01(\x05\x12\x0c\n\x04item\x18\x03 \x01(\t\x12\x0e\n\x06\x61mount\x18\x04 \x01(\x03\"*\n\nItemAmount\x12\x0c\n\x04item\x18\x01 \x01(\t\x12\x0e\n\x06\x61mount\x18\x02 \x01(\x03\"#\n\x05Hours\x12\r\n\x05\x66irst\x18\x01 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x02 \x01(\x05\"\x9d\x02\n\nActionInfo\x12\x0c\n\x04verb\x18\x01 \x01(\t\x12\n\n\x02to\x18\x02 \x01(\t\x12\x0c\n\x04work\x18\x03 \x01(\x05\x12&\n\x05needs\x18\x04 \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\x12)\n\x08\x63onsumes\x18\x05 \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\x12\'\n\x06yields\x18\x06 \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\x12!\n\x05hours\x18\x07 \x01(\x0b\x32\x12.tickmind.v1.Hours\x12\x0f\n\x07seasons\x18\x08 \x03(\t\x12\x0f\n\x07weather\x18\t \x03(\t\x12&\n\x05wears\x18\n \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\"k\n\tStateInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08walkable\x18\x02 \x01(\x08\x12\x0e\n\x06opaque\x18\x03 \x01(\x08\x12(\n\x07\x61\x63tions\x18\x05 \x03(\x0b\x32\x17.tickmind.v1.ActionInfoJ\x04\x08\x04\x10\x05\"\x91\x01\n\x08KindInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12&\n\x06states\x18\x02 \x03(\x0b\x32\x16.tickmind.v1.StateInfo\x12\x0c\n\x04tags\x18\x03 \x03(\t\x12\x12\n\nstock_item\x18\x04 \x01(\t\x12-\n\tcontainer\x18\x05 \x01(\x0b\x32\x1a.tickmind.v1.ContainerInfo\"\x86\x01\n\rContainerInfo\x12\r\n\x05holds\x18\x01 \x01(\x05\x12!\n\x05sells\x18\x02 \x03(\x0b\x32\x12.tickmind.v1.Price\x12 \n\x04\x62uys\x18\x03 \x03(\x0b\x32\x12.tickmind.v1.Price\x12!\n\x05hours\x18\x04 \x01(\x0b\x32\x12.tickmind.v1.Hours\"=\n\x05Price\x12\x0c\n\x04item\x18\x01 \x01(\t\x12&\n\x05price\x18\x02 \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\"l\n\tFloorInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08walkable\x18\x02 \x01(\x08\x12\x0e\n\x06opaque\x18\x03 \x01(\x08\x12\x0f\n\x07hazards\x18\x04 \x03(\t\x12\x0e\n\x06\x65nergy\x18\x05 \x01(\x11\x12\x0e\n\x06hunger\x18\x06 \x01(\x11\"\x93\x03\n\x0bWorldHeader\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x15\n\rworld_version\x18\x02 \x01(\t\x12\r\n\x05width\x18\x03 \x01(\x05\x12\x0e\n\x06height\x18\x04 \x01(\x05\x12\x14\n\x0csight_radius\x18\x05 \x01(\x05\x12\x16\n\x0ehearing_radius\x18\x06 \x01(\x05\x12\x18\n\x10tick_duration_ms\x18\x07 \x01(\x05\x12\x1a\n\x12intent_deadline_ms\x18\x08 \x01(\x05\x12&\n\x06\x66loors\x18\t \x03(\x0b\x32\x16.tickmind.v1.FloorInfo\x12\x12\n\nitem_kinds\x18\n \x03(\t\x12\r\n\x05verbs\x18\x0b \x03(\t\x12$\n\x05kinds\x18\x0c \x03(\x0b\x32\x15.tickmind.v1.KindInfo\x12\x14\n\x0cobject_count\x18\r \x01(\x05\x12\x13\n\x0b\x61\x63tor_count\x18\x0e \x01(\x05\x12\x14\n\x0cground_count\x18\x0f \x01(\x05\x12*\n\x07setting\x18\x10 \x01(\x0b\x32\x19.tickmind.v1.WorldSetting\"h\n\x1fListControllableEntitiesRequest\x12\x19\n\x11uncontrolled_only\x18\x01 \x01(\x08\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x17\n\x0f\x61\x66ter_entity_id\x18\x03 \x01(\t\"[\n ListControllableEntitiesResponse\x12)\n\x08\x65ntities\x18\x01 \x03(\x0b\x32\x17.tickmind.v1.EntityInfo\x12\x0c\n\x04more\x18\x02 \x01(\x08\"7\n\x1cStreamEntityLifecycleRequest\x12\x17\n\x0finclude_present\x18\x01 \x01(\x08\"K\n\x1dStreamEntityLifecycleResponse\x12*\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1b.tickmind.v1.LifecycleEvent\"\x14\n\x12StreamWorldRequest\"\xd0\x01\n\x13StreamWorldResponse\x12(\n\x06header\x18\x01 \x01(\x0b\x32\x18.tickmind.v1.WorldHeader\x12\x13\n\x0b\x66loor_codes\x18\x02 \x01(\x0c\x12(\n\x07objects\x18\x03 \x03(\x0b\x32\x17.tickmind.v1.ObjectInfo\x12\'\n\x06\x61\x63tors\x18\x04 \x03(\x0b\x32\x17.tickmind.v1.EntityInfo\x12\'\n\x06ground\x18\x05 \x03(\x0b\x32\x17.tickmind.v1.GroundInfo*\xa9\x01\n\rLifecycleKind\x12\x1e\n\x1aLIFECYCLE_KIND_UNSPECIFIED\x10\x00\x12\x1a\n\x16LIFECYCLE_KIND_SPAWNED\x10\x01\x12\x1c\n\x18LIFECYCLE_KIND_DESPAWNED\x10\x02\x12\x1d\n\x19LIFECYCLE_KIND_CONTROLLED\x10\x03\x12\x1f\n\x1bLIFECYCLE_KIND_UNCONTROLLED\x10\x04\x32\xd0\x02\n\x0f\x45ntityDiscovery\x12w\n\x18ListControllableEntities\x12,.tickmind.v1.ListControllableEntitiesRequest\x1a-.tickmind.v1.ListControllableEntitiesResponse\x12p\n\x15StreamEntityLifecycle\x12).tickmind.v1.StreamEntityLifecycleRequest\x1a*.tickmind.v1.StreamEntityLifecycleResponse0\x01\x12R\n\x0bStreamWorld\x12\x1f.tickmind.v1.StreamWorldRequest\x1a .tickmind.v1.StreamWorldResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18tickmind/v1/entity.proto\x12\x0btickmind.v1\"v\n\nEntityInfo\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0c\n\x04tags\x18\x03 \x03(\t\x12\x12\n\nspawn_tick\x18\x04 \x01(\x03\x12%\n\x07persona\x18\x05 \x01(\x0b\x32\x14.tickmind.v1.Persona\"/\n\x08Relation\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x10\n\x08relation\x18\x02 \x01(\t\"\xb1\x02\n\x07Persona\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03\x61ge\x18\x02 \x01(\x05\x12\x0e\n\x06traits\x18\x03 \x03(\t\x12\x11\n\tbackstory\x18\x04 \x01(\t\x12\r\n\x05voice\x18\x05 \x01(\t\x12\r\n\x05goals\x18\x06 \x03(\t\x12\r\n\x05\x66\x65\x61rs\x18\x07 \x03(\t\x12\r\n\x05knows\x18\x08 \x03(\t\x12\x0c\n\x04home\x18\t \x01(\t\x12\x0c\n\x04work\x18\n \x01(\t\x12(\n\trelations\x18\x0b \x03(\x0b\x32\x15.tickmind.v1.Relation\x12\x0e\n\x06habits\x18\x0c \x03(\t\x12\x0e\n\x06\x63olour\x18\r \x01(\t\x12\x0c\n\x04team\x18\x0e \x01(\t\x12(\n\x05\x61gent\x18\x0f \x03(\x0b\x32\x19.tickmind.v1.AgentSetting\x12\x0e\n\x06sprite\x18\x10 \x01(\t\"\x99\x01\n\x0c\x41gentSetting\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x04text\x18\x02 \x01(\tH\x00\x12\x0f\n\x05whole\x18\x03 \x01(\x03H\x00\x12\x10\n\x06number\x18\x04 \x01(\x01H\x00\x12\x0e\n\x04\x66lag\x18\x05 \x01(\x08H\x00\x12/\n\x05texts\x18\x06 \x01(\x0b\x32\x1e.tickmind.v1.AgentSettingTextsH\x00\x42\x07\n\x05value\"\"\n\x11\x41gentSettingTexts\x12\r\n\x05items\x18\x01 \x03(\t\"@\n\x04\x41rea\x12\x0c\n\x04west\x18\x01 \x01(\x05\x12\r\n\x05north\x18\x02 \x01(\x05\x12\x0c\n\x04\x65\x61st\x18\x03 \x01(\x05\x12\r\n\x05south\x18\x04 \x01(\x05\"Z\n\x08ZoneInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12 \n\x05\x61reas\x18\x02 \x03(\x0b\x32\x11.tickmind.v1.Area\x12\r\n\x05owner\x18\x03 \x01(\t\x12\x0f\n\x07purpose\x18\x04 \x01(\t\"\xf4\x01\n\x0c\x43\x61lendarInfo\x12\x11\n\tday_ticks\x18\x01 \x01(\x05\x12\x14\n\x0c\x66irst_minute\x18\x02 \x01(\x05\x12(\n\x07seasons\x18\x03 \x03(\x0b\x32\x17.tickmind.v1.SeasonInfo\x12+\n\x07weather\x18\x04 \x03(\x0b\x32\x1a.tickmind.v1.WeatherWeight\x12\x13\n\x0bweather_key\x18\x05 \x01(\x07\x12,\n\tfestivals\x18\x06 \x03(\x0b\x32\x19.tickmind.v1.FestivalInfo\x12!\n\x05night\x18\x07 \x01(\x0b\x32\x12.tickmind.v1.Hours\"U\n\nSeasonInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61ys\x18\x02 \x01(\x05\x12+\n\x07weather\x18\x03 \x03(\x0b\x32\x1a.tickmind.v1.WeatherWeight\"0\n\rWeatherWeight\x12\x0f\n\x07weather\x18\x01 \x01(\t\x12\x0e\n\x06weight\x18\x02 \x01(\x05\"{\n\x0c\x46\x65stivalInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03\x64\x61y\x18\x02 \x01(\x05\x12\r\n\x05\x65very\x18\x03 \x01(\x05\x12!\n\x05hours\x18\x04 \x01(\x0b\x32\x12.tickmind.v1.Hours\x12\r\n\x05where\x18\x05 \x01(\t\x12\x0f\n\x07purpose\x18\x06 \x01(\t\"a\n\x0cWorldSetting\x12$\n\x05zones\x18\x01 \x03(\x0b\x32\x15.tickmind.v1.ZoneInfo\x12+\n\x08\x63\x61lendar\x18\x02 \x01(\x0b\x32\x19.tickmind.v1.CalendarInfo\"t\n\x0eLifecycleEvent\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12(\n\x04kind\x18\x02 \x01(\x0e\x32\x1a.tickmind.v1.LifecycleKind\x12\'\n\x06\x65ntity\x18\x03 \x01(\x0b\x32\x17.tickmind.v1.EntityInfo\"p\n\nObjectInfo\x12\x11\n\tobject_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\t\n\x01x\x18\x03 \x01(\x05\x12\t\n\x01y\x18\x04 \x01(\x05\x12\r\n\x05state\x18\x05 \x01(\t\x12\r\n\x05stock\x18\x06 \x01(\x05\x12\r\n\x05owner\x18\x07 \x01(\t\"@\n\nGroundInfo\x12\t\n\x01x\x18\x01 \x01(\x05\x12\t\n\x01y\x18\x02 \x01(\x05\x12\x0c\n\x04item\x18\x03 \x01(\t\x12\x0e\n\x06\x61mount\x18\x04 \x01(\x03\"*\n\nItemAmount\x12\x0c\n\x04item\x18\x01 \x01(\t\x12\x0e\n\x06\x61mount\x18\x02 \x01(\x03\"#\n\x05Hours\x12\r\n\x05\x66irst\x18\x01 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x02 \x01(\x05\"\x9d\x02\n\nActionInfo\x12\x0c\n\x04verb\x18\x01 \x01(\t\x12\n\n\x02to\x18\x02 \x01(\t\x12\x0c\n\x04work\x18\x03 \x01(\x05\x12&\n\x05needs\x18\x04 \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\x12)\n\x08\x63onsumes\x18\x05 \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\x12\'\n\x06yields\x18\x06 \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\x12!\n\x05hours\x18\x07 \x01(\x0b\x32\x12.tickmind.v1.Hours\x12\x0f\n\x07seasons\x18\x08 \x03(\t\x12\x0f\n\x07weather\x18\t \x03(\t\x12&\n\x05wears\x18\n \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\"k\n\tStateInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08walkable\x18\x02 \x01(\x08\x12\x0e\n\x06opaque\x18\x03 \x01(\x08\x12(\n\x07\x61\x63tions\x18\x05 \x03(\x0b\x32\x17.tickmind.v1.ActionInfoJ\x04\x08\x04\x10\x05\"\x91\x01\n\x08KindInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12&\n\x06states\x18\x02 \x03(\x0b\x32\x16.tickmind.v1.StateInfo\x12\x0c\n\x04tags\x18\x03 \x03(\t\x12\x12\n\nstock_item\x18\x04 \x01(\t\x12-\n\tcontainer\x18\x05 \x01(\x0b\x32\x1a.tickmind.v1.ContainerInfo\"\x86\x01\n\rContainerInfo\x12\r\n\x05holds\x18\x01 \x01(\x05\x12!\n\x05sells\x18\x02 \x03(\x0b\x32\x12.tickmind.v1.Price\x12 \n\x04\x62uys\x18\x03 \x03(\x0b\x32\x12.tickmind.v1.Price\x12!\n\x05hours\x18\x04 \x01(\x0b\x32\x12.tickmind.v1.Hours\"=\n\x05Price\x12\x0c\n\x04item\x18\x01 \x01(\t\x12&\n\x05price\x18\x02 \x03(\x0b\x32\x17.tickmind.v1.ItemAmount\"l\n\tFloorInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08walkable\x18\x02 \x01(\x08\x12\x0e\n\x06opaque\x18\x03 \x01(\x08\x12\x0f\n\x07hazards\x18\x04 \x03(\t\x12\x0e\n\x06\x65nergy\x18\x05 \x01(\x11\x12\x0e\n\x06hunger\x18\x06 \x01(\x11\"\x93\x03\n\x0bWorldHeader\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x15\n\rworld_version\x18\x02 \x01(\t\x12\r\n\x05width\x18\x03 \x01(\x05\x12\x0e\n\x06height\x18\x04 \x01(\x05\x12\x14\n\x0csight_radius\x18\x05 \x01(\x05\x12\x16\n\x0ehearing_radius\x18\x06 \x01(\x05\x12\x18\n\x10tick_duration_ms\x18\x07 \x01(\x05\x12\x1a\n\x12intent_deadline_ms\x18\x08 \x01(\x05\x12&\n\x06\x66loors\x18\t \x03(\x0b\x32\x16.tickmind.v1.FloorInfo\x12\x12\n\nitem_kinds\x18\n \x03(\t\x12\r\n\x05verbs\x18\x0b \x03(\t\x12$\n\x05kinds\x18\x0c \x03(\x0b\x32\x15.tickmind.v1.KindInfo\x12\x14\n\x0cobject_count\x18\r \x01(\x05\x12\x13\n\x0b\x61\x63tor_count\x18\x0e \x01(\x05\x12\x14\n\x0cground_count\x18\x0f \x01(\x05\x12*\n\x07setting\x18\x10 \x01(\x0b\x32\x19.tickmind.v1.WorldSetting\"h\n\x1fListControllableEntitiesRequest\x12\x19\n\x11uncontrolled_only\x18\x01 \x01(\x08\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x17\n\x0f\x61\x66ter_entity_id\x18\x03 \x01(\t\"[\n ListControllableEntitiesResponse\x12)\n\x08\x65ntities\x18\x01 \x03(\x0b\x32\x17.tickmind.v1.EntityInfo\x12\x0c\n\x04more\x18\x02 \x01(\x08\"7\n\x1cStreamEntityLifecycleRequest\x12\x17\n\x0finclude_present\x18\x01 \x01(\x08\"K\n\x1dStreamEntityLifecycleResponse\x12*\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1b.tickmind.v1.LifecycleEvent\"\x14\n\x12StreamWorldRequest\"\xd0\x01\n\x13StreamWorldResponse\x12(\n\x06header\x18\x01 \x01(\x0b\x32\x18.tickmind.v1.WorldHeader\x12\x13\n\x0b\x66loor_codes\x18\x02 \x01(\x0c\x12(\n\x07objects\x18\x03 \x03(\x0b\x32\x17.tickmind.v1.ObjectInfo\x12\'\n\x06\x61\x63tors\x18\x04 \x03(\x0b\x32\x17.tickmind.v1.EntityInfo\x12\'\n\x06ground\x18\x05 \x03(\x0b\x32\x17.tickmind.v1.GroundInfo*\xa9\x01\n\rLifecycleKind\x12\x1e\n\x1aLIFECYCLE_KIND_UNSPECIFIED\x10\x00\x12\x1a\n\x16LIFECYCLE_KIND_SPAWNED\x10\x01\x12\x1c\n\x18LIFECYCLE_KIND_DESPAWNED\x10\x02\x12\x1d\n\x19LIFECYCLE_KIND_CONTROLLED\x10\x03\x12\x1f\n\x1bLIFECYCLE_KIND_UNCONTROLLED\x10\x04\x32\xd0\x02\n\x0f\x45ntityDiscovery\x12w\n\x18ListControllableEntities\x12,.tickmind.v1.ListControllableEntitiesRequest\x1a-.tickmind.v1.ListControllableEntitiesResponse\x12p\n\x15StreamEntityLifecycle\x12).tickmind.v1.StreamEntityLifecycleRequest\x1a*.tickmind.v1.StreamEntityLifecycleResponse0\x01\x12R\n\x0bStreamWorld\x12\x1f.tickmind.v1.StreamWorldRequest\x1a .tickmind.v1.StreamWorldResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tickmind.v1.entity_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_LIFECYCLEKIND']._serialized_start=3648
-  _globals['_LIFECYCLEKIND']._serialized_end=3817
+  _globals['_LIFECYCLEKIND']._serialized_start=3683
+  _globals['_LIFECYCLEKIND']._serialized_end=3852
   _globals['_ENTITYINFO']._serialized_start=41
   _globals['_ENTITYINFO']._serialized_end=159
   _globals['_RELATION']._serialized_start=161
@@ -48,51 +48,51 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ZONEINFO']._serialized_start=776
   _globals['_ZONEINFO']._serialized_end=866
   _globals['_CALENDARINFO']._serialized_start=869
-  _globals['_CALENDARINFO']._serialized_end=1078
-  _globals['_SEASONINFO']._serialized_start=1080
-  _globals['_SEASONINFO']._serialized_end=1165
-  _globals['_WEATHERWEIGHT']._serialized_start=1167
-  _globals['_WEATHERWEIGHT']._serialized_end=1215
-  _globals['_FESTIVALINFO']._serialized_start=1217
-  _globals['_FESTIVALINFO']._serialized_end=1340
-  _globals['_WORLDSETTING']._serialized_start=1342
-  _globals['_WORLDSETTING']._serialized_end=1439
-  _globals['_LIFECYCLEEVENT']._serialized_start=1441
-  _globals['_LIFECYCLEEVENT']._serialized_end=1557
-  _globals['_OBJECTINFO']._serialized_start=1559
-  _globals['_OBJECTINFO']._serialized_end=1671
-  _globals['_GROUNDINFO']._serialized_start=1673
-  _globals['_GROUNDINFO']._serialized_end=1737
-  _globals['_ITEMAMOUNT']._serialized_start=1739
-  _globals['_ITEMAMOUNT']._serialized_end=1781
-  _globals['_HOURS']._serialized_start=1783
-  _globals['_HOURS']._serialized_end=1818
-  _globals['_ACTIONINFO']._serialized_start=1821
-  _globals['_ACTIONINFO']._serialized_end=2106
-  _globals['_STATEINFO']._serialized_start=2108
-  _globals['_STATEINFO']._serialized_end=2215
-  _globals['_KINDINFO']._serialized_start=2218
-  _globals['_KINDINFO']._serialized_end=2363
-  _globals['_CONTAINERINFO']._serialized_start=2366
-  _globals['_CONTAINERINFO']._serialized_end=2500
-  _globals['_PRICE']._serialized_start=2502
-  _globals['_PRICE']._serialized_end=2563
-  _globals['_FLOORINFO']._serialized_start=2565
-  _globals['_FLOORINFO']._serialized_end=2673
-  _globals['_WORLDHEADER']._serialized_start=2676
-  _globals['_WORLDHEADER']._serialized_end=3079
-  _globals['_LISTCONTROLLABLEENTITIESREQUEST']._serialized_start=3081
-  _globals['_LISTCONTROLLABLEENTITIESREQUEST']._serialized_end=3185
-  _globals['_LISTCONTROLLABLEENTITIESRESPONSE']._serialized_start=3187
-  _globals['_LISTCONTROLLABLEENTITIESRESPONSE']._serialized_end=3278
-  _globals['_STREAMENTITYLIFECYCLEREQUEST']._serialized_start=3280
-  _globals['_STREAMENTITYLIFECYCLEREQUEST']._serialized_end=3335
-  _globals['_STREAMENTITYLIFECYCLERESPONSE']._serialized_start=3337
-  _globals['_STREAMENTITYLIFECYCLERESPONSE']._serialized_end=3412
-  _globals['_STREAMWORLDREQUEST']._serialized_start=3414
-  _globals['_STREAMWORLDREQUEST']._serialized_end=3434
-  _globals['_STREAMWORLDRESPONSE']._serialized_start=3437
-  _globals['_STREAMWORLDRESPONSE']._serialized_end=3645
-  _globals['_ENTITYDISCOVERY']._serialized_start=3820
-  _globals['_ENTITYDISCOVERY']._serialized_end=4156
+  _globals['_CALENDARINFO']._serialized_end=1113
+  _globals['_SEASONINFO']._serialized_start=1115
+  _globals['_SEASONINFO']._serialized_end=1200
+  _globals['_WEATHERWEIGHT']._serialized_start=1202
+  _globals['_WEATHERWEIGHT']._serialized_end=1250
+  _globals['_FESTIVALINFO']._serialized_start=1252
+  _globals['_FESTIVALINFO']._serialized_end=1375
+  _globals['_WORLDSETTING']._serialized_start=1377
+  _globals['_WORLDSETTING']._serialized_end=1474
+  _globals['_LIFECYCLEEVENT']._serialized_start=1476
+  _globals['_LIFECYCLEEVENT']._serialized_end=1592
+  _globals['_OBJECTINFO']._serialized_start=1594
+  _globals['_OBJECTINFO']._serialized_end=1706
+  _globals['_GROUNDINFO']._serialized_start=1708
+  _globals['_GROUNDINFO']._serialized_end=1772
+  _globals['_ITEMAMOUNT']._serialized_start=1774
+  _globals['_ITEMAMOUNT']._serialized_end=1816
+  _globals['_HOURS']._serialized_start=1818
+  _globals['_HOURS']._serialized_end=1853
+  _globals['_ACTIONINFO']._serialized_start=1856
+  _globals['_ACTIONINFO']._serialized_end=2141
+  _globals['_STATEINFO']._serialized_start=2143
+  _globals['_STATEINFO']._serialized_end=2250
+  _globals['_KINDINFO']._serialized_start=2253
+  _globals['_KINDINFO']._serialized_end=2398
+  _globals['_CONTAINERINFO']._serialized_start=2401
+  _globals['_CONTAINERINFO']._serialized_end=2535
+  _globals['_PRICE']._serialized_start=2537
+  _globals['_PRICE']._serialized_end=2598
+  _globals['_FLOORINFO']._serialized_start=2600
+  _globals['_FLOORINFO']._serialized_end=2708
+  _globals['_WORLDHEADER']._serialized_start=2711
+  _globals['_WORLDHEADER']._serialized_end=3114
+  _globals['_LISTCONTROLLABLEENTITIESREQUEST']._serialized_start=3116
+  _globals['_LISTCONTROLLABLEENTITIESREQUEST']._serialized_end=3220
+  _globals['_LISTCONTROLLABLEENTITIESRESPONSE']._serialized_start=3222
+  _globals['_LISTCONTROLLABLEENTITIESRESPONSE']._serialized_end=3313
+  _globals['_STREAMENTITYLIFECYCLEREQUEST']._serialized_start=3315
+  _globals['_STREAMENTITYLIFECYCLEREQUEST']._serialized_end=3370
+  _globals['_STREAMENTITYLIFECYCLERESPONSE']._serialized_start=3372
+  _globals['_STREAMENTITYLIFECYCLERESPONSE']._serialized_end=3447
+  _globals['_STREAMWORLDREQUEST']._serialized_start=3449
+  _globals['_STREAMWORLDREQUEST']._serialized_end=3469
+  _globals['_STREAMWORLDRESPONSE']._serialized_start=3472
+  _globals['_STREAMWORLDRESPONSE']._serialized_end=3680
+  _globals['_ENTITYDISCOVERY']._serialized_start=3855
+  _globals['_ENTITYDISCOVERY']._serialized_end=4191
 # @@protoc_insertion_point(module_scope)

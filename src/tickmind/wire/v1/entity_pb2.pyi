@@ -125,20 +125,22 @@ class ZoneInfo(_message.Message):
     def __init__(self, name: _Optional[str] = ..., areas: _Optional[_Iterable[_Union[Area, _Mapping]]] = ..., owner: _Optional[str] = ..., purpose: _Optional[str] = ...) -> None: ...
 
 class CalendarInfo(_message.Message):
-    __slots__ = ("day_ticks", "first_minute", "seasons", "weather", "weather_key", "festivals")
+    __slots__ = ("day_ticks", "first_minute", "seasons", "weather", "weather_key", "festivals", "night")
     DAY_TICKS_FIELD_NUMBER: _ClassVar[int]
     FIRST_MINUTE_FIELD_NUMBER: _ClassVar[int]
     SEASONS_FIELD_NUMBER: _ClassVar[int]
     WEATHER_FIELD_NUMBER: _ClassVar[int]
     WEATHER_KEY_FIELD_NUMBER: _ClassVar[int]
     FESTIVALS_FIELD_NUMBER: _ClassVar[int]
+    NIGHT_FIELD_NUMBER: _ClassVar[int]
     day_ticks: int
     first_minute: int
     seasons: _containers.RepeatedCompositeFieldContainer[SeasonInfo]
     weather: _containers.RepeatedCompositeFieldContainer[WeatherWeight]
     weather_key: int
     festivals: _containers.RepeatedCompositeFieldContainer[FestivalInfo]
-    def __init__(self, day_ticks: _Optional[int] = ..., first_minute: _Optional[int] = ..., seasons: _Optional[_Iterable[_Union[SeasonInfo, _Mapping]]] = ..., weather: _Optional[_Iterable[_Union[WeatherWeight, _Mapping]]] = ..., weather_key: _Optional[int] = ..., festivals: _Optional[_Iterable[_Union[FestivalInfo, _Mapping]]] = ...) -> None: ...
+    night: Hours
+    def __init__(self, day_ticks: _Optional[int] = ..., first_minute: _Optional[int] = ..., seasons: _Optional[_Iterable[_Union[SeasonInfo, _Mapping]]] = ..., weather: _Optional[_Iterable[_Union[WeatherWeight, _Mapping]]] = ..., weather_key: _Optional[int] = ..., festivals: _Optional[_Iterable[_Union[FestivalInfo, _Mapping]]] = ..., night: _Optional[_Union[Hours, _Mapping]] = ...) -> None: ...
 
 class SeasonInfo(_message.Message):
     __slots__ = ("name", "days", "weather")

@@ -1,4 +1,4 @@
-"""The section `calendar` of a scenario: days, seasons, weather and festivals."""
+"""The section `calendar` of a scenario: days, nights, seasons, weather and festivals."""
 
 import hashlib
 from collections.abc import Collection, Iterator
@@ -23,8 +23,8 @@ def read_calendar(node: Node | None, seed: int) -> CalendarInfo:
     if node is None:
         return CalendarInfo()
     given, usual = table(node), CalendarInfo()
-    given.nothing_but("day_ticks", "begins", "seasons", "weather", "festivals")
-    read, begins = given.place.source, given.get("begins")
+    given.nothing_but("day_ticks", "begins", "night", "seasons", "weather", "festivals")
+    read, begins, night = given.place.source, given.get("begins"), given.get("night")
     seasons = read.part((), _read_seasons, given.get("seasons"))
     weather = read.part((), _read_weather, given.get("weather"))
     has_weather = weather or any(season.weather for season in seasons)
@@ -35,6 +35,7 @@ def read_calendar(node: Node | None, seed: int) -> CalendarInfo:
         weather=weather,
         weather_key=_weather_key(seed) if has_weather else 0,
         festivals=read.part((), _read_festivals, given.get("festivals")),
+        night=None if night is None else read.part(None, read_hours, many(night)),
     )
 
 

@@ -282,6 +282,7 @@ def _calendar() -> Schema:
         "How ticks make days, and what days there are.",
         day_ticks=_number("The number of ticks in a day.", 1),
         begins={"description": 'The time of the day when the world begins, as "07:00".', "type": "string"},
+        night=_hours("When it is night"),
         seasons=_named(
             "Seasons in their order, again and again: days, or days and a weather of their own.",
             {"anyOf": [{"type": "integer", "minimum": 1}, season]},
