@@ -61,7 +61,10 @@ def _read_seasons(node: Node | None) -> tuple[SeasonInfo, ...]:
 
 def _read_weather(node: Node | None) -> Weights:
     """Kinds of weather with their weights: `{sun: 5, rain: 2}`."""
-    kinds = [(name, leaf(entry).integer(1, MAX_WEIGHT)) for name, _, entry in _few(node, MAX_WEATHERS, "weathers")]
+    kinds = []
+    for name, place, entry in _few(node, MAX_WEATHERS, "kinds of weather"):
+        with place.source.noting():
+            kinds.append((name, leaf(entry).integer(1, MAX_WEIGHT)))
     return tuple(kinds)
 
 
@@ -96,20 +99,18 @@ def _few(node: Node | None, limit: Limit, what: str) -> Iterator[tuple[str, Node
 
 def check_festival_places(node: Node | None, zones: Collection[str]) -> None:
     """Note each festival that is in no zone of the world."""
-    festivals = _entry(node, "festivals")
-    for festival in festivals.entries.values() if isinstance(festivals, YamlMapping) else ():
+    for festival in _entries(_entry(node, "festivals")).values():
         where = _entry(festival, "where")
         if where is not None:
             with where.place.source.noting():
                 known(where, zones, "zone")
 
 
-def check_kind_times(node: Node | None, calendar: CalendarInfo) -> None:
-    """Note each season and each weather in the section `kinds` that the calendar does not have."""
-    seasons = [season.name for season in calendar.seasons]
-    weights = (*calendar.weather, *(weight for season in calendar.seasons for weight in season.weather))
-    weather = {name for name, _ in weights}
-    for action in _actions(node):
+def check_kind_times(kinds: Node | None, calendar: Node | None) -> None:
+    """Note each season and each weather in the section `kinds` that the section `calendar` does not name."""
+    seasons = _entries(_entry(calendar, "seasons"))
+    weather = {name for node in (calendar, *seasons.values()) for name in _entries(_entry(node, "weather"))}
+    for action in _actions(kinds):
         for key, what, there in (("seasons", "season", seasons), ("weather", "kind of weather", weather)):
             names = _entry(action, key)
             for name in names.items if isinstance(names, Many) else ():
@@ -118,13 +119,16 @@ def check_kind_times(node: Node | None, calendar: CalendarInfo) -> None:
 
 
 def _actions(kinds: Node | None) -> Iterator[Node]:
-    """Yield all actions of the section `kinds` that are mappings; what is malformed is noted elsewhere."""
-    for kind in kinds.entries.values() if isinstance(kinds, YamlMapping) else ():
-        states = _entry(kind, "states")
-        for state in (kind, *(states.entries.values() if isinstance(states, YamlMapping) else ())):
-            actions = _entry(state, "actions")
-            yield from actions.entries.values() if isinstance(actions, YamlMapping) else ()
+    """Yield all actions of the section `kinds`; what is malformed is noted elsewhere."""
+    for kind in _entries(kinds).values():
+        for state in (kind, *_entries(_entry(kind, "states")).values()):
+            yield from _entries(_entry(state, "actions")).values()
+
+
+def _entries(node: Node | None) -> dict[str, Node]:
+    """Return the entries of a mapping; none of anything else."""
+    return node.entries if isinstance(node, YamlMapping) else {}
 
 
 def _entry(node: Node | None, key: str) -> Node | None:
-    return node.get(key) if isinstance(node, YamlMapping) else None
+    return _entries(node).get(key)

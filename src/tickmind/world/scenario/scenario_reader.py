@@ -98,7 +98,7 @@ def parse_scenario(
     with read.noting():
         land = read_map(given, floors, text.split("\n")) if floors else None
     calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"), seed)
-    check_kind_times(given.get("kinds"), calendar)
+    check_kind_times(given.get("kinds"), given.get("calendar"))
     zones: tuple[ZoneInfo, ...] = ()
     if land is not None:
         zones = read.part((), read_zones, given.get("zones"), land)
