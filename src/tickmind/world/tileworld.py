@@ -156,7 +156,7 @@ class TileWorld:
         record = self._record(turn, controlled, None if needs is None else needs.moved(turn.tick_id, self._state))
         self._last = Aftermath(record.results, record.utterances)
         self._observer = None
-        for delta in record.object_deltas:
+        for delta in record.object_deltas if self._views else ():
             self._views.pop(self._tables.object_row.get(delta.object_id, -1), None)
         return record
 

@@ -1,5 +1,6 @@
 """`Turn`: one tick while it is being resolved, with its intents and their outcomes so far."""
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,6 +68,45 @@ class Turn:
             return places
         self.refuse(places[~good], reason)
         return places[good]
+
+    def with_object(self, places: "Int64") -> "Int64":
+        """Return the places of all intents whose object there is; their results name it."""
+        target = self.intents.target[places]
+        places = self.keep(places, (target >= 0) & (target < len(self.tables.object_ids)), Reason.UNKNOWN_TARGET)
+        names, target = self.tables.object_ids, self.intents.target[places]
+        self.target_ids.update(zip(places.tolist(), [names[row] for row in target.tolist()], strict=True))
+        return places
+
+    def in_reach(self, places: "Int64") -> "Int64":
+        """Return the places of all intents whose object is on the actor's tile or one beside it."""
+        rows, target = self.intents.actor[places], self.intents.target[places]
+        away = np.maximum(
+            np.abs(self.tables.object_x[target] - self.state.x[rows]),
+            np.abs(self.tables.object_y[target] - self.state.y[rows]),
+        )
+        return self.keep(places, away <= 1, Reason.TOO_FAR)
+
+    def first_at_each(self, places: "Int64") -> "Bool":
+        """Return which of these intents are the first for their object."""
+        now: Bool = np.zeros(len(places), dtype=np.bool_)
+        now[np.unique(self.intents.target[places], return_index=True)[1]] = True
+        return now
+
+    def missing(self, carried: Sequence[int], wanted: Iterable[tuple[int, int]]) -> tuple[Effect, ...]:
+        """Return what is missing of some items in an inventory."""
+        lacks = ((self.tables.item_names[kind], amount - carried[kind]) for kind, amount in wanted)
+        return tuple(Effect(f"missing.{name}", amount) for name, amount in lacks if amount > 0)
+
+    def add_effect(self, places: "Int64", name: str, values: "Int64") -> None:
+        """Add an effect to those of each intent, unless its value is 0."""
+        made: dict[tuple[int, int], tuple[Effect, ...]] = {}  # identity of the effects so far and value -> effects then
+        for place, value in zip(places.tolist(), values.tolist(), strict=True):
+            if value:
+                before = self.effects.get(place, ())
+                after = made.get((id(before), value))
+                if after is None:
+                    after = made[id(before), value] = (*before, Effect(name, value))
+                self.effects[place] = after
 
     def items(self, action: ActionType) -> "Int64":
         """Return the places of all intents of this type that name a kind of item and a positive amount."""
