@@ -25,6 +25,7 @@ from tickmind.world.perception.packer import GroundMap, Packer
 from tickmind.world.perception.perception import Eyes, Perception
 from tickmind.world.perception.view import WorldView, take_view
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
+from tickmind.world.rules.goals import reach_goals
 from tickmind.world.rules.intents import check_intents, compile_intents
 from tickmind.world.rules.inventory import drop_items, give_items, pick_up_items, use_items
 from tickmind.world.rules.movement import move
@@ -145,6 +146,7 @@ class TileWorld:
         grow_stock(turn)
         leave_alone(turn)
         feel_needs(turn)
+        reach_goals(turn)
         self._maps.update(self._state.object_state, turn.changed_objects)
         self._tick_id += 1
         self._eyes.adapt(self._maps.opaque)
@@ -257,4 +259,5 @@ class TileWorld:
             intents=turn.intents,
             controlled=controlled,
             needs=needs,
+            rule_events=tuple(turn.rule_events),
         )

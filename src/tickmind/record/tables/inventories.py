@@ -76,6 +76,11 @@ class InventoryLedger:
                 if effect.name.startswith(INVENTORY):
                     actor_id = record.actor_ids[int(results.actor[place])]
                     yield (actor_id, effect.name.removeprefix(INVENTORY)), None, effect.value
+        for event in record.rule_events:
+            for effect in event.effects:
+                if effect.name.startswith(INVENTORY):
+                    for actor_id in event.actor_ids:
+                        yield (actor_id, effect.name.removeprefix(INVENTORY)), None, effect.value
         for gift in gifts_in(record):
             yield (gift.receiver_id, gift.item), None, gift.amount
         for delta in record.object_deltas:

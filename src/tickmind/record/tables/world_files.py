@@ -13,6 +13,7 @@ from tickmind.protocol import (
     CalendarInfo,
     EntityInfo,
     FloorInfo,
+    GoalInfo,
     GroundInfo,
     InventoryInfo,
     KindInfo,
@@ -122,6 +123,7 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
             }
             for one in info.kinds
         ],
+        **({"goals": [_goal_document(goal) for goal in info.goals]} if info.goals else {}),
     }
 
 
@@ -129,6 +131,29 @@ def _action_document(action: ActionInfo) -> dict[str, Any]:
     parts = {name: dict(getattr(action, name)) for name in _ACTION_ITEMS if getattr(action, name)}
     hours = {} if action.hours is None else {"hours": list(action.hours)}
     return {"verb": action.verb, "to": action.to, "work": action.work, **parts, **hours}
+
+
+def _goal_document(goal: GoalInfo) -> dict[str, Any]:
+    return {name: value for name, value in asdict(goal).items() if value}
+
+
+def read_goals(document: Mapping[str, Any]) -> tuple[GoalInfo, ...]:
+    """Return the goals of a world; none of a run of an earlier version. Raises `ValueError` for malformed ones."""
+    return tuple(map(_read_goal, document.get("goals", ())))
+
+
+def _read_goal(document: Mapping[str, Any]) -> GoalInfo:
+    texts = {name: str(document.get(name, "")) for name in ("all_in", "each_in", "object_id", "state")}
+    lists = {name: tuple(map(str, document.get(name, ()))) for name in ("tags", "types", "ids")}
+    return GoalInfo(
+        name=str(document["name"]),
+        score=int(document.get("score", 0)),
+        ends=bool(document.get("ends", False)),
+        carry=tuple((str(item), int(amount)) for item, amount in document.get("carry", ())),
+        tick_id=int(document.get("tick_id", 0)),
+        **texts,
+        **lists,
+    )
 
 
 def _read_actions(kind: Mapping[str, Any]) -> tuple[tuple[ActionInfo, ...], ...]:
@@ -313,6 +338,7 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
                 GroundInfo(int(x), int(y), str(item), int(amount)) for x, y, item, amount in document.get("ground", ())
             ),
             inventories=_read_inventories(list(actors[0]), list(inventories)),
+            goals=read_goals(document),
         )
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError) as error:
         raise DamagedRunError("the description of the world is malformed") from error

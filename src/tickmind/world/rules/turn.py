@@ -12,6 +12,7 @@ from tickmind.protocol import (
     IntentColumns,
     ObjectDelta,
     Reason,
+    RuleEvent,
     Utterance,
 )
 from tickmind.world.state.columns import WorldColumns
@@ -43,6 +44,7 @@ class Turn:
         self.effects: dict[int, tuple[Effect, ...]] = {}  # place -> effects
         self.utterances: list[Utterance] = []
         self.deltas: list[ObjectDelta] = []
+        self.rule_events: list[RuleEvent] = []
         self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
 
     @property

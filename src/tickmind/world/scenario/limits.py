@@ -24,4 +24,6 @@ MAX_PROSE_CHARS = Limit("length of one text about a person or a place", 2000, "c
 MAX_LINES = Limit("number of lines of one sort about a person", 32)
 MAX_PEOPLE_CHARS = Limit("length of all texts about all actors", 16_000_000, "characters")
 MAX_RECIPE_ITEMS = Limit("number of kinds of items that an action needs, consumes or yields", 30)
+MAX_GOALS = Limit("number of goals of a world", 100)
+MAX_SCORE = Limit("score of a goal", 1_000_000_000)
 MAX_DEPTH = Limit("nesting of a scenario file", 12)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from tickmind.protocol import GoalInfo
 from tickmind.protocol.setting import Persona, WorldSetting
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, Items, ObjectKind
 from tickmind.world.scenario.settings import Rules
@@ -71,6 +72,7 @@ class Scenario:
     ground: tuple[GroundSpawn, ...] = ()
     thinking_ticks: int = 0  # after which a reply of a model takes effect; 0: as soon as it arrives
     setting: WorldSetting = field(default_factory=WorldSetting)  # it changes no rule either
+    goals: tuple[GoalInfo, ...] = ()
 
     def __repr__(self) -> str:
         size = f"{self.width} x {self.height}, {len(self.actors)} actors, {len(self.objects)} objects"
@@ -115,7 +117,7 @@ class Scenario:
         return state.digest()
 
     def _later_rules(self) -> Iterator[tuple[object, ...]]:
-        """Yield what actions use up and when they can be done, if they say so: other scenarios keep their digest."""
+        """Yield rules that came later, where a scenario has some: other scenarios keep their digest."""
         for kind in self.kinds:
             for state in kind.states:
                 for action in state.actions:
@@ -123,6 +125,9 @@ class Scenario:
                         yield kind.name, state.name, action.verb, action.consumes
                     if action.hours is not None:
                         yield kind.name, state.name, action.verb, action.hours, self.setting.calendar
+        for goal in self.goals:
+            zone = self.setting.zone(goal.all_in or goal.each_in)
+            yield "goal", goal, () if zone is None else zone.areas
 
 
 def id_order(name: str) -> tuple[tuple[int, int, str], ...]:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 from tickmind.base import ConfigError
 from tickmind.base.problems import Problem, in_order
+from tickmind.protocol import GoalInfo
 from tickmind.protocol.setting import CalendarInfo, WorldSetting, ZoneInfo
 from tickmind.world.errors import ScenarioError
+from tickmind.world.scenario.goal_reader import GoalReader
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
@@ -32,6 +34,7 @@ SECTIONS = (
     "calendar",
     "personas",
     "actors",
+    "goals",
 )
 OTHER_SECTIONS = ("agents", "assignments", "defaults")  # of a runner's mapping in the same file
 
@@ -92,6 +95,7 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         land = read_map(given, floors, text.split("\n")) if floors else None
     calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"))
     zones: tuple[ZoneInfo, ...] = ()
+    goals: tuple[GoalInfo, ...] = ()
     if land is not None:
         zones = read.part((), read_zones, given.get("zones"), land)
         people = PersonaReader(given.get("personas"), [zone.name for zone in zones])
@@ -100,6 +104,9 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         actors = spawns.actors()
         check_owners(given.get("zones"), [actor.entity_id for actor in actors])
         check_size(given, [actor.persona for actor in actors])
+        if (section := given.get("goals")) is not None:
+            reader = GoalReader(zones, calendar, item_names, rules.inventory_limit, kinds, spawns.objects(), actors)
+            goals = read.part((), reader.read, section)
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))
     return Scenario(
@@ -117,6 +124,7 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         ground=spawns.ground(),
         thinking_ticks=thinking_ticks,
         setting=WorldSetting(zones, calendar),
+        goals=goals,
     )
 
 

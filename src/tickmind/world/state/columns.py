@@ -11,12 +11,15 @@ from tickmind.world.state.tables import Tables
 from tickmind.world.state.timing import change_times, stock_times
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Int8, Int32, Int64, UInt8, UInt16
+    from tickmind.protocol.columns import Bool, Int8, Int32, Int64, UInt8, UInt16
 
 
 @dataclass(slots=True, eq=False)
 class WorldColumns:
-    """The columns of a world: by actor row, by object row, and for items on the ground by ascending key."""
+    """The columns of a world: by actor row, by object row, and for items on the ground by ascending key.
+
+    Columns of rules that a scenario does not use are empty, and no part of its digests and snapshots.
+    """
 
     x: "Int32"
     y: "Int32"
@@ -35,9 +38,12 @@ class WorldColumns:
     ground_key: "Int64"  # tile * item kinds + item code, ascending
     ground_amount: "Int64"
 
+    goal_reached: "Bool"  # entries of goals -> whether it was reached
+
     def columns(self) -> "list[tuple[str, np.ndarray[Any, Any]]]":
         """Return all columns with their names, always in the same order."""
-        return [(name, getattr(self, name)) for name in _NAMES]
+        columns = [(name, getattr(self, name)) for name in _NAMES]
+        return [(name, column) for name, column in columns if name not in _LATER or len(column)]
 
     def digest(self, tick_id: int) -> bytes:
         """Return a hash of everything; equal worlds have equal hashes, whatever led there."""
@@ -48,6 +54,7 @@ class WorldColumns:
 
 
 _NAMES = tuple(column.name for column in fields(WorldColumns))
+_LATER = frozenset(("goal_reached",))  # columns that scenarios from before do not have
 
 
 def first_state(tables: Tables) -> WorldColumns:
@@ -80,6 +87,7 @@ def first_state(tables: Tables) -> WorldColumns:
         stock_due=stock_times(tables, rows, stock, 0),
         ground_key=np.array([key for key, _ in ground], dtype=np.int64),
         ground_amount=np.array([amount for _, amount in ground], dtype=np.int64),
+        goal_reached=np.zeros(tables.goals[-1].entries.stop if tables.goals else 0, dtype=np.bool_),
     )
 
 

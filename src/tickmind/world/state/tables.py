@@ -16,6 +16,7 @@ from tickmind.protocol import (
 )
 from tickmind.world.scenario.kinds import Items, ObjectAction, ObjectKind
 from tickmind.world.scenario.scenario import Scenario
+from tickmind.world.state.goals import goal_tables
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt8, UInt16
@@ -39,6 +40,7 @@ class Tables:
         self._build_objects()
         self.actor_ids = tuple(actor.entity_id for actor in scenario.actors)
         self.actor_row = {name: row for row, name in enumerate(self.actor_ids)}
+        self.goals = goal_tables(scenario, self.item_code, self.object_row)
         self.info = self._make_info()
 
     def _build_floors(self) -> None:
@@ -155,6 +157,7 @@ class Tables:
                 for actor in scenario.actors
                 for item, amount in actor.inventory
             ),
+            goals=scenario.goals,
         )
 
 

@@ -1,0 +1,47 @@
+"""Lines about goals reached and about rules of the user's own, while a world runs."""
+
+from collections.abc import Iterator, Sequence
+
+from tickmind.protocol import RuleEvent, TickRecord
+
+MOST_LINES = 100  # of one run; ends and errors are always said
+_MOST_NAMES = 5
+
+
+class RuleNews:
+    """Makes the lines about each tick; after many, only those about ends and errors."""
+
+    def __init__(self) -> None:
+        self._said = 0
+
+    def lines(self, record: TickRecord) -> Iterator[str]:
+        """Yield a line for each event that is worth one."""
+        for event in record.rule_events:
+            if event.own and not event.text:
+                continue  # items that changed hands: the record has them
+            if event.ends or (event.own and not event.score):
+                yield rule_event_line(record.tick_id, event)
+                continue
+            self._said += 1
+            if self._said <= MOST_LINES:
+                yield rule_event_line(record.tick_id, event)
+            elif self._said == MOST_LINES + 1:
+                yield "Further goals and scores are in the record only."
+
+
+def rule_event_line(tick_id: int, event: RuleEvent) -> str:
+    """Return an event as a sentence, such as `Goal both_out reached in tick 37 by mira: the run is over`."""
+    by = _names(event.actor_ids)
+    each = " each" if len(event.actor_ids) > 1 else ""
+    score = f" (score {event.score}{each})" if event.score else ""
+    end = ": the run is over" if event.ends else ""
+    if event.own:
+        to = f" for {by}" if by else ""
+        return f"Rule {event.name} in tick {tick_id:,}{to}: {event.text}{score}{end}."
+    return f"Goal {event.name} reached in tick {tick_id:,}{f' by {by}' if by else ''}{score}{end}."
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    return f"{shown} and {more:,} more" if more > 0 else shown
