@@ -26,8 +26,8 @@ def report(
 ) -> None:
     """Report on a finished run: a summary here, and one self-contained page with charts.
 
-    The page shows actors over time, actions and failures, where characters were, conversations, model calls with
-    latency, tokens and cost, and the times in which a model or an agent was missing.
+    The page shows goals and scores, actors over time, actions and failures, where characters were, conversations, model
+    calls with latency, tokens and cost, and the times in which a model or an agent was missing.
     """
     from rich.console import Console
 
@@ -80,6 +80,18 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
         for failure in figures.failures[:_TOP]:
             failures.add_row(text(f"{failure.action}: {failure.reason.replace('_', ' ')}"), f"{failure.count:,}")
         console.print(failures)
+    if figures.goals:
+        goals = table("Goals", "goal", "reached in tick", "times", "score")
+        for goal in figures.goals[:_TOP]:
+            reached = "not reached" if goal.first_tick_id is None else f"{goal.first_tick_id:,}"
+            end = ", the end" if goal.ended else ""
+            goals.add_row(text(goal.name), f"{reached}{end}", f"{goal.times:,}", f"{goal.points:,}")
+        console.print(goals)
+    if figures.scores:
+        scores = table("Scores", "who", "score")
+        for score in figures.scores[:_TOP]:
+            scores.add_row(text(score.actor_id or "the world"), f"{score.points:,}")
+        console.print(scores)
     if figures.models:
         models = table("Models", "model", "calls", "failed", "median s", "p95 s", "tokens", "cost $")
         for model in figures.models[:_TOP]:

@@ -46,6 +46,7 @@ def page(figures: RunFigures) -> str:
         f"<h1>{escape(figures.world)}</h1>",
         f'<p class="sub">Run {escape(figures.run_id)}, {ticks}, begun {escape(figures.created_at)}{after}</p>',
         _cards(figures),
+        *([_section("Goals", _goals(figures))] if figures.goals else []),
         _section("Actors over time", _actors(figures)),
         _section("Where they were", _heat(figures)),
         _section("What they did", _actions(figures)),
@@ -84,6 +85,26 @@ def _cards(figures: RunFigures) -> str:
         + "".join(f"<div><b>{value}</b><span>{name}</span></div>" for value, name in cards)
         + "</div>"
     )
+
+
+def _goals(figures: RunFigures) -> str:
+    rows = (
+        (
+            one.name,
+            one.condition or "a rule of your own",
+            ("not reached" if one.first_tick_id is None else f"tick {one.first_tick_id}")
+            + (", the end" if one.ended else ""),
+            *map(number, (one.times, one.points)),
+        )
+        for one in figures.goals
+    )
+    drawn = _table(("goal", "condition", "reached", "times", "score"), rows, numbers=2)
+    if not figures.scores:
+        return drawn
+    scores = ((one.actor_id or "the world", number(one.points)) for one in figures.scores[:SHOWN_ITEMS])
+    left = len(figures.scores) - SHOWN_ITEMS
+    rest = f'<p class="none">and {number(left)} more</p>' if left > 0 else ""
+    return drawn + "<h3>Scores</h3>" + _table(("who", "score"), scores, numbers=1) + rest
 
 
 def _actors(figures: RunFigures) -> str:
