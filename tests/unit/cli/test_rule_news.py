@@ -6,14 +6,6 @@ from tickmind.cli.world.rule_news import MOST_LINES, RuleNews, rule_event_line
 from tickmind.protocol import Effect, RuleEvent
 
 
-class Tick:
-    """A record with nothing but events of rules."""
-
-    def __init__(self, tick_id, *events):
-        self.tick_id = tick_id
-        self.rule_events = events
-
-
 @pytest.mark.parametrize(
     ("event", "line"),
     [
@@ -41,13 +33,13 @@ def test_an_event_is_a_sentence(event, line):
 
 def test_items_that_a_rule_hands_out_are_no_news():
     event = RuleEvent("fair", ("bo",), own=True, effects=(Effect("inventory.cake", 1),))
-    assert list(RuleNews().lines(Tick(1, event))) == []
+    assert list(RuleNews().lines(1, [event])) == []
 
 
 def test_many_goals_are_cut_short_but_not_their_ends():
     news = RuleNews()
-    lines = [line for tick_id in range(MOST_LINES + 50) for line in news.lines(Tick(tick_id, RuleEvent("one", ("a",))))]
+    lines = [line for tick_id in range(MOST_LINES + 50) for line in news.lines(tick_id, [RuleEvent("one", ("a",))])]
     assert len(lines) == MOST_LINES + 1
     assert lines[-1] == "Further goals and scores are in the record only."
     error = RuleEvent("fair", own=True, text="switched off: KeyError")
-    assert len(list(news.lines(Tick(999, RuleEvent("over", ends=True), error)))) == 2
+    assert len(list(news.lines(999, [RuleEvent("over", ends=True), error]))) == 2

@@ -231,7 +231,8 @@ goals:
 
 @pytest.mark.parametrize(("ticks", "done"), [(None, 4), (9, 4), (3, 3)])
 async def test_a_goal_ends_the_run_after_its_tick_is_kept_shown_and_saved(ticks, done):
-    clock, sink, store, shown = ManualClock(), Keeper(), Memory(), []
+    clock, sink, store = ManualClock(), Keeper(), Memory()
+    shown: list[TickRecord] = []
     core = Authority(TileWorld.from_scenario(parse_scenario(GOALS)), clock=clock)
     loop = TickLoop(core, sink=sink, checkpoints=store, pacer=Stepper(clock), on_tick=shown.append)
     assert await loop.run(ticks) == done

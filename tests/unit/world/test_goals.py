@@ -128,6 +128,7 @@ def test_goals_are_part_of_the_digest_and_their_absence_is_not():
 
 def test_a_world_without_goals_has_no_column_of_them():
     world = TileWorld.from_scenario(parse_scenario(YARD))
+    world.restore(world.snapshot())
     assert "goal_reached" not in dict(world._state.columns())
     assert world.step({}).rule_events == ()
     assert "goal_reached" in dict(world_with("late: {tick: 2}")._state.columns())
@@ -181,6 +182,7 @@ def test_a_mistake_is_named_with_its_line(goal, message):
         parse_scenario(f"{YARD}goals:\n  late: {goal}\n  fine: {{tick: 1}}\n", "yard.yaml")
     (problem,) = error.value.problems
     assert message in problem.message
+    assert problem.place is not None
     assert problem.place.line == YARD.count("\n") + 2
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tickmind.protocol import RuleEvent, TickRecord
+from tickmind.protocol import RuleEvent
 
 MOST_LINES = 100  # of one run; ends and errors are always said
 _MOST_NAMES = 5
@@ -14,17 +14,17 @@ class RuleNews:
     def __init__(self) -> None:
         self._said = 0
 
-    def lines(self, record: TickRecord) -> Iterator[str]:
-        """Yield a line for each event that is worth one."""
-        for event in record.rule_events:
+    def lines(self, tick_id: int, events: Sequence[RuleEvent]) -> Iterator[str]:
+        """Yield a line for each event of a tick that is worth one."""
+        for event in events:
             if event.own and not event.text:
                 continue  # items that changed hands: the record has them
             if event.ends or (event.own and not event.score):
-                yield rule_event_line(record.tick_id, event)
+                yield rule_event_line(tick_id, event)
                 continue
             self._said += 1
             if self._said <= MOST_LINES:
-                yield rule_event_line(record.tick_id, event)
+                yield rule_event_line(tick_id, event)
             elif self._said == MOST_LINES + 1:
                 yield "Further goals and scores are in the record only."
 

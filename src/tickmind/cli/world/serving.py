@@ -135,7 +135,7 @@ class Serving:
 
     def _take_news(self, record: TickRecord) -> None:
         self._is_over = record.ends
-        for line in self._news.lines(record):
+        for line in self._news.lines(record.tick_id, record.rule_events):
             self._status.say(line)
 
     async def _run_ticks(self, server: WorldServer) -> None:

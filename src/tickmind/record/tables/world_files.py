@@ -143,16 +143,23 @@ def read_goals(document: Mapping[str, Any]) -> tuple[GoalInfo, ...]:
 
 
 def _read_goal(document: Mapping[str, Any]) -> GoalInfo:
-    texts = {name: str(document.get(name, "")) for name in ("all_in", "each_in", "object_id", "state")}
-    lists = {name: tuple(map(str, document.get(name, ()))) for name in ("tags", "types", "ids")}
+    all_in, each_in, object_id, state = (
+        str(document.get(name, "")) for name in ("all_in", "each_in", "object_id", "state")
+    )
+    tags, types, ids = (tuple(map(str, document.get(name, ()))) for name in ("tags", "types", "ids"))
     return GoalInfo(
         name=str(document["name"]),
         score=int(document.get("score", 0)),
         ends=bool(document.get("ends", False)),
+        tags=tags,
+        types=types,
+        ids=ids,
+        all_in=all_in,
+        each_in=each_in,
         carry=tuple((str(item), int(amount)) for item, amount in document.get("carry", ())),
+        object_id=object_id,
+        state=state,
         tick_id=int(document.get("tick_id", 0)),
-        **texts,
-        **lists,
     )
 
 

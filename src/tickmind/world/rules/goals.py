@@ -48,7 +48,7 @@ def _holds_for(turn: Turn, goal: GoalTable, rows: "Int64") -> "Bool":
     """Return for which actors the condition of a goal holds."""
     if goal.info.each_in:
         return _in_zone(turn, goal, rows)
-    carried: Bool = (turn.state.inventory[np.ix_(rows, goal.items)] >= goal.amounts).all(axis=1)
+    carried: Bool = np.logical_and.reduce(turn.state.inventory[np.ix_(rows, goal.items)] >= goal.amounts, axis=1)
     return carried
 
 

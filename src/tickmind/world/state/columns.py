@@ -1,7 +1,7 @@
 """`WorldColumns`: everything in a world that changes, as columns."""
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +38,9 @@ class WorldColumns:
     ground_key: "Int64"  # tile * item kinds + item code, ascending
     ground_amount: "Int64"
 
-    goal_reached: "Bool"  # entries of goals -> whether it was reached
+    goal_reached: "Bool" = field(
+        default_factory=lambda: np.zeros(0, np.bool_)
+    )  # entries of goals -> whether it was reached
 
     def columns(self) -> "list[tuple[str, np.ndarray[Any, Any]]]":
         """Return all columns with their names, always in the same order."""
