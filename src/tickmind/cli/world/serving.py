@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tickmind.base import TickmindError
 from tickmind.base.files import RUNS_FOLDER, runs_option
 from tickmind.cli.runs.sealing_progress import SealingProgress
+from tickmind.cli.world.own_rules import load_own_rules
 from tickmind.cli.world.rule_news import RuleNews, rule_event_line
 from tickmind.cli.world.scenarios import new_run_id
 from tickmind.cli.world.status import EVERY_S, LockstepWait, WorldStatus
@@ -113,7 +114,7 @@ class Serving:
     async def _serve(self) -> None:
         run, status = self._run, self._status
         server = WorldServer(
-            TileWorld.from_scenario(self._scenario),
+            TileWorld.from_scenario(self._scenario, load_own_rules(self._scenario.own_rules)),
             self._config,
             pace=self._pace,
             sink=run.log if run is not None else None,

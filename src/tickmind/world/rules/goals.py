@@ -38,7 +38,7 @@ def _holds(turn: Turn, goal: GoalTable) -> bool:
     """Return whether the one condition of a goal holds."""
     info = goal.info
     if info.all_in:
-        return bool(_in_zone(turn, goal, goal.rows).all())
+        return bool(turn.in_areas(goal.areas, goal.rows).all())
     if info.object_id:
         return bool(turn.state.object_state[goal.object_row] == goal.state)
     return turn.tick_id >= info.tick_id
@@ -47,14 +47,6 @@ def _holds(turn: Turn, goal: GoalTable) -> bool:
 def _holds_for(turn: Turn, goal: GoalTable, rows: "Int64") -> "Bool":
     """Return for which actors the condition of a goal holds."""
     if goal.info.each_in:
-        return _in_zone(turn, goal, rows)
+        return turn.in_areas(goal.areas, rows)
     carried: Bool = np.logical_and.reduce(turn.state.inventory[np.ix_(rows, goal.items)] >= goal.amounts, axis=1)
     return carried
-
-
-def _in_zone(turn: Turn, goal: GoalTable, rows: "Int64") -> "Bool":
-    x, y = turn.state.x[rows], turn.state.y[rows]
-    inside = np.zeros(len(rows), dtype=np.bool_)
-    for west, north, east, south in goal.areas:
-        inside |= (x >= west) & (x <= east) & (y >= north) & (y <= south)
-    return inside

@@ -45,9 +45,9 @@ def _interact_one(turn: Turn, place: int) -> Reason:
         turn.effects[place] = (Effect("work_remaining", left),)
         return Reason.NONE
     code = tables.kind_of(target).state_code(action.to)
-    if _in_the_way(turn, target, code):
+    if in_the_way(turn, target, code):
         return Reason.TARGET_OCCUPIED
-    _enter_state(turn, target, code)
+    enter_state(turn, target, code)
     spent = use_up(turn, row, tables.item_codes(action.consumes))
     gained = hand_over(turn, row, tables.item_codes(action.yields))
     turn.effects[place] = (Effect("work_remaining", 0), *spent, *gained)
@@ -68,8 +68,8 @@ def change_objects(turn: Turn) -> None:
     state, tables = turn.state, turn.tables
     for row in np.flatnonzero(state.change_due <= turn.tick_id).tolist():
         code = int(tables.change_to[tables.object_kind[row], state.object_state[row]])
-        if not _in_the_way(turn, row, code):
-            _enter_state(turn, row, code)
+        if not in_the_way(turn, row, code):
+            enter_state(turn, row, code)
 
 
 def grow_stock(turn: Turn) -> None:
@@ -83,7 +83,7 @@ def grow_stock(turn: Turn) -> None:
     turn.deltas += [ObjectDelta(tables.object_ids[row], "stock", int(state.object_stock[row])) for row in rows.tolist()]
 
 
-def _in_the_way(turn: Turn, row: int, code: int) -> bool:
+def in_the_way(turn: Turn, row: int, code: int) -> bool:
     """Return whether an actor stands where the object would block the tile."""
     tables = turn.tables
     if tables.kind_walkable[tables.object_kind[row], code]:
@@ -91,7 +91,8 @@ def _in_the_way(turn: Turn, row: int, code: int) -> bool:
     return bool(turn.maps.occupancy[tables.object_y[row], tables.object_x[row]] >= 0)
 
 
-def _enter_state(turn: Turn, row: int, code: int) -> None:
+def enter_state(turn: Turn, row: int, code: int) -> None:
+    """Put an object into a state, with the work and the time that this state takes."""
     state, tables = turn.state, turn.tables
     kind, before, name = int(tables.object_kind[row]), int(state.object_state[row]), tables.object_ids[row]
     work = int(tables.kind_work[kind, code])

@@ -1,5 +1,6 @@
 """`Turn`: one tick while it is being resolved, with its intents and their outcomes so far."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from tickmind.protocol import (
     RuleEvent,
     Utterance,
 )
+from tickmind.protocol.setting import Area
 from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.tables import Tables
@@ -87,6 +89,14 @@ class Turn:
         """Return how many more items these actors can carry."""
         carried: Int64 = self.state.inventory[rows].sum(axis=1, dtype=np.int64)
         return self.rules.inventory_limit - carried
+
+    def in_areas(self, areas: Iterable[Area], rows: "Int64") -> "Bool":
+        """Return which of these actors stand in one of some rectangles."""
+        x, y = self.state.x[rows], self.state.y[rows]
+        inside = np.zeros(len(rows), dtype=np.bool_)
+        for west, north, east, south in areas:
+            inside |= (x >= west) & (x <= east) & (y >= north) & (y <= south)
+        return inside
 
     def tile(self, rows: "Int32") -> "Int64":
         """Return the tiles where these actors stand."""

@@ -1,4 +1,4 @@
-"""The section `goals` of a scenario: conditions with a score, and whether they end the run."""
+"""The sections `goals` and `own_rules` of a scenario: conditions in data, and names of functions of the user."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -6,9 +6,9 @@ from tickmind.protocol import CalendarInfo, GoalInfo, ZoneInfo
 from tickmind.protocol.setting import DAY_MINUTES
 from tickmind.world.scenario.kind_reader import known, read_amounts, read_minute
 from tickmind.world.scenario.kinds import ObjectKind
-from tickmind.world.scenario.limits import MAX_GOALS, MAX_SCORE, MAX_TICKS
+from tickmind.world.scenario.limits import MAX_GOALS, MAX_OWN_RULES, MAX_SCORE, MAX_TICKS
 from tickmind.world.scenario.scenario import ActorSpawn, ObjectSpawn
-from tickmind.world.scenario.yaml_nodes import Many, Node, NodePosition, YamlMapping, leaf, table
+from tickmind.world.scenario.yaml_nodes import Many, Node, NodePosition, YamlMapping, leaf, many, table
 
 _CONDITIONS = ("all_in", "each_in", "carry", "object", "tick", "day")
 
@@ -130,6 +130,24 @@ class GoalReader:
         if not MAX_TICKS.allows(tick_id):
             day.place.fail(f"this time is after tick {MAX_TICKS.maximum}")
         return tick_id
+
+
+def read_own_rules(node: Node | None, goals: Collection[GoalInfo]) -> tuple[str, ...]:
+    """The section `own_rules`: names, in the order in which the functions are called. Nothing is imported here."""
+    if node is None:
+        return ()
+    given = many(node)
+    if not MAX_OWN_RULES.allows(len(given.items)):
+        given.place.fail(f"more than {MAX_OWN_RULES.maximum} rules")
+    names: list[str] = []
+    for item in given.items:
+        name = leaf(item).name()
+        if name in names:
+            item.place.fail(f"the rule {name!r} is there twice")
+        if name in {goal.name for goal in goals}:
+            item.place.fail(f"{name!r} is also the name of a goal; reports could not tell them apart")
+        names.append(name)
+    return tuple(names)
 
 
 def _names(node: Node | None, names: Collection[str], what: str) -> tuple[str, ...]:

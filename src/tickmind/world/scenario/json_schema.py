@@ -47,6 +47,7 @@ def scenario_schema(others: Mapping[str, Any] | None = None) -> Schema:
         ),
         personas=_named("Who actors are, by their ids or by names of your own.", _persona()),
         actors=_list("Who lives there.", _actor(scattered=True)),
+        own_rules=_said("Rules of your own: entry points of the group tickmind.rules, by their names.", _NAMES),
         goals=_named("What can be reached, with a score or as the end of the run.", _goal()),
     )
     schema["properties"] |= dict(others or {})

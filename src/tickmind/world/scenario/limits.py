@@ -26,4 +26,5 @@ MAX_PEOPLE_CHARS = Limit("length of all texts about all actors", 16_000_000, "ch
 MAX_RECIPE_ITEMS = Limit("number of kinds of items that an action needs, consumes or yields", 30)
 MAX_GOALS = Limit("number of goals of a world", 100)
 MAX_SCORE = Limit("score of a goal", 1_000_000_000)
+MAX_OWN_RULES = Limit("number of rules of the user's own", 20)
 MAX_DEPTH = Limit("nesting of a scenario file", 12)

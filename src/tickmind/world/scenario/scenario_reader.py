@@ -7,7 +7,7 @@ from tickmind.base.problems import Problem, in_order
 from tickmind.protocol import GoalInfo
 from tickmind.protocol.setting import CalendarInfo, WorldSetting, ZoneInfo
 from tickmind.world.errors import ScenarioError
-from tickmind.world.scenario.goal_reader import GoalReader
+from tickmind.world.scenario.goal_reader import GoalReader, read_own_rules
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
@@ -35,6 +35,7 @@ SECTIONS = (
     "personas",
     "actors",
     "goals",
+    "own_rules",
 )
 OTHER_SECTIONS = ("agents", "assignments", "defaults")  # of a runner's mapping in the same file
 
@@ -107,6 +108,7 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         if (section := given.get("goals")) is not None:
             reader = GoalReader(zones, calendar, item_names, rules.inventory_limit, kinds, spawns.objects(), actors)
             goals = read.part((), reader.read, section)
+    own_rules = read.part((), read_own_rules, given.get("own_rules"), goals)
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))
     return Scenario(
@@ -125,6 +127,7 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         thinking_ticks=thinking_ticks,
         setting=WorldSetting(zones, calendar),
         goals=goals,
+        own_rules=own_rules,
     )
 
 

@@ -41,6 +41,7 @@ class WorldColumns:
     goal_reached: "Bool" = field(
         default_factory=lambda: np.zeros(0, np.bool_)
     )  # entries of goals -> whether it was reached
+    own_rule_off: "Bool" = field(default_factory=lambda: np.zeros(0, np.bool_))  # own rule -> whether it has failed
 
     def columns(self) -> "list[tuple[str, np.ndarray[Any, Any]]]":
         """Return all columns with their names, always in the same order."""
@@ -56,7 +57,7 @@ class WorldColumns:
 
 
 _NAMES = tuple(column.name for column in fields(WorldColumns))
-_LATER = frozenset(("goal_reached",))  # columns that scenarios from before do not have
+_LATER = frozenset(("goal_reached", "own_rule_off"))  # columns that scenarios from before do not have
 
 
 def first_state(tables: Tables) -> WorldColumns:
@@ -90,6 +91,7 @@ def first_state(tables: Tables) -> WorldColumns:
         ground_key=np.array([key for key, _ in ground], dtype=np.int64),
         ground_amount=np.array([amount for _, amount in ground], dtype=np.int64),
         goal_reached=np.zeros(tables.goals[-1].entries.stop if tables.goals else 0, dtype=np.bool_),
+        own_rule_off=np.zeros(len(scenario.own_rules), dtype=np.bool_),
     )
 
 
