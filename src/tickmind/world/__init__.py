@@ -1,7 +1,7 @@
 """The tile world's rules: pure, columnar, without I/O. The same inputs give the same world, byte for byte.
 
     scenario = load_scenario("clearing.yaml")          # or parse_scenario(text), parse_scenario(generate_village(7))
-    world = TileWorld.from_scenario(scenario)
+    world = TileWorld.from_scenario(scenario)          # and its own rules, if it names some: {name: function}
 
     warm_up()                      compile the inner loops, or load them; once, before the first tick
 

@@ -1,5 +1,9 @@
 """Rules of the user's own: what they see, what they may do, and what becomes of their faults."""
 
+import re
+from pathlib import Path
+from typing import Any
+
 import pytest
 from tests.unit.world.test_goals import YARD
 
@@ -58,6 +62,21 @@ def test_a_rule_sees_the_tick_as_the_other_rules_left_it():
         "deltas": OPENED,
         "results": [("cat", "Say", True), ("mira", "Move", True), ("tomas", "Interact", True)],
     }
+
+
+@pytest.mark.parametrize("day_ticks", [7, 480, 600, 3000])
+def test_a_time_comes_once_in_each_day(day_ticks):
+    days = []
+
+    def fair(tick):
+        if tick.time_comes("18:00"):
+            days.append(tick.time.day)
+            assert tick.time.minute >= 18 * 60 or day_ticks == 7  # a tick may be longer than the rest of a day
+
+    world = world_of(fair, text=FAIR.replace("day_ticks: 480", f"day_ticks: {day_ticks}"))
+    faults = [event for _ in range(3 * day_ticks) for event in world.step({}).rule_events]
+    assert faults == []
+    assert days == [1, 2, 3]
 
 
 def test_what_it_gives_and_takes_is_recorded():
@@ -191,6 +210,43 @@ def test_a_rule_that_fails_is_switched_off_and_the_tick_goes_on(wrong, message):
     assert went_on.name == "other"
     assert [event.name for event in world.step({}).rule_events] == ["other"]
     assert calls == [1]
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda tick: tick.give_items("mira", "coin", 1),
+        lambda tick: tick.take_items("mira", "coin", 1),
+        lambda tick: tick.score("mira", 1, "again"),
+        lambda tick: tick.score(None, 1, "again"),
+        lambda tick: tick.set_object_state("gate:1", "open"),
+        lambda tick: tick.end("again"),
+    ],
+)
+def test_a_rule_in_a_loop_is_stopped_before_the_record_is_full(act):
+    def fair(tick):
+        while True:
+            act(tick)
+
+    record = world_of(fair).step({})
+    assert "too much in one tick" in record.rule_events[-1].text
+    assert len(record.rule_events) < 5000
+
+
+def test_the_rules_of_the_guide_work():
+    guide = (Path(__file__).parents[3] / "docs" / "guides" / "own-world.md").read_text()
+    (code,) = re.findall(r"```python\n(from tickmind.world import RuleTick.*?)```", guide, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    text = YARD.replace("outside:", "square:").replace('"06:00"', '"17:58"') + "own_rules: [festival]\n"
+    world = TileWorld.from_scenario(parse_scenario(text), {"festival": names["festival"]})
+    tomas = world.row_of("tomas")
+    assert world.step({tomas: Move(Direction.E)}).rule_events == (
+        RuleEvent("festival", ("tomas",), own=True, effects=(Effect("inventory.bread", 1),)),
+        RuleEvent("festival", ("tomas",), 5, own=True, text="won at the festival"),
+    )
+    assert [world.step({}).rule_events for _ in range(479)] == [()] * 479
+    assert len(world.step({}).rule_events) == 2  # the next day
 
 
 def test_a_coroutine_is_no_rule():

@@ -10,6 +10,7 @@ import numpy as np
 
 from tickmind.protocol import ActionResult, ActionType, ObjectDelta, ResultColumns, RuleEvent, Utterance, WorldTime
 from tickmind.protocol.intent import ACTION_TYPES
+from tickmind.protocol.setting import minute_of
 from tickmind.world.chance import draw
 from tickmind.world.errors import OwnRuleError
 from tickmind.world.rules.inventory import hand_over, use_up
@@ -20,6 +21,10 @@ from tickmind.world.scenario.limits import MAX_INVENTORY, MAX_SCORE, MAX_TEXT_CH
 _HERE = str(Path(__file__).parents[1])
 _CHANCE = 4  # purpose of the random numbers
 _DRAWS = 1 << 32  # of one rule in one tick, at most
+_ACTIONS, _ACTIONS_PER_ACTOR = (
+    4000,
+    3,
+)  # of one rule in one tick, at most; with these a tick always fits into the record
 
 
 class RuleTick:
@@ -28,7 +33,7 @@ class RuleTick:
     A name that the world does not have raises `OwnRuleError`. Everything that a rule does is recorded.
 
         def festival(tick: RuleTick) -> None:
-            if tick.time.clock == "18:00":
+            if tick.time_comes("18:00"):
                 for actor_id in tick.actors_in("square"):
                     tick.give_items(actor_id, "bread", 1)
                     tick.score(actor_id, 5, "came to the festival")
@@ -39,6 +44,7 @@ class RuleTick:
         self._name = name
         self._number = number
         self._draws = 0
+        self._actions_left = _ACTIONS + _ACTIONS_PER_ACTOR * len(turn.tables.actor_ids)
         self._scores: dict[tuple[int, str], list[str]] = {}  # points and reason -> to whom
 
     # What it sees
@@ -52,6 +58,13 @@ class RuleTick:
     def time(self) -> WorldTime:
         """The day and the time of the day."""
         return self._turn.tables.scenario.setting.calendar.at(self.tick_id)
+
+    def time_comes(self, clock: str) -> bool:
+        """Return whether a time of the day, such as `18:00`, comes with this tick: once in each day."""
+        calendar = self._turn.tables.scenario.setting.calendar
+        minute = minute_of(clock)
+        before, now = calendar.at(self.tick_id - 1), calendar.at(self.tick_id)
+        return (before.day + (before.minute >= minute)) < (now.day + (now.minute >= minute))
 
     @property
     def actor_ids(self) -> Sequence[str]:
@@ -132,6 +145,7 @@ class RuleTick:
     def give_items(self, actor_id: str, item: str, amount: int) -> int:
         """Give items to an actor; what it can't carry falls to the ground. Return how many it took."""
         row, kind, amount = self._actor(actor_id), self._item(item, amount), int(amount)
+        self._count()
         effects = hand_over(self._turn, row, [(kind, amount)])
         if effects:
             self._add(RuleEvent(self._name, (actor_id,), own=True, effects=effects))
@@ -140,6 +154,7 @@ class RuleTick:
     def take_items(self, actor_id: str, item: str, amount: int) -> int:
         """Take items from an actor, as far as it has them. Return how many that were."""
         row, kind, amount = self._actor(actor_id), self._item(item, amount), int(amount)
+        self._count()
         taken = min(amount, int(self._turn.state.inventory[row, kind]))
         if taken:
             effects = use_up(self._turn, row, [(kind, taken)])
@@ -153,6 +168,7 @@ class RuleTick:
         if state not in names:
             raise OwnRuleError(f"{object_id} has no state {state[:100]!r}; it has {', '.join(names)}")
         code = names.index(state)
+        self._count()
         if in_the_way(turn, row, code):
             return False
         enter_state(turn, row, code)
@@ -164,6 +180,7 @@ class RuleTick:
             self._actor(actor_id)
         if not 0 < abs(points) <= MAX_SCORE.maximum or int(points) != points:
             raise OwnRuleError(f"points must be a whole number up to {MAX_SCORE.maximum:,} and not 0, not {points}")
+        self._count()
         if actor_id is None:
             self._add(RuleEvent(self._name, (), int(points), own=True, text=_line(why)))
         else:
@@ -171,6 +188,7 @@ class RuleTick:
 
     def end(self, why: str) -> None:
         """End the run after this tick."""
+        self._count()
         self._add(RuleEvent(self._name, ends=True, own=True, text=_line(why)))
 
     # What calls it
@@ -188,6 +206,11 @@ class RuleTick:
         if self._open is None:
             raise OwnRuleError("this tick is over; a rule may use it only while it is called")
         return self._open
+
+    def _count(self) -> None:
+        if not self._actions_left:
+            raise OwnRuleError("the rule has done too much in one tick; is it in a loop?")
+        self._actions_left -= 1
 
     def _add(self, event: RuleEvent) -> None:
         self._turn.rule_events.append(event)
