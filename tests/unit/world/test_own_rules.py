@@ -241,6 +241,7 @@ def test_the_rules_of_the_guide_work():
     text = YARD.replace("outside:", "square:").replace('"06:00"', '"17:58"') + "own_rules: [festival]\n"
     world = TileWorld.from_scenario(parse_scenario(text), {"festival": names["festival"]})
     tomas = world.row_of("tomas")
+    assert tomas is not None
     assert world.step({tomas: Move(Direction.E)}).rule_events == (
         RuleEvent("festival", ("tomas",), own=True, effects=(Effect("inventory.bread", 1),)),
         RuleEvent("festival", ("tomas",), 5, own=True, text="won at the festival"),

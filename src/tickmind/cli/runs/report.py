@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Callable, Iterator, Sequence
 
-    from tickmind.record.report import RunFigures
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from tickmind.record.report import PersonFigures, RunFigures
 
 PAGE = "report.html"
 _TOP = 8  # rows of each table on the terminal
+_TALKS = 3  # the longest conversations
 _OUTAGES = {"noted": "{}", "model": "the model {} failed call after call", "agent": "{} had no agent"}
 
 
@@ -27,7 +32,8 @@ def report(
     """Report on a finished run: a summary here, and one self-contained page with charts.
 
     The page shows goals and scores, actors over time, actions and failures, where characters were, conversations, model
-    calls with latency, tokens and cost, and the times in which a model or an agent was missing.
+    calls with latency, tokens and cost, and the times in which a model or an agent was missing. If the scenario names
+    people and places, it says who is who, who spent time where, and where and when conversations were.
     """
     from rich.console import Console
 
@@ -53,6 +59,7 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
     from rich.text import Text
 
     from tickmind.cli.screen import harmless
+    from tickmind.record.report import listed_shares, percent, where_and_when
 
     def text(value: object) -> Text:
         return Text(harmless(str(value)))
@@ -68,6 +75,20 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
     console.print(
         text(f"{figures.world}, run {figures.run_id}: {span}, {figures.actors:,} actors{after}"), style="bold"
     )
+    if figures.people:
+        where = {stay.actor_id: stay.shares for stay in figures.stays}
+        console.print("Who is who", style="bold")
+        for person in figures.people[:_TOP]:
+            console.print(text(f"  {_person(figures, person, where.get(person.actor_id, ()))}"))
+        if len(figures.people) > _TOP:
+            console.print(f"  and {len(figures.people) - _TOP:,} more on the page", highlight=False)
+    if figures.zones:
+        zones = table("Places", "zone", "visitors", "time", "most time by")
+        for zone in figures.zones[:_TOP]:
+            regulars = listed_shares((figures.name_of(actor_id), share) for actor_id, share in zone.regulars[:2])
+            share = percent(zone.actor_ticks / max(figures.actor_ticks, 1))
+            zones.add_row(text(zone.name), f"{zone.visitors:,}", share, text(regulars))
+        console.print(zones)
     if figures.actions:
         actions = table("Actions", "action", "tried", "worked")
         for action in figures.actions[:_TOP]:
@@ -80,18 +101,8 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
         for failure in figures.failures[:_TOP]:
             failures.add_row(text(f"{failure.action}: {failure.reason.replace('_', ' ')}"), f"{failure.count:,}")
         console.print(failures)
-    if figures.goals:
-        goals = table("Goals", "goal", "reached in tick", "times", "score")
-        for goal in figures.goals[:_TOP]:
-            reached = "not reached" if goal.first_tick_id is None else f"{goal.first_tick_id:,}"
-            end = ", the end" if goal.ended else ""
-            goals.add_row(text(goal.name), f"{reached}{end}", f"{goal.times:,}", f"{goal.points:,}")
-        console.print(goals)
-    if figures.scores:
-        scores = table("Scores", "who", "score")
-        for score in figures.scores[:_TOP]:
-            scores.add_row(text(score.actor_id or "the world"), f"{score.points:,}")
-        console.print(scores)
+    for scored in _goal_tables(figures, table, text):
+        console.print(scored)
     if figures.models:
         models = table("Models", "model", "calls", "failed", "median s", "p95 s", "tokens", "cost $")
         for model in figures.models[:_TOP]:
@@ -107,8 +118,45 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
         f"{len(figures.outages):,} outages",
         highlight=False,
     )
+    for talk in figures.conversations[:_TALKS] if figures.has_setting else ():
+        who = ", ".join(map(figures.name_of, talk.speakers[:_TOP]))
+        console.print(text(f"  {who}: {where_and_when(figures, talk)}"))
     for outage in figures.outages[:_TOP]:
-        what = f"  {_OUTAGES[outage.kind].format(outage.name)}: ticks {outage.first_tick_id} to {outage.last_tick_id}"
+        name = figures.name_of(outage.name) if outage.kind == "agent" else outage.name
+        what = f"  {_OUTAGES[outage.kind].format(name)}: ticks {outage.first_tick_id} to {outage.last_tick_id}"
         console.print(text(f"{what}  {outage.detail}".rstrip()))
     if len(figures.outages) > _TOP:
         console.print(f"  and {len(figures.outages) - _TOP:,} more on the page", highlight=False)
+
+
+def _person(figures: "RunFigures", person: "PersonFigures", shares: "Sequence[tuple[str, float]]") -> str:
+    """Return who an actor is, in a line."""
+    from tickmind.record.report import listed_shares
+
+    parts = [
+        figures.name_of(person.actor_id),
+        f"{person.age} years old" if person.age else "",
+        f"works in {person.work}" if person.work else "",
+        f"lives in {person.home}" if person.home else "",
+        f"was in {listed_shares([(zone or 'no zone', share) for zone, share in shares], 3)}" if shares else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _goal_tables(
+    figures: "RunFigures", table: "Callable[..., Table]", text: "Callable[[object], Text]"
+) -> "Iterator[Table]":
+    """Yield the tables of goals and of scores, if there are any."""
+    if figures.goals:
+        goals = table("Goals", "goal", "reached in tick", "times", "score")
+        for goal in figures.goals[:_TOP]:
+            reached = "not reached" if goal.first_tick_id is None else f"{goal.first_tick_id:,}"
+            end = ", the end" if goal.ended else ""
+            goals.add_row(text(goal.name), f"{reached}{end}", f"{goal.times:,}", f"{goal.points:,}")
+        yield goals
+    if figures.scores:
+        scores = table("Scores", "who", "score")
+        for score in figures.scores[:_TOP]:
+            who = figures.name_of(score.actor_id) if score.actor_id else "the world"
+            scores.add_row(text(who), f"{score.points:,}")
+        yield scores

@@ -12,7 +12,7 @@ from tickmind.protocol import TickRecord, WorldInfo
 from tickmind.record.columns import values_of
 from tickmind.record.parquet.file import TableFile
 from tickmind.record.parquet.schemas import INVENTORIES
-from tickmind.record.tables.gifts import INVENTORY, gifts_in
+from tickmind.record.tables.gifts import INVENTORY, handed_over
 
 _COLUMNS = ("tick_id", "holder_id", "item", "quantity")
 _GROUND = "ground:"
@@ -76,13 +76,13 @@ class InventoryLedger:
                 if effect.name.startswith(INVENTORY):
                     actor_id = record.actor_ids[int(results.actor[place])]
                     yield (actor_id, effect.name.removeprefix(INVENTORY)), None, effect.value
+        for _, other, item, by in handed_over(record):
+            yield (other, item), None, -by
         for event in record.rule_events:
             for effect in event.effects:
                 if effect.name.startswith(INVENTORY):
                     for actor_id in event.actor_ids:
                         yield (actor_id, effect.name.removeprefix(INVENTORY)), None, effect.value
-        for gift in gifts_in(record):
-            yield (gift.receiver_id, gift.item), None, gift.amount
         for delta in record.object_deltas:
             if not isinstance(delta.new_value, int):
                 continue

@@ -19,7 +19,7 @@ from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.limits import MAX_INVENTORY, MAX_SCORE, MAX_TEXT_CHARS
 
 _HERE = str(Path(__file__).parents[1])
-_CHANCE = 4  # purpose of the random numbers
+_CHANCE = 16  # purpose of the random numbers
 _DRAWS = 1 << 32  # of one rule in one tick, at most
 _ACTIONS, _ACTIONS_PER_ACTOR = (
     4000,

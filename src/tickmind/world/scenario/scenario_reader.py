@@ -12,6 +12,7 @@ from tickmind.world.scenario.kind_reader import read_floors, read_items, read_ki
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
 from tickmind.world.scenario.map_reader import Land, read_map
+from tickmind.world.scenario.persona_files import read_persona_files, with_persona_files
 from tickmind.world.scenario.scenario import ActorSpawn, Scenario
 from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_calendar, read_zones
 from tickmind.world.scenario.settings import Rules
@@ -32,6 +33,7 @@ SECTIONS = (
     "ground",
     "zones",
     "calendar",
+    "persona_files",
     "personas",
     "actors",
     "goals",
@@ -45,7 +47,7 @@ def load_scenario(path: Path | str, *, seed: int | None = None) -> Scenario:
 
     Raises `ScenarioError` with file, line and column of all that is wrong.
     """
-    return parse_scenario(scenario_text(path), source=str(path), seed=seed)
+    return parse_scenario(scenario_text(path), source=str(path), seed=seed, folder=Path(path).parent)
 
 
 def scenario_text(path: Path | str) -> str:
@@ -63,9 +65,12 @@ def scenario_text(path: Path | str) -> str:
     return text
 
 
-def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = None) -> Scenario:
+def parse_scenario(
+    text: str, source: str = "scenario", *, seed: int | None = None, folder: Path | None = None
+) -> Scenario:
     """Make a scenario from its text; `seed` goes before that of the text.
 
+    `folder` is where the files are that the text names; without it a text that names any can't be read.
     Raises `ScenarioError` with all that is wrong, by `source`, line and column.
     A part that can't be read is noted, and the rest is read with something simple in its place.
     """
@@ -99,11 +104,14 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
     goals: tuple[GoalInfo, ...] = ()
     if land is not None:
         zones = read.part((), read_zones, given.get("zones"), land)
-        people = PersonaReader(given.get("personas"), [zone.name for zone in zones])
+        shared = read.part([], read_persona_files, given.get("persona_files"), folder)
+        people = PersonaReader(given.get("personas"), [zone.name for zone in zones], shared)
         spawns = Spawns(seed, rules, floors, item_names, kinds, land, people)
         spawns.read(given)
         actors = spawns.actors()
-        check_owners(given.get("zones"), [actor.entity_id for actor in actors])
+        actor_ids = {actor.entity_id for actor in actors}
+        check_owners(given.get("zones"), actor_ids)
+        people.check_relations(actor_ids)
         check_size(given, [actor.persona for actor in actors])
         if (section := given.get("goals")) is not None:
             reader = GoalReader(zones, calendar, item_names, rules.inventory_limit, kinds, spawns.objects(), actors)
@@ -129,6 +137,18 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         goals=goals,
         own_rules=own_rules,
     )
+
+
+def parse_to_keep(
+    text: str, source: str = "scenario", *, seed: int | None = None, folder: Path | None = None
+) -> tuple[Scenario, str]:
+    """Make a scenario, and return it with a text that gives the same one without any other file.
+
+    That is the text itself, unless it names persona files: then what they hold is in it.
+    """
+    scenario = parse_scenario(text, source, seed=seed, folder=folder)
+    kept = with_persona_files(text, source, folder)
+    return (scenario, text) if kept == text else (parse_scenario(kept, source, seed=seed), kept)
 
 
 def _read_thinking(node: Node | None) -> int:

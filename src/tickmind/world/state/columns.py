@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int8, Int32, Int64, UInt8, UInt16
 
 
+def _empty() -> "Bool":
+    return np.zeros(0, dtype=np.bool_)
+
+
 @dataclass(slots=True, eq=False)
 class WorldColumns:
     """The columns of a world: by actor row, by object row, and for items on the ground by ascending key.
@@ -38,10 +42,10 @@ class WorldColumns:
     ground_key: "Int64"  # tile * item kinds + item code, ascending
     ground_amount: "Int64"
 
-    goal_reached: "Bool" = field(
-        default_factory=lambda: np.zeros(0, np.bool_)
-    )  # entries of goals -> whether it was reached
-    own_rule_off: "Bool" = field(default_factory=lambda: np.zeros(0, np.bool_))  # own rule -> whether it has failed
+    offers: "Int64"  # one line of `OFFER_FIELDS` for each that stands, in ascending rows of those that made them
+
+    goal_reached: "Bool" = field(default_factory=_empty)  # entries of goals -> whether it was reached
+    own_rule_off: "Bool" = field(default_factory=_empty)  # own rule -> whether it has failed
 
     def columns(self) -> "list[tuple[str, np.ndarray[Any, Any]]]":
         """Return all columns with their names, always in the same order."""
@@ -51,13 +55,20 @@ class WorldColumns:
     def digest(self, tick_id: int) -> bytes:
         """Return a hash of everything; equal worlds have equal hashes, whatever led there."""
         lanes = new_lanes()
-        for _, column in self.columns():
-            take_column(lanes, column)
+        for name, column in self.columns():
+            if name != "offers" or len(column):  # so worlds without offers have the hashes of earlier versions
+                take_column(lanes, column)
         return hashlib.blake2b(tick_id.to_bytes(8, "little") + lanes.astype("<u8").tobytes(), digest_size=16).digest()
 
 
 _NAMES = tuple(column.name for column in fields(WorldColumns))
 _LATER = frozenset(("goal_reached", "own_rule_off"))  # columns that scenarios from before do not have
+OFFER_FIELDS = ("maker", "taker", "kind", "amount", "wanted_kind", "wanted_amount", "last_tick")
+
+
+def no_offers() -> "Int64":
+    """Return the column of offers of a world without any."""
+    return np.zeros((0, len(OFFER_FIELDS)), dtype=np.int64)
 
 
 def first_state(tables: Tables) -> WorldColumns:
@@ -90,6 +101,7 @@ def first_state(tables: Tables) -> WorldColumns:
         stock_due=stock_times(tables, rows, stock, 0),
         ground_key=np.array([key for key, _ in ground], dtype=np.int64),
         ground_amount=np.array([amount for _, amount in ground], dtype=np.int64),
+        offers=no_offers(),
         goal_reached=np.zeros(tables.goals[-1].entries.stop if tables.goals else 0, dtype=np.bool_),
         own_rule_off=np.zeros(len(scenario.own_rules), dtype=np.bool_),
     )
