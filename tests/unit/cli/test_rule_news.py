@@ -43,3 +43,7 @@ def test_many_goals_are_cut_short_but_not_their_ends():
     assert lines[-1] == "Further goals and scores are in the record only."
     error = RuleEvent("fair", own=True, text="switched off: KeyError")
     assert len(list(news.lines(999, [RuleEvent("over", ends=True), error]))) == 2
+
+
+def test_what_a_damaged_record_says_does_not_reach_the_terminal_as_it_is():
+    assert "\x1b" not in rule_event_line(1, RuleEvent("\x1b[2J", ("\x1b]0;x",), own=True, text="\x1b[31m"))

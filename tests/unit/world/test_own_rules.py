@@ -183,6 +183,8 @@ def test_chance_comes_from_the_seed_and_differs_by_rule_and_tick():
         (lambda tick: tick.take_items("mira", "bread", -1), "an amount of items must be from 1 to"),
         (lambda tick: tick.set_object_state("gate:1", "ajar"), "gate:1 has no state 'ajar'; it has locked, open"),
         (lambda tick: tick.score("mira", 0, "nothing"), "points must be a whole number"),
+        (lambda tick: tick.score("mira", 1, " "), "a reason must not be empty"),
+        (lambda tick: tick.end(""), "a reason must not be empty"),
         (lambda tick: tick.chance(0), "chance() takes a number of at least 1"),
         (lambda tick: 7, "a rule is a plain function that returns nothing, not int"),
     ],
@@ -248,6 +250,21 @@ def test_the_rules_of_the_guide_work():
     )
     assert [world.step({}).rule_events for _ in range(479)] == [()] * 479
     assert len(world.step({}).rule_events) == 2  # the next day
+
+
+class Mute(Exception):
+    """An error that can't say what it is."""
+
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def test_an_error_without_a_text_is_an_error_like_others():
+    def fair(tick):
+        raise Mute
+
+    (fault,) = world_of(fair).step({}).rule_events
+    assert "Mute: its text can't be made (test_own_rules.py" in fault.text
 
 
 def test_a_coroutine_is_no_rule():

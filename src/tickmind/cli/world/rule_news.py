@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from tickmind.cli.screen import harmless
 from tickmind.protocol import RuleEvent
 
 MOST_LINES = 100  # of one run; ends and errors are always said
@@ -17,7 +18,7 @@ class RuleNews:
     def lines(self, tick_id: int, events: Sequence[RuleEvent]) -> Iterator[str]:
         """Yield a line for each event of a tick that is worth one."""
         for event in events:
-            if event.own and not event.text:
+            if event.effects:
                 continue  # items that changed hands: the record has them
             if event.ends or (event.own and not event.score):
                 yield rule_event_line(tick_id, event)
@@ -37,8 +38,8 @@ def rule_event_line(tick_id: int, event: RuleEvent) -> str:
     end = ": the run is over" if event.ends else ""
     if event.own:
         to = f" for {by}" if by else ""
-        return f"Rule {event.name} in tick {tick_id:,}{to}: {event.text}{score}{end}."
-    return f"Goal {event.name} reached in tick {tick_id:,}{f' by {by}' if by else ''}{score}{end}."
+        return harmless(f"Rule {event.name} in tick {tick_id:,}{to}: {event.text}{score}{end}.")
+    return harmless(f"Goal {event.name} reached in tick {tick_id:,}{f' by {by}' if by else ''}{score}{end}.")
 
 
 def _names(names: Sequence[str]) -> str:

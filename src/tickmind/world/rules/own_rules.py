@@ -264,9 +264,10 @@ def _call(rule: Callable[[RuleTick], object], tick: RuleTick) -> None:
 
 def _line(text: str) -> str:
     """Return a text of the user on one line, as long as a text may be."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in str(text)).split())[
-        : int(MAX_TEXT_CHARS.maximum)
-    ]
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in str(text)).split())
+    if not line:
+        raise OwnRuleError("a reason must not be empty: it is what people read")
+    return line[: int(MAX_TEXT_CHARS.maximum)]
 
 
 def _fault(error: Exception) -> str:
@@ -274,4 +275,8 @@ def _fault(error: Exception) -> str:
     places = traceback.extract_tb(error.__traceback__)
     own = [place for place in places if not place.filename.startswith(_HERE)]
     where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
-    return _line(f"{type(error).__name__}: {error}"[: int(MAX_TEXT_CHARS.maximum) - 150]) + where
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001  the text of an error is the user's code, too
+        text = "its text can't be made"
+    return _line(f"{type(error).__name__}: {text}"[: int(MAX_TEXT_CHARS.maximum) - 150]) + where
