@@ -252,7 +252,7 @@ def test_the_rules_of_the_guide_work():
     assert len(world.step({}).rule_events) == 2  # the next day
 
 
-class Mute(Exception):
+class MuteError(Exception):
     """An error that can't say what it is."""
 
     def __str__(self):
@@ -261,10 +261,10 @@ class Mute(Exception):
 
 def test_an_error_without_a_text_is_an_error_like_others():
     def fair(tick):
-        raise Mute
+        raise MuteError
 
     (fault,) = world_of(fair).step({}).rule_events
-    assert "Mute: its text can't be made (test_own_rules.py" in fault.text
+    assert "MuteError: its text can't be made (test_own_rules.py" in fault.text
 
 
 def test_a_coroutine_is_no_rule():
