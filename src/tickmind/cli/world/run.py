@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tickmind.base import Clock
+from tickmind.protocol import RuleEvent
 from tickmind.record import (
     CheckpointFolder,
     Disk,
@@ -46,6 +47,12 @@ class WorldRun:
     def is_empty(self) -> bool:
         """Whether the run is new and has no tick yet, so that nothing is lost without it."""
         return self.is_new and self.log.last_tick_id is None
+
+    @property
+    def last_events(self) -> tuple[RuleEvent, ...]:
+        """What rules did in the last recorded tick; if one ended the run, it is not resumed."""
+        last = self.log.last_tick_id
+        return () if last is None else self.history.tick(last).rule_events
 
     def state_pace(self, *, lockstep: bool, tps: float) -> None:
         """Set the pace for `meta.json`, before the first tick; in lockstep there is no rate."""

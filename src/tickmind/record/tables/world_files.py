@@ -14,6 +14,7 @@ from tickmind.protocol import (
     ContainerInfo,
     EntityInfo,
     FloorInfo,
+    GoalInfo,
     GroundInfo,
     InventoryInfo,
     ItemAmounts,
@@ -133,6 +134,7 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
             }
             for one in info.kinds
         ],
+        **({"goals": [_goal_document(goal) for goal in info.goals]} if info.goals else {}),
     }
 
 
@@ -161,6 +163,36 @@ def _action_document(action: ActionInfo) -> dict[str, Any]:
     parts = {name: dict(getattr(action, name)) for name in _ACTION_ITEMS if getattr(action, name)}
     hours = {} if action.hours is None else {"hours": list(action.hours)}
     return {"verb": action.verb, "to": action.to, "work": action.work, **parts, **hours}
+
+
+def _goal_document(goal: GoalInfo) -> dict[str, Any]:
+    return {name: value for name, value in asdict(goal).items() if value}
+
+
+def read_goals(document: Mapping[str, Any]) -> tuple[GoalInfo, ...]:
+    """Return the goals of a world; none of a run of an earlier version. Raises `ValueError` for malformed ones."""
+    return tuple(map(_read_goal, document.get("goals", ())))
+
+
+def _read_goal(document: Mapping[str, Any]) -> GoalInfo:
+    all_in, each_in, object_id, state = (
+        str(document.get(name, "")) for name in ("all_in", "each_in", "object_id", "state")
+    )
+    tags, types, ids = (tuple(map(str, document.get(name, ()))) for name in ("tags", "types", "ids"))
+    return GoalInfo(
+        name=str(document["name"]),
+        score=int(document.get("score", 0)),
+        ends=bool(document.get("ends", False)),
+        tags=tags,
+        types=types,
+        ids=ids,
+        all_in=all_in,
+        each_in=each_in,
+        carry=tuple((str(item), int(amount)) for item, amount in document.get("carry", ())),
+        object_id=object_id,
+        state=state,
+        tick_id=int(document.get("tick_id", 0)),
+    )
 
 
 def _read_actions(kind: Mapping[str, Any]) -> tuple[tuple[ActionInfo, ...], ...]:
@@ -373,6 +405,7 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
                 GroundInfo(int(x), int(y), str(item), int(amount)) for x, y, item, amount in document.get("ground", ())
             ),
             inventories=_read_inventories(list(actors[0]), list(inventories)),
+            goals=read_goals(document),
         )
     except _MALFORMED as error:
         raise DamagedRunError("the description of the world is malformed") from error

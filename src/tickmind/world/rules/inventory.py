@@ -111,26 +111,28 @@ def give_items(turn: Turn) -> None:
             turn.effects[place] = (Effect(f"inventory.{turn.tables.item_names[kind]}", -amount),)
 
 
-def use_up(turn: Turn, places: "Int64", items: list[tuple[int, int]]) -> None:
-    """Take items that are there out of the inventories of actors, and add it to the effects of their intents."""
-    rows = turn.intents.actor[places]
+def use_up(turn: Turn, rows: "Int32", items: list[tuple[int, int]]) -> None:
+    """Take items that are there out of the inventories of actors."""
     for kind, amount in items:
         turn.state.inventory[rows, kind] -= np.uint16(amount)
-        turn.add_effect(places, f"inventory.{turn.tables.item_names[kind]}", np.full(len(places), -amount))
 
 
-def hand_over(turn: Turn, places: "Int64", items: list[tuple[int, int]]) -> None:
-    """Put items into the inventories of actors; what they can't carry falls to the ground."""
-    rows = turn.intents.actor[places]
+def hand_over(turn: Turn, rows: "Int32", items: list[tuple[int, int]]) -> "list[tuple[int, Int64]]":
+    """Put items into the inventories of actors; what they can't carry falls to the ground.
+
+    Return for each kind of item how many each of them took.
+    """
     room = turn.room(rows) if items else np.zeros(0, dtype=np.int64)
+    all_taken: list[tuple[int, Int64]] = []
     for kind, amount in items:
         taken = np.minimum(amount, room)
         room -= taken
         turn.state.inventory[rows, kind] += taken.astype(np.uint16)
-        turn.add_effect(places, f"inventory.{turn.tables.item_names[kind]}", taken)
         falls = taken < amount
         if falls.any():
             lay(turn, turn.tile(rows[falls]) * len(turn.tables.item_names) + kind, amount - taken[falls])
+        all_taken.append((kind, taken))
+    return all_taken
 
 
 def _change(turn: Turn, places: "Int64", rows: "Int32", by: "Int32 | Int64") -> None:

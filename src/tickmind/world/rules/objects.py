@@ -75,15 +75,19 @@ def _do(turn: Turn, places: "Int64", kind: int, action: ObjectAction, work: _Wor
         places = _steps(turn, places, work)
     code = tables.scenario.kinds[kind].state_code(action.to)
     objects = turn.intents.target[places].astype(np.int64)
-    in_the_way = _in_the_way(turn, objects, kind, code)
-    places, objects = turn.keep(places, ~in_the_way, Reason.TARGET_OCCUPIED), objects[~in_the_way]
+    blocked = in_the_way(turn, objects, kind, code)
+    places, objects = turn.keep(places, ~blocked, Reason.TARGET_OCCUPIED), objects[~blocked]
     if not len(places):
         return
-    for at, delta in _enter_state(turn, objects, kind, code):
+    for at, delta in enter_state(turn, objects, kind, code):
         work.deltas.append((int(places[at]), delta))
     turn.effects.update(dict.fromkeys(places.tolist(), work.step(0)))
-    use_up(turn, places, tables.item_codes(action.consumes))
-    hand_over(turn, places, tables.item_codes(action.yields))
+    rows, names, consumes = turn.intents.actor[places], tables.item_names, tables.item_codes(action.consumes)
+    use_up(turn, rows, consumes)
+    for item, amount in consumes:
+        turn.add_effect(places, f"inventory.{names[item]}", np.full(len(places), -amount))
+    for item, taken in hand_over(turn, rows, tables.item_codes(action.yields)):
+        turn.add_effect(places, f"inventory.{names[item]}", taken)
 
 
 def _equipped(turn: Turn, places: "Int64", action: ObjectAction) -> "Int64":
@@ -127,8 +131,8 @@ def change_objects(turn: Turn) -> None:
         kind, before = divmod(group, tables.change_to.shape[1])
         code = int(tables.change_to[kind, before])
         rows = due[groups == group]
-        rows = rows[~_in_the_way(turn, rows, kind, code)]
-        deltas += [(int(rows[at]), delta) for at, delta in _enter_state(turn, rows, kind, code)]
+        rows = rows[~in_the_way(turn, rows, kind, code)]
+        deltas += [(int(rows[at]), delta) for at, delta in enter_state(turn, rows, kind, code)]
     turn.deltas += [delta for _, delta in sorted(deltas, key=itemgetter(0))]
 
 
@@ -144,7 +148,7 @@ def grow_stock(turn: Turn) -> None:
     turn.deltas += [ObjectDelta(names[row], "stock", now) for row, now in zip(rows.tolist(), stock, strict=True)]
 
 
-def _in_the_way(turn: Turn, objects: "Int64", kind: int, code: int) -> "Bool":
+def in_the_way(turn: Turn, objects: "Int64", kind: int, code: int) -> "Bool":
     """Return for which objects of a kind an actor stands where they would block the tile in this state."""
     tables = turn.tables
     if tables.kind_walkable[kind, code]:
@@ -153,7 +157,7 @@ def _in_the_way(turn: Turn, objects: "Int64", kind: int, code: int) -> "Bool":
     return stands
 
 
-def _enter_state(turn: Turn, objects: "Int64", kind: int, code: int) -> list[tuple[int, ObjectDelta]]:
+def enter_state(turn: Turn, objects: "Int64", kind: int, code: int) -> list[tuple[int, ObjectDelta]]:
     """Bring objects of one kind and state into another; return the deltas with the places of the objects."""
     state, tables = turn.state, turn.tables
     if not len(objects):

@@ -13,8 +13,10 @@ from tickmind.protocol import (
     IntentColumns,
     ObjectDelta,
     Reason,
+    RuleEvent,
     Utterance,
 )
+from tickmind.protocol.setting import Area
 from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.tables import Tables
@@ -44,6 +46,7 @@ class Turn:
         self.effects: dict[int, tuple[Effect, ...]] = {}  # place -> effects
         self.utterances: list[Utterance] = []
         self.deltas: list[ObjectDelta] = []
+        self.rule_events: list[RuleEvent] = []
         self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
 
     @property
@@ -125,6 +128,14 @@ class Turn:
         """Return how many more items these actors can carry."""
         carried: Int64 = self.state.inventory[rows].sum(axis=1, dtype=np.int64)
         return self.rules.inventory_limit - carried
+
+    def in_areas(self, areas: Iterable[Area], rows: "Int64") -> "Bool":
+        """Return which of these actors stand in one of some rectangles."""
+        x, y = self.state.x[rows], self.state.y[rows]
+        inside = np.zeros(len(rows), dtype=np.bool_)
+        for west, north, east, south in areas:
+            inside |= (x >= west) & (x <= east) & (y >= north) & (y <= south)
+        return inside
 
     def tile(self, rows: "Int32") -> "Int64":
         """Return the tiles where these actors stand."""

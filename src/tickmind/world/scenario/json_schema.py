@@ -11,6 +11,7 @@ from tickmind.world.scenario.limits import (
     MAX_NAME_CHARS,
     MAX_PROSE_CHARS,
     MAX_RADIUS,
+    MAX_SCORE,
     MAX_SEED,
     MAX_SPRITE_CHARS,
     MAX_THINKING_TICKS,
@@ -57,6 +58,8 @@ def scenario_schema(others: Mapping[str, Any] | None = None) -> Schema:
         },
         personas=_named("Who actors are, by their ids or by names of your own.", _persona()),
         actors=_list("Who lives there.", _actor(scattered=True)),
+        own_rules=_said("Rules of your own: entry points of the group tickmind.rules, by their names.", _NAMES),
+        goals=_named("What can be reached, with a score or as the end of the run.", _goal()),
     )
     schema["properties"] |= dict(others or {})
     return {"$schema": DIALECT, "title": "tickmind scenario", **schema, "required": ["world", "floors", "map"]}
@@ -260,6 +263,29 @@ def _zone() -> Schema:
         ),
         owner=_name("The actor that it belongs to."),
         purpose=_prose("What it is for."),
+    )
+
+
+def _goal() -> Schema:
+    who = _table(
+        "The actors that it is about: all of the tags, one of the types, one of the ids.",
+        tags=_said("Tags that they have.", _LINES),
+        type=_said("Their type, or several.", _LINES),
+        id=_said("Their id, or several.", _LINES),
+    )
+    return _table(
+        "One condition, and what reaching it brings.",
+        who=who,
+        all_in=_name("The zone in which all of them stand at the same time."),
+        each_in=_name("The zone in which each of them stands for the first time."),
+        carry=_amounts("What each of them carries for the first time."),
+        object=_name("The object that is in `state`."),
+        state=_name("The state of `object`."),
+        tick=_number("The tick that has come.", 1),
+        day=_number("The day that has come; with `clock`, the time of that day.", 1),
+        clock={"description": 'The time of the day, as "06:00"; midnight if left out.', "type": "string"},
+        score=_number("What each of `who` gets, or the world.", -int(MAX_SCORE.maximum), int(MAX_SCORE.maximum)),
+        ends=_truth("Whether the run ends with the tick in which it is reached.", default=False),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from tickmind.protocol import GoalInfo
 from tickmind.protocol.setting import Persona, WorldSetting
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, Items, ObjectKind
 from tickmind.world.scenario.settings import Rules
@@ -72,6 +73,8 @@ class Scenario:
     ground: tuple[GroundSpawn, ...] = ()
     thinking_ticks: int = 0  # after which a reply of a model takes effect; 0: as soon as it arrives
     setting: WorldSetting = field(default_factory=WorldSetting)  # it changes no rule either
+    goals: tuple[GoalInfo, ...] = ()
+    own_rules: tuple[str, ...] = ()  # names of functions of the user, which are no part of a scenario
 
     def __repr__(self) -> str:
         size = f"{self.width} x {self.height}, {len(self.actors)} actors, {len(self.objects)} objects"
@@ -132,6 +135,11 @@ class Scenario:
                         yield kind.name, state.name, action.verb, action.consumes
                     if action.hours is not None:
                         yield kind.name, state.name, action.verb, action.hours, self.setting.calendar
+        for goal in self.goals:
+            zone = self.setting.zone(goal.all_in or goal.each_in)
+            yield "goal", goal, () if zone is None else zone.areas
+        if self.own_rules:  # they see places and times
+            yield "own rules", self.own_rules, self.setting
 
 
 def id_order(name: str) -> tuple[tuple[int, int, str], ...]:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 from tickmind.base import ConfigError
 from tickmind.base.problems import Problem, in_order
+from tickmind.protocol import GoalInfo
 from tickmind.protocol.setting import CalendarInfo, WorldSetting, ZoneInfo
 from tickmind.world.errors import ScenarioError
+from tickmind.world.scenario.goal_reader import GoalReader, read_own_rules
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
@@ -34,6 +36,8 @@ SECTIONS = (
     "persona_files",
     "personas",
     "actors",
+    "goals",
+    "own_rules",
 )
 OTHER_SECTIONS = ("agents", "assignments", "defaults")  # of a runner's mapping in the same file
 
@@ -97,6 +101,7 @@ def parse_scenario(
         land = read_map(given, floors, text.split("\n")) if floors else None
     calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"))
     zones: tuple[ZoneInfo, ...] = ()
+    goals: tuple[GoalInfo, ...] = ()
     if land is not None:
         zones = read.part((), read_zones, given.get("zones"), land)
         shared = read.part([], read_persona_files, given.get("persona_files"), folder)
@@ -108,6 +113,10 @@ def parse_scenario(
         check_owners(given.get("zones"), actor_ids)
         people.check_relations(actor_ids)
         check_size(given, [actor.persona for actor in actors])
+        if (section := given.get("goals")) is not None:
+            reader = GoalReader(zones, calendar, item_names, rules.inventory_limit, kinds, spawns.objects(), actors)
+            goals = read.part((), reader.read, section)
+    own_rules = read.part((), read_own_rules, given.get("own_rules"), goals)
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))
     return Scenario(
@@ -125,6 +134,8 @@ def parse_scenario(
         ground=spawns.ground(),
         thinking_ticks=thinking_ticks,
         setting=WorldSetting(zones, calendar),
+        goals=goals,
+        own_rules=own_rules,
     )
 
 

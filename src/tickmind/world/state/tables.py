@@ -16,6 +16,7 @@ from tickmind.protocol import (
 )
 from tickmind.world.scenario.kinds import Items, ObjectAction, ObjectKind
 from tickmind.world.scenario.scenario import Scenario
+from tickmind.world.state.goals import goal_tables
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt8, UInt16
@@ -42,6 +43,7 @@ class Tables:
         self.object_owner_row: Int32 = np.full(len(self.object_ids), -1, dtype=np.int32)
         for row, owner in self.object_owner.items():
             self.object_owner_row[row] = self.actor_row[owner]
+        self.goals = goal_tables(scenario, self.item_code, self.object_row)
         self.info = self._make_info()
 
     def _build_floors(self) -> None:
@@ -179,6 +181,7 @@ class Tables:
                 for actor in scenario.actors
                 for item, amount in actor.inventory
             ),
+            goals=scenario.goals,
         )
 
 
