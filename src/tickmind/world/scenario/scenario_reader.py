@@ -14,7 +14,8 @@ from tickmind.world.scenario.scenario import ActorSpawn, Scenario
 from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_calendar, read_zones
 from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
-from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table
+from tickmind.world.scenario.tiled.sections import tiled_sections, with_map_inside, with_sections
+from tickmind.world.scenario.yaml_nodes import Node, YamlMapping, leaf, read_tree, table
 
 SECTIONS = (
     "world",
@@ -41,7 +42,7 @@ def load_scenario(path: Path | str, *, seed: int | None = None) -> Scenario:
 
     Raises `ScenarioError` with file, line and column of all that is wrong.
     """
-    return parse_scenario(scenario_text(path), source=str(path), seed=seed)
+    return parse_scenario(scenario_text(path), source=str(path), seed=seed, folder=Path(path).parent)
 
 
 def scenario_text(path: Path | str) -> str:
@@ -59,12 +60,39 @@ def scenario_text(path: Path | str) -> str:
     return text
 
 
-def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = None) -> Scenario:
-    """Make a scenario from its text; `seed` goes before that of the text.
+def parse_scenario(
+    text: str, source: str = "scenario", *, seed: int | None = None, folder: Path | None = None
+) -> Scenario:
+    """Make a scenario from its text; `seed` goes before that of the text. A Tiled map is read from `folder`.
 
     Raises `ScenarioError` with all that is wrong, by `source`, line and column.
     A part that can't be read is noted, and the rest is read with something simple in its place.
     """
+    return _parse(text, source, seed, folder)[0]
+
+
+def parse_to_keep(
+    text: str, source: str = "scenario", *, seed: int | None = None, folder: Path | None = None
+) -> tuple[Scenario, str]:
+    """Make a scenario, and return it with a text that gives the same one without any other file.
+
+    That is the text itself, unless it names a Tiled map: then the map is in it.
+    """
+    scenario, tiled = _parse(text, source, seed, folder)
+    if tiled is None or folder is None:
+        return scenario, text
+    kept = with_map_inside(text, tiled)
+    if not MAX_SCENARIO_BYTES.allows(len(kept.encode())):
+        message = f"with its Tiled map in it, it is larger than {MAX_SCENARIO_BYTES.maximum} bytes; draw a smaller map"
+        raise ScenarioError(source, [Problem((), message)])
+    if parse_scenario(kept, source, seed=seed) != scenario:
+        message = "its Tiled map can't be kept beside a run; write the name of its file in quotes"
+        raise ScenarioError(source, [Problem((), message)])
+    return scenario, kept
+
+
+def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tuple[Scenario, YamlMapping | None]:
+    """Make a scenario, and return it with the sections of its Tiled map, if it has one."""
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise ConfigError(f"a seed must be from 0 to {MAX_SEED}, not {seed}")
     given = read_tree(text, source)
@@ -88,7 +116,10 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
     land: Land | None = None
     spawns: Spawns | None = None
     actors: tuple[ActorSpawn, ...] = ()
+    tiled: YamlMapping | None = None
     with read.noting():
+        tiled = tiled_sections(given, [floor.name for floor in floors], [kind.name for kind in kinds], folder)
+        given = given if tiled is None else with_sections(given, tiled)
         land = read_map(given, floors, text.split("\n")) if floors else None
     calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"))
     zones: tuple[ZoneInfo, ...] = ()
@@ -102,7 +133,7 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         check_size(given, [actor.persona for actor in actors])
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))
-    return Scenario(
+    scenario = Scenario(
         name=name,
         seed=seed,
         rules=rules,
@@ -118,6 +149,7 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         thinking_ticks=thinking_ticks,
         setting=WorldSetting(zones, calendar),
     )
+    return scenario, tiled
 
 
 def _read_thinking(node: Node | None) -> int:

@@ -1,0 +1,156 @@
+"""The tile layers of a Tiled map as a drawing and a legend, which is how a scenario says the same."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.world.scenario.limits import MAX_TILED_MEANINGS, MAX_TILED_TILES
+from tickmind.world.scenario.tiled.position import TiledPosition
+from tickmind.world.scenario.tiled.properties import property_nodes
+from tickmind.world.scenario.tiled.tile_data import read_tiles
+from tickmind.world.scenario.tiled.tiled_map import DrawnLayer, TiledMap
+from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int64
+
+Meaning = dict[str, Node]  # as in a legend
+TILE_KEYS = ("floor", "object", "state", "stock", "ground", "actor")  # of a legend, and properties of tiles
+_NO_SIGNS = "\"'\\ "  # hard to read where a drawing is kept in quotes
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The names that a tile's class may be: of floors and of kinds of objects."""
+
+    floors: Collection[str]
+    kinds: Collection[str]
+
+    def meaning(self, properties: object, class_name: object, place: TiledPosition) -> Meaning:
+        """Return what a tile or a layer with these properties stands for; nothing if they say nothing to us."""
+        found = property_nodes(properties, place, TILE_KEYS)
+        if class_name in self.floors:
+            found.setdefault("floor", Leaf(place, str(class_name), plain=True))
+        elif class_name in self.kinds:
+            found.setdefault("object", Leaf(place, str(class_name), plain=True))
+        return found
+
+
+class Drawing:
+    """Stacks the tile layers of a map: the uppermost floor counts, and everything else is put on it."""
+
+    def __init__(self, tiled: TiledMap, words: Vocabulary, floor: Node | None) -> None:
+        self._map = tiled
+        self._words = words
+        self._meanings: list[Meaning] = [{}]  # code -> what a stack of tiles stands for; 0 is nothing
+        self._codes: dict[str, int] = {"": 0}  # its text -> code
+        self._of_tiles: dict[int, Meaning] = {}  # number of a tile -> what it stands for
+        self._bottom = floor
+        self._cells: Int64 = np.zeros(tiled.width * tiled.height, dtype=np.int64)
+        for layer in tiled.tile_layers:
+            with layer.place.source.noting():
+                self._add(layer)
+
+    def sections(self) -> dict[str, Node]:
+        """Return the sections `map` and `legend`."""
+        place = self._map.place
+        used, cells = np.unique(self._cells, return_inverse=True)
+        legend: dict[str, Node] = {}
+        signs = []
+        for code, sign in zip(used.tolist(), _signs(), strict=False):
+            signs.append(ord(sign))
+            meaning = self._meanings[code]
+            if "floor" not in meaning:
+                meaning = {"floor": self._floor_of(code), **meaning}
+            legend[sign] = YamlMapping(place, meaning, dict.fromkeys(meaning, place))
+        rows = np.full((self._map.height, self._map.width + 1), ord("\n"), dtype="<u4")
+        rows[:, :-1] = np.array(signs, dtype="<u4")[cells].reshape(self._map.height, self._map.width)
+        return {
+            "map": Leaf(place, rows.tobytes().decode("utf-32-le"), plain=False),
+            "legend": YamlMapping(place, legend, dict.fromkeys(legend, place)),
+        }
+
+    def tile_meaning(self, number: int, place: TiledPosition) -> Meaning:
+        """Return what the properties and the class of a tile say."""
+        if number not in self._of_tiles:
+            tileset = self._map.tileset_of(number, place)
+            tile = tileset.tile(number)
+            at = tileset.place.inside(f"tile {number - tileset.first}")
+            self._of_tiles[number] = self._words.meaning(tile.properties, tile.class_, at) if tile else {}
+        return self._of_tiles[number]
+
+    def _add(self, layer: DrawnLayer) -> None:
+        """Put a layer upon those below it. All cells with the same stack of tiles are looked at once."""
+        gids = read_tiles(layer.data, layer.encoding, layer.compression, len(self._cells), layer.place)
+        numbers, tile_at = np.unique(gids, return_inverse=True)
+        if not MAX_TILED_TILES.allows(len(numbers)):
+            layer.place.fail(f"more than {MAX_TILED_TILES.maximum} different tiles")
+        of_layer = self._words.meaning(layer.layer.properties, layer.layer.class_, layer.place)
+        tiles = [
+            self._code({} if number == 0 else self.tile_meaning(number, layer.place) or of_layer)
+            for number in numbers.tolist()
+        ]
+        many = len(self._meanings)
+        stacks, first_at, stack_at = np.unique(
+            self._cells * many + np.array(tiles, dtype=np.int64)[tile_at], return_index=True, return_inverse=True
+        )
+        codes = [
+            self._stacked(*divmod(stack, many), layer.place, at)
+            for stack, at in zip(stacks.tolist(), first_at.tolist(), strict=True)
+        ]
+        self._cells = np.array(codes, dtype=np.int64)[stack_at]
+
+    def _stacked(self, below: int, above: int, place: TiledPosition, cell: int) -> int:
+        if not below or not above:
+            return below or above
+        lower, upper = self._meanings[below], self._meanings[above]
+        twice = [key for key in ("object", "ground", "actor") if key in lower and key in upper]
+        if twice:
+            y, x = divmod(cell, self._map.width)
+            place.at(x, y).note(
+                f"a layer below has the property {twice[0]!r} at the same place; remove one of the tiles"
+            )
+        return self._code({**lower, **upper})
+
+    def _code(self, meaning: Meaning) -> int:
+        """Return the code of a meaning; two tiles that stand for the same have the same one."""
+        text = written(meaning)
+        code = self._codes.get(text)
+        if code is None:
+            code = self._codes[text] = len(self._meanings)
+            if not MAX_TILED_MEANINGS.allows(code):
+                self._map.place.fail(f"more than {MAX_TILED_MEANINGS.maximum} different meanings of tiles")
+            self._meanings.append(meaning)
+        return code
+
+    def _floor_of(self, code: int) -> Node:
+        if self._bottom is None:
+            cells = np.flatnonzero(self._cells == code)
+            y, x = divmod(int(cells[0]), self._map.width)
+            self._map.place.fail(
+                f"no tile gives a floor to {len(cells)} cells, the first is [{x}, {y}]; give the tile there a property "
+                "`floor` in its tileset in Tiled, or say `floor: NAME` beside `tiled:` for all of them"
+            )
+        return self._bottom
+
+
+def written(meaning: Meaning) -> str:
+    """Return a mapping as text; the same for the same content, wherever it stands."""
+    return ", ".join(f"{key}: {_text(node)}" for key, node in sorted(meaning.items()))
+
+
+def _text(node: Node) -> str:
+    if isinstance(node, Leaf):
+        return repr(node.text)
+    if isinstance(node, Many):
+        return f"[{', '.join(map(_text, node.items))}]"
+    return f"{{{written(node.entries)}}}"
+
+
+def _signs() -> Iterator[str]:
+    """Yield single characters that can be printed: ASCII, then letters with accents, then Chinese ones."""
+    codes = chain(range(33, 127), range(0xC0, 0x180), range(0x4E00, 0x9FA0))
+    return (chr(code) for code in codes if chr(code) not in _NO_SIGNS)
