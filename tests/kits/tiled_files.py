@@ -5,9 +5,13 @@ import gzip
 import json
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 HEAD = """\
 world: hamlet
@@ -89,7 +93,7 @@ OBJECTS = [  # what has no class of ours is decoration
 ]
 
 
-def packed(rows: list[list[int]], compression: str) -> str:
+def packed(rows: "list[list[int]] | NDArray[np.uint32]", compression: str) -> str:
     """Return the base64 of a layer's tiles."""
     raw = np.array(rows, dtype="<u4").tobytes()
     if compression == "zstd":
@@ -109,7 +113,8 @@ def tmx(encoding: str = "csv", compression: str = "", *, source: str = "") -> st
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n<map version="1.8" tiledversion="1.8.2" orientation="orthogonal" '
         f'renderorder="right-down" width="{WIDTH}" height="{HEIGHT}" tilewidth="{TILE}" tileheight="{TILE}" '
-        f'infinite="0" nextlayerid="5" nextobjectid="9">{tileset}{layers[0]}<group id="4" name="more">{layers[1]}</group>'
+        f'infinite="0" nextlayerid="5" nextobjectid="9">{tileset}{layers[0]}'
+        f'<group id="4" name="more">{layers[1]}</group>'
         f'<objectgroup id="3" name="people">{objects}</objectgroup></map>\n'
     )
 
@@ -132,7 +137,7 @@ def tmj(encoding: str = "csv", compression: str = "") -> str:
     def layer(number: int, name: str, rows: list[list[int]]) -> dict[str, object]:
         size = {"type": "tilelayer", "id": number, "name": name, "width": WIDTH, "height": HEIGHT}
         if encoding == "csv":
-            return both | size | {"data": sum(rows, [])}
+            return both | size | {"data": [gid for row in rows for gid in row]}
         return both | size | {"encoding": encoding, "compression": compression, "data": packed(rows, compression)}
 
     shape = {"width": 0, "height": 0, "rotation": 0, "visible": True}
@@ -201,7 +206,9 @@ def _layer(number: int, name: str, rows: list[list[int]], encoding: str, compres
 
 def _object(number: int, thing: dict[str, object]) -> str:
     said = "".join(
-        f" {key}={quoteattr(str(value))}" for key, value in thing.items() if key not in ("point", "properties") and value != ""
+        f" {key}={quoteattr(str(value))}"
+        for key, value in thing.items()
+        if key not in ("point", "properties") and value != ""
     )
     point = "<point/>" if thing.get("point") else ""
     return f'<object id="{number}"{said}>{_properties(dict(thing["properties"]))}{point}</object>'  # type: ignore[call-overload]
@@ -209,10 +216,14 @@ def _object(number: int, thing: dict[str, object]) -> str:
 
 def _properties(properties: dict[str, object]) -> str:
     listed = "".join(
-        f'<property name="{one["name"]}" type="{one["type"]}" value={quoteattr(str(one["value"]).replace("True", "true"))}/>'
+        f'<property name="{one["name"]}" type="{one["type"]}" value={quoteattr(_said(one["value"]))}/>'
         for one in _listed(properties)
     )
     return f"<properties>{listed}</properties>" if listed else ""
+
+
+def _said(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _listed(properties: dict[str, object]) -> list[dict[str, object]]:

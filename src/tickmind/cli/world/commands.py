@@ -177,7 +177,8 @@ def _open_run(
         return store.resume(resume)
     assert scenario is not None, "the arguments were checked"
     kept = f"{KEPT_FROM}{agents.resolve()}\n{scenario_text(agents)}" if agents is not None else None
-    return store.begin(scenario_text(scenario), str(scenario), run_id, tick_ms=tick_ms, seed=seed, agents=kept)
+    text, folder = scenario_text(scenario), scenario.parent
+    return store.begin(text, str(scenario), run_id, tick_ms=tick_ms, seed=seed, agents=kept, folder=folder)
 
 
 def _schema_text() -> str:

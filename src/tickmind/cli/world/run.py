@@ -18,6 +18,7 @@ from tickmind.record import (
 from tickmind.record.disk import disk_fault, write_whole
 from tickmind.record.tables.sealing import Progress, no_progress
 from tickmind.world import MAX_SCENARIO_BYTES, Scenario, TileWorld, parse_scenario
+from tickmind.world.scenario.scenario_reader import parse_to_keep
 
 SCENARIO = "scenario.yaml"
 AGENTS = "agents.yaml"  # the mapping that the run was started with
@@ -95,13 +96,16 @@ class WorldRuns:
         tick_ms: int | None = None,
         seed: int | None = None,
         agents: str | None = None,
+        folder: Path | None = None,
     ) -> WorldRun:
         """Begin a run of the scenario in this text; `source` names it in messages.
 
         `tick_ms` is the length of a tick and `seed` the seed of this run, where they are not the scenario's.
-        `agents` is the text of its mapping, if it has one of its own.
+        `agents` is the text of its mapping, if it has one of its own. A Tiled map is read from `folder`, once: the text
+        that the run keeps has it inside.
         """
-        scenario = parse_scenario(text, source, seed=seed).with_ticks_of(tick_ms)
+        scenario, text = parse_to_keep(text, source, seed=seed, folder=folder)
+        scenario = scenario.with_ticks_of(tick_ms)
         log = self._store.create(TileWorld.from_scenario(scenario).info, run_id, options=self._options)
         try:
             write_whole(self._disk, self._store.folder(log.run_id) / SCENARIO, text.encode())

@@ -113,6 +113,7 @@ class Drawing:
             place.at(x, y).note(
                 f"a layer below has the property {twice[0]!r} at the same place; remove one of the tiles"
             )
+            return below
         return self._code({**lower, **upper})
 
     def _code(self, meaning: Meaning) -> int:

@@ -57,9 +57,10 @@ class TiledFolder:
         try:
             number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)  # no link, no pipe
             with os.fdopen(number, "rb") as opened:
-                if not stat.S_ISREG(os.fstat(number).st_mode):
+                status = os.fstat(number)
+                if not stat.S_ISREG(status.st_mode):
                     place.fail("is not a plain file")
-                data = opened.read(self._bytes_left + 1)
+                data = opened.read(min(status.st_size, self._bytes_left) + 1)
         except OSError as error:
             place.fail(f"can't be read: {error.strerror or error}")
         if len(data) > self._bytes_left:

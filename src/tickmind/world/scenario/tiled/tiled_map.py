@@ -30,6 +30,7 @@ _OF_PICTURES = (
     "transformations",
     "wangsets",
 )
+_TILED = "Tiled 1.8 or newer"
 _MAX_TILES = Limit("number of tiles", 2**28 - 1)  # of all tilesets; the other bits of a number flip the tile
 
 
@@ -122,7 +123,7 @@ def _number(raw: Raw, key: str, most: Limit, place: TiledPosition) -> int:
     said = raw.get(key)
     text = str(said)
     if isinstance(said, bool) or not (text.isascii() and text.isdigit() and len(text) < 12 and int(text) > 0):
-        place.fail(f"expected a whole number as {key}, found {text[:40]!r}")
+        place.fail(f"expected a whole number as {key}, found {text[:40]!r}; open and save it with {_TILED}")
     if not most.allows(int(text)):
         place.fail(f"expected a {key} of 1 to {most.maximum}, found {text}")
     return int(text)
@@ -239,4 +240,4 @@ def _parsed_tileset(raw: Raw, first: int, place: TiledPosition) -> "Tileset":
 
 def _unreadable(error: Exception) -> str:
     said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-    return f"can't be read: {said[:200]}; open and save it with Tiled 1.8 or newer"
+    return f"can't be read: {said[:200]}; open and save it with {_TILED}"

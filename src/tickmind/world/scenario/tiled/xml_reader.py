@@ -40,7 +40,9 @@ class _Reader:
         self._gids: list[str] = []
 
     def doctype(self, *_said: object) -> NoReturn:
-        self._place.fail("has a document type (<!DOCTYPE>), which Tiled never writes; remove it")
+        self._place.fail(
+            "has a document type (<!DOCTYPE>), and such files are not read; open and save it with Tiled 1.8 or newer"
+        )
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if not MAX_TILED_DEPTH.allows(len(self._open) + 1):
