@@ -5,7 +5,7 @@ import gzip
 import json
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -71,14 +71,14 @@ LAND = [
 ]
 THINGS = [[0] * 6, [0, 4 | _FLIPS, 0, 0, 0, 0], [0, 0, 5, 0, 4 | _FLIPPED, 0], [0] * 6]
 ENCODINGS = [("csv", ""), ("xml", ""), *(("base64", packed) for packed in ("", "gzip", "zlib", "zstd"))]
-TILES = {  # id -> class and properties
+TILES: dict[int, tuple[str, dict[str, object]]] = {  # id -> class and properties
     0: ("grass", {}),
     1: ("", {"floor": "sand"}),
     2: ("scenery", {"floor": "rock", "collides": True}),
     3: ("bush", {"stock": 2}),
     4: ("", {"floor": "sand", "object": "door", "state": "open"}),
 }
-OBJECTS = [  # what has no class of ours is decoration
+OBJECTS: list[dict[str, Any]] = [  # what has no class of ours is decoration
     {"name": "ada", "type": "actor", "x": 56, "y": 40, "point": True}
     | {"properties": {"type": "villager", "facing": "N", "tags": "[brisk, warm]", "inventory": "{coin: 2}"}},
     {"name": "hearth", "type": "object", "x": 66, "y": 17, "width": 13, "height": 14, "properties": {"kind": "oven"}},
@@ -142,7 +142,7 @@ def tmj(encoding: str = "csv", compression: str = "") -> str:
 
     shape = {"width": 0, "height": 0, "rotation": 0, "visible": True}
     objects = [
-        shape | {**thing, "id": number, "properties": _listed(dict(thing["properties"]))}  # type: ignore[call-overload]
+        shape | {**thing, "id": number, "properties": _listed(thing["properties"])}
         for number, thing in enumerate(OBJECTS, 1)
     ]
     tileset = {
@@ -204,14 +204,14 @@ def _layer(number: int, name: str, rows: list[list[int]], encoding: str, compres
     return f'<layer id="{number}" name="{name}" width="{WIDTH}" height="{HEIGHT}"><data{said}>{data}</data></layer>'
 
 
-def _object(number: int, thing: dict[str, object]) -> str:
+def _object(number: int, thing: dict[str, Any]) -> str:
     said = "".join(
         f" {key}={quoteattr(str(value))}"
         for key, value in thing.items()
         if key not in ("point", "properties") and value != ""
     )
     point = "<point/>" if thing.get("point") else ""
-    return f'<object id="{number}"{said}>{_properties(dict(thing["properties"]))}{point}</object>'  # type: ignore[call-overload]
+    return f'<object id="{number}"{said}>{_properties(thing["properties"])}{point}</object>'
 
 
 def _properties(properties: dict[str, object]) -> str:

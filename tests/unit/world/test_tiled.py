@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.kits.tiled_files import ENCODINGS, HEAD, TILED, TWIN, packed, tmj, tmx, tsx, write_village
+from tests.kits.tiled_files import ENCODINGS, HEAD, LAND, THINGS, TILED, TWIN, packed, tmj, tmx, tsx, write_village
 
 from tickmind.base import ConfigError
 from tickmind.world import ScenarioError, load_scenario, parse_scenario
@@ -86,6 +86,16 @@ def test_a_map_and_its_tileset_may_be_in_folders_beside_each_other(tmp_path, twi
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(text)
     assert parse_scenario(TILED.replace("village.tmx", "maps/village.tmx"), folder=tmp_path) == twin
+
+
+def test_the_numbers_of_tiles_may_be_large(tmp_path, twin):
+    first = 200_000_000
+    text = tmx().replace('firstgid="1"', f'firstgid="{first}"').replace('gid="2147483652"', f'gid="{first + 3}"')
+    for layer in (LAND, THINGS):
+        for row in layer:
+            moved = [gid and (gid & 0xF000_0000) + (gid & 0x0FFF_FFFF) + first - 1 for gid in row]
+            text = text.replace(",".join(map(str, row)), ",".join(map(str, moved)))
+    assert load_scenario(write_village(tmp_path, text)) == twin
 
 
 def test_the_properties_of_a_layer_count_for_tiles_that_say_nothing(tmp_path):
@@ -222,6 +232,7 @@ def test_the_map_is_kept_however_its_name_is_written(tmp_path, twin, written):
     assert "# ümläut" in kept
 
 
+@pytest.mark.slow
 def test_a_map_as_large_as_can_be_is_read(tmp_path):
     side = 4096
     rows = np.ones((side, side), dtype="<u4")

@@ -50,8 +50,9 @@ def test_a_document_type_is_refused(tmp_path, doctype):
 
 @pytest.mark.parametrize("compression", ["zlib", "gzip", "zstd"])
 def test_a_bomb_is_not_decompressed(tmp_path, compression):
-    compress = {"zlib": zlib.compress, "gzip": gzip.compress, "zstd": zstandard.compress}[compression]
-    data = base64.b64encode(compress(bytes(50_000_000))).decode()
+    zeros = bytes(20_000_000)
+    bombs = {"zlib": zlib.compress(zeros), "gzip": gzip.compress(zeros), "zstd": zstandard.compress(zeros)}
+    data = base64.b64encode(bombs[compression]).decode()
     text = tmx("base64", compression)
     start = text.index('">', text.index("<data")) + 2
     text = text[:start] + data + text[text.index("</data>") :]
@@ -74,9 +75,9 @@ def test_a_bomb_is_not_decompressed(tmp_path, compression):
         ("link.tmx", "outside"),
         ("linked/secret.tmx", "outside"),
         ("C:\\\\secret.tmx", "with / between folders"),
-        ("sub", "can't be read: Is a directory"),
+        ("sub", "not a plain file"),
         ("pipe.tmx", "not a plain file"),
-        ("loop.tmx", "can't be read"),
+        ("loop.tmx", "not a plain file"),
         ("a" * 5000, "can't be read"),
         ("", "expected the name"),
         ("a\\0b", "expected the name"),

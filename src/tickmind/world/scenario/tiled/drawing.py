@@ -1,9 +1,9 @@
 """The tile layers of a Tiled map as a drawing and a legend, which is how a scenario says the same."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from tickmind.world.scenario.tiled.tiled_map import DrawnLayer, TiledMap
 from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Int64
+    from numpy.typing import NDArray
 
 Meaning = dict[str, Node]  # as in a legend
 TILE_KEYS = ("floor", "object", "state", "stock", "ground", "actor")  # of a legend, and properties of tiles
+_TABLE = 1 << 22  # entries of a table of codes; above it values are sorted instead
 _NO_SIGNS = "\"'\\ "  # hard to read where a drawing is kept in quotes
 
 
@@ -39,7 +40,7 @@ class Vocabulary:
         return found
 
 
-class Drawing:
+class TileDrawing:
     """Stacks the tile layers of a map: the uppermost floor counts, and everything else is put on it."""
 
     def __init__(self, tiled: TiledMap, words: Vocabulary, floor: Node | None) -> None:
@@ -49,7 +50,7 @@ class Drawing:
         self._codes: dict[str, int] = {"": 0}  # its text -> code
         self._of_tiles: dict[int, Meaning] = {}  # number of a tile -> what it stands for
         self._bottom = floor
-        self._cells: Int64 = np.zeros(tiled.width * tiled.height, dtype=np.int64)
+        self._cells: NDArray[np.int32] = np.zeros(tiled.width * tiled.height, dtype=np.int32)  # code of each cell
         for layer in tiled.tile_layers:
             with layer.place.source.noting():
                 self._add(layer)
@@ -57,17 +58,19 @@ class Drawing:
     def sections(self) -> dict[str, Node]:
         """Return the sections `map` and `legend`."""
         place = self._map.place
-        used, cells = np.unique(self._cells, return_inverse=True)
         legend: dict[str, Node] = {}
-        signs = []
-        for code, sign in zip(used.tolist(), _signs(), strict=False):
-            signs.append(ord(sign))
+        signs = _signs()
+
+        def sign_of(code: int) -> int:
             meaning = self._meanings[code]
             if "floor" not in meaning:
                 meaning = {"floor": self._floor_of(code), **meaning}
+            sign = next(signs)
             legend[sign] = YamlMapping(place, meaning, dict.fromkeys(meaning, place))
+            return ord(sign)
+
         rows = np.full((self._map.height, self._map.width + 1), ord("\n"), dtype="<u4")
-        rows[:, :-1] = np.array(signs, dtype="<u4")[cells].reshape(self._map.height, self._map.width)
+        rows[:, :-1] = _mapped(self._cells, sign_of, place).reshape(self._map.height, self._map.width)
         return {
             "map": Leaf(place, rows.tobytes().decode("utf-32-le"), plain=False),
             "legend": YamlMapping(place, legend, dict.fromkeys(legend, place)),
@@ -85,36 +88,26 @@ class Drawing:
     def _add(self, layer: DrawnLayer) -> None:
         """Put a layer upon those below it. All cells with the same stack of tiles are looked at once."""
         gids = read_tiles(layer.data, layer.encoding, layer.compression, len(self._cells), layer.place)
-        numbers, tile_at = np.unique(gids, return_inverse=True)
-        if not MAX_TILED_TILES.allows(len(numbers)):
-            layer.place.fail(f"more than {MAX_TILED_TILES.maximum} different tiles")
         of_layer = self._words.meaning(layer.layer.properties, layer.layer.class_, layer.place)
-        tiles = [
-            self._code({} if number == 0 else self.tile_meaning(number, layer.place) or of_layer)
-            for number in numbers.tolist()
-        ]
-        many = len(self._meanings)
-        stacks, first_at, stack_at = np.unique(
-            self._cells * many + np.array(tiles, dtype=np.int64)[tile_at], return_index=True, return_inverse=True
-        )
-        codes = [
-            self._stacked(*divmod(stack, many), layer.place, at)
-            for stack, at in zip(stacks.tolist(), first_at.tolist(), strict=True)
-        ]
-        self._cells = np.array(codes, dtype=np.int64)[stack_at]
 
-    def _stacked(self, below: int, above: int, place: TiledPosition, cell: int) -> int:
-        if not below or not above:
-            return below or above
-        lower, upper = self._meanings[below], self._meanings[above]
-        twice = [key for key in ("object", "ground", "actor") if key in lower and key in upper]
-        if twice:
-            y, x = divmod(cell, self._map.width)
-            place.at(x, y).note(
-                f"a layer below has the property {twice[0]!r} at the same place; remove one of the tiles"
-            )
-            return below
-        return self._code({**lower, **upper})
+        def code_of(number: int) -> int:
+            return self._code(self.tile_meaning(number, layer.place) or of_layer) if number else 0
+
+        above = _mapped(gids, code_of, layer.place)
+        many = len(self._meanings)
+        stacks = self._cells * np.int32(many) + above
+
+        def stacked(stack: int) -> int:
+            lower, upper = (self._meanings[code] for code in divmod(stack, many))
+            for key in ("object", "ground", "actor"):
+                if key in lower and key in upper:
+                    y, x = divmod(int(np.argmax(stacks == stack)), self._map.width)
+                    message = f"a layer below has the property {key!r} at the same place; remove one of the tiles"
+                    layer.place.at(x, y).note(message)
+                    return stack // many
+            return self._code({**lower, **upper})
+
+        self._cells = _mapped(stacks, stacked, layer.place)
 
     def _code(self, meaning: Meaning) -> int:
         """Return the code of a meaning; two tiles that stand for the same have the same one."""
@@ -141,6 +134,23 @@ class Drawing:
 def written(meaning: Meaning) -> str:
     """Return a mapping as text; the same for the same content, wherever it stands."""
     return ", ".join(f"{key}: {_text(node)}" for key, node in sorted(meaning.items()))
+
+
+def _mapped(values: "NDArray[Any]", code_of: Callable[[int], int], place: TiledPosition) -> "NDArray[np.int32]":
+    """Return the code of each value; it is asked for each different one once."""
+    top = int(values.max()) + 1
+    wide = top > _TABLE  # numbers of tiles with wide gaps between them
+    used = np.unique(values) if wide else np.flatnonzero(np.bincount(values, minlength=top))
+    if not MAX_TILED_TILES.allows(len(used)):
+        place.fail(f"more than {MAX_TILED_TILES.maximum:,} different tiles, or stacks of them")
+    codes: NDArray[np.int32] = np.array([code_of(value) for value in used.tolist()], dtype=np.int32)
+    if wide:
+        at: NDArray[np.int64] = np.searchsorted(used, values)
+        return codes[at]
+    table = np.zeros(top, dtype=np.int32)
+    table[used] = codes
+    found: NDArray[np.int32] = table[values]
+    return found
 
 
 def _text(node: Node) -> str:

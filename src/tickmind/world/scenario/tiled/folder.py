@@ -1,13 +1,13 @@
 """`TiledFolder`: the files of one map, read within the scenario's folder and within limits."""
 
 import os
-import stat
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
 import orjson
 
+from tickmind.base.files import UnsafeFileError, open_file
 from tickmind.world.scenario.limits import MAX_TILED_BYTES, MAX_TILED_NODES
 from tickmind.world.scenario.tiled.position import TiledPosition
 from tickmind.world.scenario.tiled.xml_reader import read_xml
@@ -55,12 +55,10 @@ class TiledFolder:
 
     def _bytes(self, path: Path, place: TiledPosition) -> bytes:
         try:
-            number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)  # no link, no pipe
-            with os.fdopen(number, "rb") as opened:
-                status = os.fstat(number)
-                if not stat.S_ISREG(status.st_mode):
-                    place.fail("is not a plain file")
-                data = opened.read(min(status.st_size, self._bytes_left) + 1)
+            with os.fdopen(open_file(path, os.O_RDONLY), "rb") as opened:
+                data = opened.read(min(os.fstat(opened.fileno()).st_size, self._bytes_left) + 1)
+        except UnsafeFileError:
+            place.fail("is not a plain file")
         except OSError as error:
             place.fail(f"can't be read: {error.strerror or error}")
         if len(data) > self._bytes_left:

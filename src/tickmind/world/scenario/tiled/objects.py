@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tickmind.base.problems import nearest
-from tickmind.world.scenario.tiled.drawing import Drawing, Meaning, Vocabulary, written
+from tickmind.world.scenario.tiled.drawing import Meaning, TileDrawing, Vocabulary, written
 from tickmind.world.scenario.tiled.position import TiledPosition
 from tickmind.world.scenario.tiled.properties import property_nodes
 from tickmind.world.scenario.tiled.tile_data import tile_number
 from tickmind.world.scenario.tiled.tiled_map import TiledMap
-from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping, table
+from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping, many, table
 
 if TYPE_CHECKING:
     from pytiled_parser.tiled_object import TiledObject
@@ -33,7 +33,7 @@ _ALIGNED = {  # where in a tile object its position is, from its north-west corn
 class ObjectLayers:
     """Reads the objects of all object layers in the order of the file; those without a class of ours are decoration."""
 
-    def __init__(self, tiled: TiledMap, words: Vocabulary, drawing: Drawing) -> None:
+    def __init__(self, tiled: TiledMap, words: Vocabulary, drawing: TileDrawing) -> None:
         self._map = tiled
         self._words = words
         self._drawing = drawing
@@ -83,9 +83,9 @@ class ObjectLayers:
         return tile_number(gid)
 
     def _put(self, class_name: str, thing: "TiledObject", given: Meaning, place: TiledPosition) -> None:
-        name = thing.name
-        if class_name != "ground" and isinstance(name, str) and name.strip():
-            given.setdefault("id", Leaf(place, name.strip(), plain=True))
+        name = str(thing.name or "").strip()
+        if class_name != "ground" and name:
+            given.setdefault("id", Leaf(place, name, plain=True))
         if class_name == "actor" and "count" in given:
             given["within"] = _numbers(place, *self._area(thing, place))
         else:
@@ -101,8 +101,8 @@ class ObjectLayers:
         if before is None:
             within: tuple[Node, ...] = (area,)
         else:
-            same = table(before).entries
-            within = (*same["within"].items, area) if isinstance(same["within"], Many) else (area,)
+            same = before.entries
+            within = (*many(same["within"]).items, area)
             said = {key: node for key, node in same.items() if key != "within"}
             if given and said and written(given) != written(said):
                 place.fail(
@@ -114,9 +114,8 @@ class ObjectLayers:
 
     def _box(self, thing: "TiledObject", place: TiledPosition) -> tuple[float, float, float, float]:
         """Return the position and the size of an object in pixels; a point has no size."""
-        size = thing.size
-        numbers: tuple[Any, ...] = (*thing.coordinates, *(size if size is not None else (0, 0)))
-        if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
+        numbers = (*thing.coordinates, *thing.size)
+        if not _are_numbers(*numbers):
             place.fail("expected numbers as its position and size")
         if type(thing).__name__ not in ("Point", "Rectangle", "Tile"):
             place.fail(f"is a {type(thing).__name__.lower()}; draw it as a point, a rectangle or a tile")
@@ -131,10 +130,9 @@ class ObjectLayers:
             alignment = self._map.tileset_of(number, place).tiles.alignment
             aligned = _ALIGNED.get(str(alignment), _ALIGNED["bottomleft"])
         east, south = width * (0.5 - aligned[0]), height * (0.5 - aligned[1])
-        rotation = thing.rotation
-        if not isinstance(rotation, int | float) or not math.isfinite(rotation):
+        if not _are_numbers(thing.rotation):
             place.fail("expected a number as its rotation")
-        turn = math.radians(rotation)  # clockwise, about its position
+        turn = math.radians(thing.rotation)  # clockwise, about its position
         x += east * math.cos(turn) - south * math.sin(turn)
         y += east * math.sin(turn) + south * math.cos(turn)
         return math.floor(round(x / self._map.tile_width, 6)), math.floor(round(y / self._map.tile_height, 6))
@@ -144,8 +142,8 @@ class ObjectLayers:
         x, y, width, height = self._box(thing, place)
         if type(thing).__name__ != "Rectangle" or thing.rotation:
             place.fail("expected a rectangle that is not rotated")
-        west, north = round(x / self._map.tile_width), round(y / self._map.tile_height)
-        east, south = round((x + width) / self._map.tile_width), round((y + height) / self._map.tile_height)
+        west, east = (math.floor(side / self._map.tile_width + 0.5) for side in (x, x + width))
+        north, south = (math.floor(side / self._map.tile_height + 0.5) for side in (y, y + height))
         return west, north, max(west, east - 1), max(north, south - 1)
 
 
@@ -163,6 +161,11 @@ def _meant(given: Meaning, place: TiledPosition) -> Iterator[tuple[str, Meaning]
 
 def _name(thing: "TiledObject") -> str:
     return str(thing.name or thing.id)[:100]
+
+
+def _are_numbers(*values: object) -> bool:
+    """Whether these are numbers; in JSON they may be anything."""
+    return all(isinstance(value, int | float) and math.isfinite(value) for value in values)
 
 
 def _numbers(place: TiledPosition, *numbers: int) -> Many:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from tickmind.world.scenario.tiled.drawing import Drawing, Vocabulary
+from tickmind.world.scenario.tiled.drawing import TileDrawing, Vocabulary
 from tickmind.world.scenario.tiled.folder import TiledFolder
 from tickmind.world.scenario.tiled.objects import ObjectLayers
 from tickmind.world.scenario.tiled.position import TiledPosition
@@ -41,7 +41,7 @@ def tiled_sections(
     place = TiledPosition(file.place.source, file.place.line, file.place.column, where=file.text[:200])
     tiled = read_tiled_map(TiledFolder(folder), file.text, place)
     words = Vocabulary(floors, kinds)
-    drawing = Drawing(tiled, words, node.get("floor"))
+    drawing = TileDrawing(tiled, words, node.get("floor"))
     entries = {**drawing.sections(), **ObjectLayers(tiled, words, drawing).sections()}
     return YamlMapping(place, entries, dict.fromkeys(entries, place))
 

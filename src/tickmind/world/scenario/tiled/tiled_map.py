@@ -131,7 +131,8 @@ def _number(raw: Raw, key: str, most: Limit, place: TiledPosition) -> int:
 
 def _parts(raw: Raw, key: str, place: TiledPosition) -> list[dict[str, Any]]:
     """Return a list of objects in JSON."""
-    found = raw.get(key, [])
+    found: Any = raw.get(key)
+    found = [] if found is None else found
     if not isinstance(found, list) or not all(isinstance(part, dict) for part in found):
         place.fail(f"expected a list of objects as {key}")
     return found
