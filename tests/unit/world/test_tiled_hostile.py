@@ -149,7 +149,7 @@ def test_a_link_within_the_folder_is_followed(tmp_path):
         ('tilecount="5"', "", "expected a whole number as tilecount, found 'None'; open and save it with Tiled"),
         ('columns="5"', "", "can't be read: 'columns' is missing"),
         ('<tile id="0"', '<tile id="x"', "can't be read: invalid literal"),
-        ('<object id="1"', '<object id="1" template="a.tx"', "templates are not read, and the object 1 has one"),
+        ('<object id="1"', '<object id="1" template="a.tx"', "templates are not read, and the object '1' has one"),
         ('gid="2147483652"', 'gid="99"', "the tile 99 belongs to no tileset"),
         ('gid="2147483652"', 'gid="99999999999"', "expected a whole number as gid"),
         ("<map ", "<mop ", "this is no XML"),
@@ -183,6 +183,13 @@ def test_what_tiled_does_not_write_is_refused(tmp_path, old, new, complaint):
 )
 def test_what_is_no_map_is_refused(tmp_path, text, complaint):
     assert complaint in refusal(tmp_path, text)
+
+
+def test_layers_are_not_larger_than_their_limit_together(tmp_path):
+    text = tmx().replace('width="6" height="4" tilewidth', 'width="4096" height="4096" tilewidth')
+    layer = '<layer name="x" width="4096" height="4096"><data encoding="csv">1</data></layer>'
+    assert "merge some layers" in refusal(tmp_path, text.replace("<objectgroup", layer * 10 + "<objectgroup", 1))
+    assert "more than 100 layers" in refusal(tmp_path, tmx().replace("<objectgroup", layer * 101 + "<objectgroup", 1))
 
 
 def test_files_are_not_larger_than_their_limit_together(tmp_path, monkeypatch):

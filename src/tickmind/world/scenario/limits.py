@@ -29,6 +29,7 @@ MAX_TILED_BYTES = Limit("size of a Tiled map with its tilesets", 32_000_000, "by
 MAX_TILED_NODES = Limit("number of elements of a Tiled map with its tilesets", 500_000)
 MAX_TILED_DEPTH = Limit("nesting of a Tiled map", 32)
 MAX_TILED_LAYERS = Limit("number of layers of a Tiled map", 100)
+MAX_TILED_CELLS = Limit("number of cells of all tile layers of a Tiled map", 200_000_000)
 MAX_TILED_SETS = Limit("number of tilesets of a Tiled map", 250)
 MAX_TILED_TILES = Limit("number of different tiles in a layer of a Tiled map", 65_536)
 MAX_TILED_MEANINGS = Limit("number of different meanings of tiles of a Tiled map", 10_000)

@@ -96,11 +96,15 @@ class TileDrawing:
         above = _mapped(gids, code_of, layer.place)
         many = len(self._meanings)
         stacks = self._cells * np.int32(many) + above
+        twice: set[str] = set()  # properties that a cell would have two of, each noted once for a layer
 
         def stacked(stack: int) -> int:
             lower, upper = (self._meanings[code] for code in divmod(stack, many))
             for key in ("object", "ground", "actor"):
                 if key in lower and key in upper:
+                    if key in twice:
+                        return stack // many
+                    twice.add(key)
                     y, x = divmod(int(np.argmax(stacks == stack)), self._map.width)
                     message = f"a layer below has the property {key!r} at the same place; remove one of the tiles"
                     layer.place.at(x, y).note(message)

@@ -70,8 +70,9 @@ class ObjectLayers:
         meant = list(_meant(given, place))
         for name, entries in meant:
             self._put(name, thing, entries, place)
-        if not meant and isinstance(class_name, str) and (likely := nearest(class_name.lower(), CLASSES)):
-            place.fail(f"the class {class_name[:40]!r} is unknown{likely}; there are: {', '.join(CLASSES)}")
+        likely = nearest(class_name.lower(), CLASSES) if isinstance(class_name, str) and len(class_name) < 10 else ""
+        if likely and not meant:
+            place.fail(f"the class {class_name!r} is unknown{likely}; there are: {', '.join(CLASSES)}")
 
     def _number(self, thing: "TiledObject", place: TiledPosition) -> int:
         """Return the number of the tile of a tile object, or 0. It has what its tile says, unless it says it itself."""

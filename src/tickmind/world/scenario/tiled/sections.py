@@ -38,7 +38,8 @@ def tiled_sections(
     file = leaf(named)
     if folder is None:
         file.place.fail("a map of Tiled is read from a file beside the scenario; load the scenario from a file, too")
-    place = TiledPosition(file.place.source, file.place.line, file.place.column, where=file.text[:200])
+    where = file.text[:200] if file.text.isprintable() else repr(file.text[:200])
+    place = TiledPosition(file.place.source, file.place.line, file.place.column, where=where)
     tiled = read_tiled_map(TiledFolder(folder), file.text, place)
     words = Vocabulary(floors, kinds)
     drawing = TileDrawing(tiled, words, node.get("floor"))

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.etree.ElementTree import Element
 
 from tickmind.base import Limit
-from tickmind.world.scenario.limits import MAX_MAP_SIDE, MAX_TILED_DEPTH, MAX_TILED_LAYERS, MAX_TILED_SETS
+from tickmind.world.scenario.limits import (
+    MAX_MAP_SIDE,
+    MAX_TILED_CELLS,
+    MAX_TILED_DEPTH,
+    MAX_TILED_LAYERS,
+    MAX_TILED_SETS,
+)
 from tickmind.world.scenario.tiled.folder import TiledFolder
 from tickmind.world.scenario.tiled.position import TiledPosition
 
@@ -107,9 +113,12 @@ def read_tiled_map(folder: TiledFolder, name: str, place: TiledPosition) -> Tile
             tile_layers.append(_tile_layer(layer, at))
         elif kind == "objectgroup":
             object_layers.append((_object_layer(layer, at), at))
+    width, height = (_number(raw, side, MAX_MAP_SIDE, place) for side in ("width", "height"))
+    if not MAX_TILED_CELLS.allows(width * height * len(tile_layers)):
+        place.fail(f"more than {MAX_TILED_CELLS.maximum:,} cells in all tile layers; merge some layers in Tiled")
     return TiledMap(
-        width=_number(raw, "width", MAX_MAP_SIDE, place),
-        height=_number(raw, "height", MAX_MAP_SIDE, place),
+        width=width,
+        height=height,
         tile_width=_number(raw, "tilewidth", MAX_MAP_SIDE, place),
         tile_height=_number(raw, "tileheight", MAX_MAP_SIDE, place),
         place=place,
@@ -176,7 +185,7 @@ def _object_layer(raw: Raw, place: TiledPosition) -> "ObjectLayer":
     for thing in raw.findall("object") if isinstance(raw, Element) else _parts(raw, "objects", place):
         if thing.get("template") is not None:
             place.fail(
-                f"templates are not read, and the object {str(thing.get('id'))[:40]} has one; mark all objects "
+                f"templates are not read, and the object {str(thing.get('id'))[:40]!r} has one; mark all objects "
                 "in Tiled, and choose `Detach` in their menu"
             )
     layer = _parsed_layer(raw, place)
