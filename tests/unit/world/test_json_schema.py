@@ -43,7 +43,7 @@ def test_other_scenarios_fit(schema, text):
 
 def test_a_scenario_with_a_tiled_map_fits_as_it_is_written_and_as_it_is_kept(schema, tmp_path):
     write_village(tmp_path, tmx())
-    for text in (TILED, parse_to_keep(TILED, folder=tmp_path)[1]):
+    for text in (TILED, parse_to_keep(TILED, folder=tmp_path).text):
         jsonschema.validate(yaml.safe_load(text), schema)
 
 

@@ -4,9 +4,12 @@ The files in the folder `tiled` were written by Tiled 1.8.2 of Debian (`tiled --
 tile layers, from the village of `tests.kits.tiled_files`.
 """
 
+import base64
+import json
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +18,7 @@ from tests.kits.tiled_files import ENCODINGS, HEAD, LAND, THINGS, TILED, TWIN, p
 
 from tickmind.base import ConfigError
 from tickmind.world import ScenarioError, load_scenario, parse_scenario
-from tickmind.world.scenario.scenario_reader import parse_to_keep
+from tickmind.world.scenario.scenario_reader import KeptScenario, parse_to_keep
 
 DRAWN = Path(__file__).parent / "tiled"
 EXPORTS = sorted(path.name for path in DRAWN.glob("*.tm[xj]"))
@@ -208,11 +211,12 @@ def test_a_text_without_a_folder_can_not_name_a_map():
 
 def test_the_kept_text_needs_no_other_file(tmp_path, twin):
     write_village(tmp_path, tmx("base64", "zlib"))
-    scenario, kept = parse_to_keep(TILED, folder=tmp_path)
-    assert scenario == twin == parse_scenario(kept)
-    assert kept.startswith(HEAD)
-    assert parse_to_keep(kept, folder=tmp_path) == (twin, kept)
-    assert parse_to_keep(TWIN) == (twin, TWIN)
+    kept = parse_to_keep(TILED, folder=tmp_path)
+    assert kept.scenario == twin == parse_scenario(kept.text)
+    assert kept.text.startswith(HEAD)
+    assert kept.tile_art is None  # the image of the tileset is not there
+    assert parse_to_keep(kept.text, folder=tmp_path) == KeptScenario(twin, kept.text)
+    assert parse_to_keep(TWIN) == KeptScenario(twin, TWIN)
 
 
 @pytest.mark.parametrize(
@@ -227,9 +231,47 @@ def test_the_kept_text_needs_no_other_file(tmp_path, twin):
 def test_the_map_is_kept_however_its_name_is_written(tmp_path, twin, written):
     write_village(tmp_path, tmx())
     text = "\ufeff# ümläut\n" + TILED.replace("map: {tiled: village.tmx}\n", written)
-    scenario, kept = parse_to_keep(text, folder=tmp_path)
-    assert scenario == twin == parse_scenario(kept)
-    assert "# ümläut" in kept
+    kept = parse_to_keep(text, folder=tmp_path)
+    assert kept.scenario == twin == parse_scenario(kept.text)
+    assert "# ümläut" in kept.text
+
+
+def art_of(folder, text):
+    """The picture of a map whose image is there."""
+    shutil.copy(DRAWN / "tiles.png", folder)
+    art = parse_to_keep(write_village(folder, text).read_text(), folder=folder).tile_art
+    return None if art is None else json.loads(art)
+
+
+def test_the_picture_has_the_tiles_with_their_flips_but_no_objects(tmp_path):
+    art = art_of(tmp_path, tmx("base64", "gzip"))
+    (tileset,) = art["sets"]
+    assert base64.b64decode(tileset.pop("image")) == (DRAWN / "tiles.png").read_bytes()
+    size = {"width": 16, "height": 16, "margin": 0, "spacing": 0}
+    assert tileset == {"first": 1, "count": 5, "columns": 5, **size}
+    layers = [np.frombuffer(zlib.decompress(base64.b64decode(layer)), "<u4").tolist() for layer in art["layers"]]
+    assert layers == [[gid for row in LAND for gid in row], [0] * 24]
+
+
+def test_hidden_layers_are_not_in_the_picture(tmp_path):
+    art = art_of(tmp_path, tmx().replace('name="things"', 'name="things" visible="0"'))
+    assert len(art["layers"]) == 1
+
+
+@pytest.mark.parametrize(
+    "image",
+    ["", "nowhere.png", "../tiles.png", "/etc/passwd", "village.tmx", "huge.png", "sub"],
+)
+def test_an_image_that_can_not_be_shown_leaves_a_world_without_a_picture(tmp_path, twin, image):
+    folder = tmp_path / "world"
+    (folder / "sub").mkdir(parents=True)
+    shutil.copy(DRAWN / "tiles.png", tmp_path)
+    huge = bytearray((DRAWN / "tiles.png").read_bytes())
+    huge[16:20] = (100_000).to_bytes(4, "big")
+    (folder / "huge.png").write_bytes(huge)
+    text = tmx().replace('source="tiles.png"', f'source="{image}"')
+    kept = parse_to_keep(write_village(folder, text).read_text(), folder=folder)
+    assert (kept.scenario, kept.tile_art) == (twin, None)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Scenario files: YAML and a text map, turned into a checked `Scenario`."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from tickmind.base import ConfigError
@@ -14,8 +15,8 @@ from tickmind.world.scenario.scenario import ActorSpawn, Scenario
 from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_calendar, read_zones
 from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
-from tickmind.world.scenario.tiled.sections import tiled_sections, with_map_inside, with_sections
-from tickmind.world.scenario.yaml_nodes import Node, YamlMapping, leaf, read_tree, table
+from tickmind.world.scenario.tiled.sections import TiledSections, tiled_sections, with_map_inside, with_sections
+from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table
 
 SECTIONS = (
     "world",
@@ -71,27 +72,33 @@ def parse_scenario(
     return _parse(text, source, seed, folder)[0]
 
 
+@dataclass(frozen=True, slots=True)
+class KeptScenario:
+    """A scenario with a text that gives the same one without any other file."""
+
+    scenario: Scenario
+    text: str
+    tile_art: bytes | None = None  # the picture of its Tiled map for viewers, as JSON
+
+
 def parse_to_keep(
     text: str, source: str = "scenario", *, seed: int | None = None, folder: Path | None = None
-) -> tuple[Scenario, str]:
-    """Make a scenario, and return it with a text that gives the same one without any other file.
-
-    That is the text itself, unless it names a Tiled map: then the map is in it.
-    """
+) -> KeptScenario:
+    """Make a scenario that is kept beside a run. Its text is the given one, unless that names a Tiled map."""
     scenario, tiled = _parse(text, source, seed, folder)
-    if tiled is None or folder is None:
-        return scenario, text
-    kept = with_map_inside(text, tiled)
+    if tiled is None or not tiled.from_file:
+        return KeptScenario(scenario, text)
+    kept = with_map_inside(text, tiled.given)
     if not MAX_SCENARIO_BYTES.allows(len(kept.encode())):
         message = f"with its Tiled map in it, it is larger than {MAX_SCENARIO_BYTES.maximum} bytes; draw a smaller map"
         raise ScenarioError(source, [Problem((), message)])
     if parse_scenario(kept, source, seed=seed) != scenario:
         message = "its Tiled map can't be kept beside a run; write the name of its file in quotes"
         raise ScenarioError(source, [Problem((), message)])
-    return scenario, kept
+    return KeptScenario(scenario, kept, tiled.art())
 
 
-def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tuple[Scenario, YamlMapping | None]:
+def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tuple[Scenario, TiledSections | None]:
     """Make a scenario, and return it with the sections of its Tiled map, if it has one."""
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise ConfigError(f"a seed must be from 0 to {MAX_SEED}, not {seed}")
@@ -116,10 +123,10 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
     land: Land | None = None
     spawns: Spawns | None = None
     actors: tuple[ActorSpawn, ...] = ()
-    tiled: YamlMapping | None = None
+    tiled: TiledSections | None = None
     with read.noting():
         tiled = tiled_sections(given, [floor.name for floor in floors], [kind.name for kind in kinds], folder)
-        given = given if tiled is None else with_sections(given, tiled)
+        given = given if tiled is None else with_sections(given, tiled.given)
         land = read_map(given, floors, text.split("\n")) if floors else None
     calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"))
     zones: tuple[ZoneInfo, ...] = ()

@@ -10,7 +10,7 @@ import numpy as np
 from tickmind.world.scenario.limits import MAX_TILED_MEANINGS, MAX_TILED_TILES
 from tickmind.world.scenario.tiled.position import TiledPosition
 from tickmind.world.scenario.tiled.properties import property_nodes
-from tickmind.world.scenario.tiled.tile_data import read_tiles
+from tickmind.world.scenario.tiled.tile_data import TILE_BITS, read_tiles
 from tickmind.world.scenario.tiled.tiled_map import DrawnLayer, TiledMap
 from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping
 
@@ -85,10 +85,15 @@ class TileDrawing:
             self._of_tiles[number] = self._words.meaning(tile.properties, tile.class_, at) if tile else {}
         return self._of_tiles[number]
 
+    def layer_meaning(self, layer: DrawnLayer) -> Meaning:
+        """Return what the properties and the class of a layer say, for tiles in it that say nothing."""
+        return self._words.meaning(layer.layer.properties, layer.layer.class_, layer.place)
+
     def _add(self, layer: DrawnLayer) -> None:
         """Put a layer upon those below it. All cells with the same stack of tiles are looked at once."""
         gids = read_tiles(layer.data, layer.encoding, layer.compression, len(self._cells), layer.place)
-        of_layer = self._words.meaning(layer.layer.properties, layer.layer.class_, layer.place)
+        gids = gids & np.uint32(TILE_BITS)
+        of_layer = self.layer_meaning(layer)
 
         def code_of(number: int) -> int:
             return self._code(self.tile_meaning(number, layer.place) or of_layer) if number else 0

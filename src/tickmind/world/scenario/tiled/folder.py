@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 import orjson
 
 from tickmind.base.files import UnsafeFileError, open_file
+from tickmind.world.errors import ScenarioError
 from tickmind.world.scenario.limits import MAX_TILED_BYTES, MAX_TILED_NODES
 from tickmind.world.scenario.tiled.position import TiledPosition
 from tickmind.world.scenario.tiled.xml_reader import read_xml
@@ -42,6 +43,16 @@ class TiledFolder:
         if start != b"{":
             place.fail("is no map or tileset of Tiled; save it as .tmx, .tmj, .tsx or .tsj")
         return path, self._json(data, place)
+
+    def read_image(self, name: str, place: TiledPosition, beside: Path) -> bytes | None:
+        """Return the content of an image, or None if there is no such file within the folder."""
+        try:
+            path = self._find(name, place, beside)
+            data = self._bytes(path, place) if path.exists() else None
+        except ScenarioError:  # a world needs no picture; one without it is drawn like any other
+            return None
+        self._bytes_left -= len(data or b"")
+        return data
 
     def _find(self, name: str, place: TiledPosition, beside: Path | None) -> Path:
         """Resolve links and `..` first, so that they can't lead out of the folder."""

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tickmind.world.scenario.tiled.drawing import TileDrawing, Vocabulary
 from tickmind.world.scenario.tiled.folder import TiledFolder
 from tickmind.world.scenario.tiled.objects import ObjectLayers
 from tickmind.world.scenario.tiled.position import TiledPosition
+from tickmind.world.scenario.tiled.tile_art import tile_art
 from tickmind.world.scenario.tiled.tiled_map import read_tiled_map
 from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping, leaf, table
 
@@ -20,9 +22,18 @@ _LISTS = ("objects", "ground", "actors")
 _BARE = re.compile(r"[-+]?[0-9]+|true|false")
 
 
+@dataclass(frozen=True, slots=True)
+class TiledSections:
+    """What a Tiled map stands for, and how to make its picture for viewers."""
+
+    given: YamlMapping
+    from_file: bool
+    art: Callable[[], bytes | None]  # see `tile_art`
+
+
 def tiled_sections(
     given: YamlMapping, floors: Collection[str], kinds: Collection[str], folder: Path | None
-) -> YamlMapping | None:
+) -> TiledSections | None:
     """Return the sections that the Tiled map of a scenario stands for, or None if it has none.
 
     A text that was kept beside a run has them in it already (see `with_map_inside`).
@@ -34,17 +45,19 @@ def tiled_sections(
     named = node.entries["tiled"]
     if isinstance(named, YamlMapping):
         named.nothing_but("map", "legend", *_LISTS, "zones")
-        return named
+        return TiledSections(named, from_file=False, art=lambda: None)
     file = leaf(named)
     if folder is None:
         file.place.fail("a map of Tiled is read from a file beside the scenario; load the scenario from a file, too")
     where = file.text[:200] if file.text.isprintable() else repr(file.text[:200])
     place = TiledPosition(file.place.source, file.place.line, file.place.column, where=where)
-    tiled = read_tiled_map(TiledFolder(folder), file.text, place)
+    files = TiledFolder(folder)
+    tiled = read_tiled_map(files, file.text, place)
     words = Vocabulary(floors, kinds)
     drawing = TileDrawing(tiled, words, node.get("floor"))
     entries = {**drawing.sections(), **ObjectLayers(tiled, words, drawing).sections()}
-    return YamlMapping(place, entries, dict.fromkeys(entries, place))
+    sections = YamlMapping(place, entries, dict.fromkeys(entries, place))
+    return TiledSections(sections, from_file=True, art=lambda: tile_art(tiled, drawing, files))
 
 
 def with_sections(given: YamlMapping, tiled: YamlMapping) -> YamlMapping:

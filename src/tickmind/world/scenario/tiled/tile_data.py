@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     Gids: TypeAlias = NDArray[np.uint32]
 
-_TILE = 0x0FFF_FFFF  # without the four bits that flip and rotate the picture
+TILE_BITS = 0x0FFF_FFFF  # without the four bits that flip and rotate the picture
 _ZLIB, _GZIP = 15, 31  # as zlib numbers them
 _CHOOSE = "choose another Tile Layer Format in Map > Map Properties of Tiled"
 
 
 def read_tiles(data: Any, encoding: Any, compression: Any, count: int, place: TiledPosition) -> "Gids":
-    """Return the tile of each cell, by rows; 0 is none. `data` is a text, or a list of numbers in JSON."""
+    """Return the tile of each cell with its flips, by rows; 0 is none. `data` is a text, or a list in JSON."""
     if encoding in (None, "", "csv"):
         gids = _numbers(data, place)
     elif encoding == "base64":
@@ -32,12 +32,12 @@ def read_tiles(data: Any, encoding: Any, compression: Any, count: int, place: Ti
         place.fail(f"has the unknown encoding {str(encoding)[:40]!r}; {_CHOOSE}")
     if len(gids) != count:
         place.fail(f"expected {count} tiles, found {len(gids)}")
-    return gids & np.uint32(_TILE)
+    return gids
 
 
 def tile_number(gid: int) -> int:
     """Return a tile's number without its flips."""
-    return gid & _TILE
+    return gid & TILE_BITS
 
 
 def _numbers(data: Any, place: TiledPosition) -> "Gids":

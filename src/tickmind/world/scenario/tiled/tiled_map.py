@@ -1,6 +1,6 @@
 """A map of Tiled as it stands in its files: size, tilesets and layers, the same for XML and JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -47,6 +47,8 @@ class PlacedTileset:
     first: int
     tiles: "Tileset"
     place: TiledPosition
+    file: Path
+    image: str  # its file as it is written, relative to `file`; empty for a collection of images
 
     def has(self, number: int) -> bool:
         """Whether it has a tile of this number in the map; ids of a collection of images may have gaps."""
@@ -207,23 +209,31 @@ def _parsed_layer(raw: Raw, place: TiledPosition) -> "Layer":
 
 
 def _tilesets(folder: TiledFolder, path: Path, raw: Raw, place: TiledPosition) -> tuple[PlacedTileset, ...]:
-    entries = raw.findall("tileset") if isinstance(raw, Element) else _parts(raw, "tilesets", place)
+    entries: Sequence[Raw] = raw.findall("tileset") if isinstance(raw, Element) else _parts(raw, "tilesets", place)
     if not MAX_TILED_SETS.allows(len(entries)):
         place.fail(f"more than {MAX_TILED_SETS.maximum} tilesets")
     found: dict[int, PlacedTileset] = {}
     for entry in entries:
         first = _number(entry, "firstgid", _MAX_TILES, place)
-        content: Raw = entry
+        file, content = path, entry
         at = place.inside(f"tileset {str(entry.get('name', first))[:100]!r}")
         if (source := entry.get("source")) is not None:
             at = place.inside(f"tileset {str(source)[:200]!r}")
-            _, content = folder.read(str(source), at, beside=path)
+            file, content = folder.read(str(source), at, beside=path)
             if (content.tag if isinstance(content, Element) else content.get("type")) != "tileset":
                 at.fail("is not a tileset")
         if first in found:
             at.fail(f"two tilesets begin with the tile {first}")
-        found[first] = PlacedTileset(first, _parsed_tileset(content, first, at), at)
+        image = _image(content)
+        found[first] = PlacedTileset(first, _parsed_tileset(content, first, at), at, file, image)
     return tuple(found[first] for first in sorted(found, reverse=True))
+
+
+def _image(raw: Raw) -> str:
+    if isinstance(raw, Element):
+        element = raw.find("image")
+        return element.get("source", "") if element is not None else ""
+    return str(raw.get("image") or "")
 
 
 def _parsed_tileset(raw: Raw, first: int, place: TiledPosition) -> "Tileset":
