@@ -6,6 +6,7 @@ tile layers, from the village of `tests.kits.tiled_files`.
 
 import base64
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from tickmind.world import ScenarioError, load_scenario, parse_scenario
 from tickmind.world.scenario.scenario_reader import KeptScenario, parse_to_keep
 
 DRAWN = Path(__file__).parent / "tiled"
+EXAMPLES = Path("/usr/share/doc/tiled/examples")
 EXPORTS = sorted(path.name for path in DRAWN.glob("*.tm[xj]"))
 IN_JSON = [one for one in ENCODINGS if one[0] != "xml"]
 
@@ -50,6 +52,12 @@ def test_a_map_in_json_is_the_world_of_its_twin(tmp_path, twin, encoding, compre
     assert load_scenario(write_village(tmp_path, tmj(encoding, compression), "village.tmj")) == twin
 
 
+def test_a_class_may_be_called_class_as_in_tiled_1_9(tmp_path, twin):
+    text, changed = re.subn(r"(<(?:tile|object) [^>]*?)type=", r"\1class=", tmx())
+    assert changed == 10
+    assert load_scenario(write_village(tmp_path, text)) == twin
+
+
 def test_every_format_of_tiled_is_among_the_exports():
     formats = {"-".join(filter(None, one)) for one in ENCODINGS}
     assert {name.removesuffix(".tmx") for name in EXPORTS} >= formats
@@ -75,6 +83,16 @@ def test_a_map_that_the_installed_tiled_writes_is_the_world_of_its_twin(tmp_path
         command = ["tiled", "--export-map", form, "drawn.tmx", name]
         subprocess.run(command, cwd=tmp_path, env=display, check=True, capture_output=True, timeout=60)
         assert parse_scenario(TILED.replace("village.tmx", name), folder=tmp_path) == twin
+
+
+@pytest.mark.skipif(not EXAMPLES.is_dir(), reason="the examples of the editor Tiled are not installed")
+@pytest.mark.parametrize(("name", "size"), [("desert.tmx", (40, 40)), ("rpg/island.tmx", (58, 47))])
+def test_an_example_that_comes_with_tiled_opens(name, size):
+    text = f"world: example\nfloors: {{ground: {{}}}}\nmap: {{tiled: {name}, floor: ground}}\nactors: [{{count: 3}}]\n"
+    kept = parse_to_keep(text, folder=EXAMPLES)
+    assert (kept.scenario.width, kept.scenario.height) == size
+    assert kept.tile_art is not None
+    assert parse_scenario(kept.text) == kept.scenario
 
 
 @pytest.mark.parametrize("source", ["basic.tsx", "sets/basic.tsx"])
