@@ -70,10 +70,15 @@ def content(reader: RunReader) -> Any:
     for actor in info["actors"]:
         if actor["persona"] is None:
             del actor["persona"]  # nor that
+    for thing in info["objects"]:
+        if not thing["owner"]:
+            del thing["owner"]  # nor that
     for kind, known in zip(info["kinds"], reader.info.kinds, strict=True):
         if all(action == ActionInfo(action.verb) for actions in known.actions for action in actions):
             del kind["actions"]  # nor that: they kept verbs only
             kind["verbs"] = known.verbs
+        if known.container is None:
+            del kind["container"]  # nor that
     quantities = [dataclasses.asdict(one) for one in reader.inventories()]
     insights = [
         {**dataclasses.asdict(one), "node_statuses": list(one.node_statuses or b"")} for one in reader.insights()

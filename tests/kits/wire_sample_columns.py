@@ -45,7 +45,16 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Int8, Int32, Int64, UInt8
 
 BOUNDS = ColumnBounds(actors=50, objects=20, item_kinds=3, verbs=4, states=5, width=30, height=40)
-ITEM_ACTIONS = (ActionType.PICKUP, ActionType.USE, ActionType.DROP, ActionType.GIVE)
+CONTAINER_ACTIONS = (ActionType.PUT, ActionType.TAKE, ActionType.BUY, ActionType.SELL)
+ACTOR_ACTIONS = (ActionType.GIVE, ActionType.OFFER, ActionType.ACCEPT, ActionType.DECLINE)
+ITEM_ACTIONS = (
+    ActionType.PICKUP,
+    ActionType.USE,
+    ActionType.DROP,
+    ActionType.GIVE,
+    *CONTAINER_ACTIONS,
+    ActionType.OFFER,
+)
 
 
 class ColumnSamples(Samples):
@@ -133,6 +142,7 @@ class ColumnSamples(Samples):
             heard_offset=heard_offset,
             heard=self.numbers(np.int32, int(heard_offset[-1]), 0, len(utterances)),
             utterances=utterances,
+            offers=tuple((place, self.open_offer()) for place in range(n) if self.rng.random() < 0.3),
         )
 
     def _lists(self, n: int, bound: int, most: int = 6) -> "tuple[Int64, Int32]":
@@ -154,11 +164,13 @@ class ColumnSamples(Samples):
         actor = self.rows(bounds.actors)
         columns: dict[str, list[int]] = {name: [] for name in ("action", "direction", "kind", "amount", "target")}
         texts: dict[int, tuple[str, str]] = {}
+        wanted: dict[int, tuple[int, int]] = {}
         for place in range(len(actor)):
             action = self.rng.choice(ACTION_TYPES)
-            works, gives, of_items = action is ActionType.INTERACT, action is ActionType.GIVE, action in ITEM_ACTIONS
+            works, gives, of_items = action is ActionType.INTERACT, action in ACTOR_ACTIONS, action in ITEM_ACTIONS
             kinds = bounds.verbs if works else bounds.item_kinds if of_items else 0
-            targets = bounds.objects if works else bounds.actors if gives else 0
+            on_objects = works or action in CONTAINER_ACTIONS
+            targets = bounds.objects if on_objects else bounds.actors if gives else 0
             columns["action"].append(ACTION_CODES[action])
             columns["direction"].append(self.direction() if action is ActionType.MOVE else UNUSED)
             columns["kind"].append(self._code(kinds))
@@ -166,9 +178,11 @@ class ColumnSamples(Samples):
             columns["target"].append(self._code(targets))
             if action is ActionType.SAY:
                 texts[place] = (LOCAL, self.speech())
+            if action is ActionType.OFFER and self.rng.random() < 0.7:
+                wanted[place] = self._code(bounds.item_kinds), self.number(2_000_000_000, 1)
         types = {"action": np.uint8, "direction": np.int8}
         arrays: dict[str, Any] = {name: np.array(found, types.get(name, np.int32)) for name, found in columns.items()}
-        return IntentColumns(actor=actor, texts=texts, **arrays)
+        return IntentColumns(actor=actor, texts=texts, wanted=wanted, **arrays)
 
     def _code(self, bound: int) -> int:
         return self.rng.choice((UNKNOWN, self.rng.randrange(bound))) if bound else UNUSED

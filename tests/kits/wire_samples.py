@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from tickmind.base import Secret
 from tickmind.protocol import (
+    Accept,
     Ack,
     Acted,
     ActionInfo,
@@ -16,7 +17,10 @@ from tickmind.protocol import (
     AgentState,
     AgentStatus,
     BoardEntry,
+    Buy,
     CalendarInfo,
+    ContainerInfo,
+    Decline,
     Direction,
     Drop,
     Effect,
@@ -41,13 +45,18 @@ from tickmind.protocol import (
     Moved,
     ObjectInfo,
     Observation,
+    Offer,
+    OpenOffer,
     Persona,
     Pickup,
+    Put,
     Reason,
     RunInfo,
     Say,
     SelfState,
+    Sell,
     Sleep,
+    Take,
     Thought,
     ThoughtReport,
     TickEvent,
@@ -87,6 +96,7 @@ from tickmind.wire.messages.viewing import Region, ViewerEventType, ViewFilter
 
 T = TypeVar("T")
 LETTERS = "abcxyz:_-019 éß名🙂"
+AGENT_SETTINGS = ("", "bold", True, False, 0, 7, -(2**53), 0.25, (), ("bread", "名"))
 FAILURES = [reason for reason in Reason if reason]
 
 
@@ -151,6 +161,14 @@ class Samples:
                 Interact(self.name(), self.maybe(self.name)),
                 Drop(self.name(), amount, self.maybe(self.name)),
                 Give(self.name(), self.name(), amount, self.maybe(self.name)),
+                Put(self.name(), self.name(), amount),
+                Take(self.name(), self.name(), amount),
+                Buy(self.name(), self.name(), amount),
+                Sell(self.name(), self.name(), amount),
+                Offer(self.name(), self.name(), amount),
+                Offer(self.name(), self.name(), amount, self.name(), self.number(2_000_000_000, 1)),
+                Accept(self.name()),
+                Decline(self.name()),
                 Sleep(),
                 Wake(),
             )
@@ -208,7 +226,8 @@ class Samples:
         """An object in sight."""
         items, verbs = self.several(self.stack), self.several(self.name)
         place, work = (self.side(), self.side()), self.number(2**31 - 1)
-        return VisibleObject(self.name(), self.name(), *place, self.maybe(self.name), work, items, verbs)
+        state, owner = self.maybe(self.name), self.maybe(self.name)
+        return VisibleObject(self.name(), self.name(), *place, state, work, items, verbs, owner)
 
     def observation(self) -> Observation:
         """An observation."""
@@ -233,7 +252,13 @@ class Samples:
             self.rng.choice((None, self.result())),
             self.number(2**63 - 1),
             self.number(2**63 - 1),
+            self.several(self.open_offer),
         )
+
+    def open_offer(self) -> OpenOffer:
+        """An offer that stands."""
+        amounts = self.number(2_000_000_000, 1), self.number(2_000_000_000)
+        return OpenOffer(self.name(), self.name(), amounts[0], self.maybe(self.name), amounts[1])
 
     def entity(self) -> EntityInfo:
         """An actor."""
@@ -284,11 +309,23 @@ class Samples:
         states = self.several(self.name)
         flags = tuple(self._coin() for _ in states), tuple(self._coin() for _ in states)
         actions = tuple(self.several(self._action) for _ in states)
-        return KindInfo(self.name(), states, *flags, actions, self.several(self.name), self.maybe(self.name))
+        tags, stock_item = self.several(self.name), self.maybe(self.name)
+        container = self._container() if self._coin() else None
+        return KindInfo(self.name(), states, *flags, actions, tags, stock_item, container)
+
+    def _container(self) -> ContainerInfo:
+        sells, buys = self.several(self._price), self.several(self._price)
+        return ContainerInfo(self.number(2_000_000_000, 1), sells, buys, self._hours())
+
+    def _price(self) -> tuple[str, tuple[tuple[str, int], ...]]:
+        return self.name(), self.several(self._amount)
+
+    def _hours(self) -> tuple[int, int] | None:
+        return (self.number(1439), self.number(1439)) if self._coin() else None
 
     def _action(self) -> ActionInfo:
         needs, consumes, yields = (self.several(self._amount) for _ in range(3))
-        hours = (self.number(1439), self.number(1439)) if self._coin() else None
+        hours = self._hours()
         work = self.number(2**31 - 1, 1)
         return ActionInfo(self.name(), self.maybe(self.name), work, needs, consumes, yields, hours)
 
@@ -297,7 +334,8 @@ class Samples:
 
     def _object(self, width: int, height: int) -> ObjectInfo:
         x, y = self.rng.randrange(width), self.rng.randrange(height)
-        return ObjectInfo(self.name(), self.name(), x, y, self.maybe(self.name), self.number(2**31 - 1))
+        state, owner = self.maybe(self.name), self.maybe(self.name)
+        return ObjectInfo(self.name(), self.name(), x, y, state, self.number(2**31 - 1), owner)
 
     def lease(self) -> Lease:
         """A lease."""
@@ -414,7 +452,9 @@ class Samples:
         for name in ("name", "backstory", "voice", "home", "work", "colour", "team"):
             words[name] = self.maybe(self.name)
         relations = self.several(lambda: (self.name(), self.name()))
-        return Persona(age=self.number(1000), relations=relations, **words)
+        words["sprite"] = self.rng.choice(("", "A", "🐕"))
+        agent = self.several(lambda: (self.name(), self.rng.choice(AGENT_SETTINGS)))
+        return Persona(age=self.number(1000), relations=relations, agent=agent, **words)
 
     def view(self) -> ViewFilter:
         """What to show."""

@@ -39,6 +39,13 @@ export function deed(world: World, result: Result, target = ""): string {
     Give: ["gives to", "can't give to"],
     Sleep: ["falls asleep", "can't sleep"],
     Wake: ["wakes up", "can't wake up"],
+    Put: ["puts something into", "can't put it into"],
+    Take: ["takes something from", "can't take it from"],
+    Buy: ["buys at", "can't buy at"],
+    Sell: ["sells at", "can't sell at"],
+    Offer: ["makes an offer to", "can't make an offer to"],
+    Accept: ["accepts the offer of", "can't accept the offer of"],
+    Decline: ["declines the offer of", "can't decline the offer of"],
   };
   const [done, not] = verbs[action] ?? [action, `can't ${action}`];
   return `${failed ? not : done}${on}${failed}`;

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from tickmind.agent.chance import MindChance
 from tickmind.agent.reporting.insights import InsightCollector, MindState, showing
-from tickmind.agent.settings import Settings
+from tickmind.agent.settings import Json, Settings
 from tickmind.protocol import Insight, Intent, KindInfo, Observation, Persona, RunInfo, Thought, WorldSetting
 from tickmind.protocol.setting import NO_PERSONA
 from tickmind.wire.messages.limits import MAX_DURATION_MS
@@ -28,11 +28,19 @@ class Start:
     kinds: tuple[KindInfo, ...] = ()
 
     def in_run(self, run: RunInfo) -> "Start":
-        """Return the start of the same character in a run: its chance, who it is, and where."""
+        """Return the start of the same character in a run: its chance, who it is, and where.
+
+        Settings that the scenario has for this character go before those of its program.
+        """
+        persona = run.personas.get(self.entity_id, self.persona)
+        own: dict[str, Json] = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in persona.agent
+        }
         return replace(
             self,
+            settings=self.settings.with_values(own),
             random=MindChance(run.mind_seed, self.entity_id, "mind"),
-            persona=run.personas.get(self.entity_id, self.persona),
+            persona=persona,
             setting=run.setting,
             kinds=run.kinds,
         )

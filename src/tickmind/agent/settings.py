@@ -1,4 +1,4 @@
-"""`Settings`: the settings of one character, from its launch file."""
+"""`Settings`: the settings of one character, from its launch file and its scenario."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -34,6 +34,10 @@ class Settings:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
+
+    def with_values(self, values: "Mapping[str, Json]") -> "Settings":
+        """Return the settings with others that go before them."""
+        return Settings({**self._values, **values}) if values else self
 
     def to_json(self) -> "dict[str, Json]":
         """Return a copy of all settings, for the launch file."""

@@ -31,14 +31,19 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake. `path` leads to the setting, `place` is its line and column, if it has one."""
+    """One mistake. `path` leads to the setting, `place` is its line and column, if it has one.
+
+    `file` names the file that it is in, if that is another than the one that was read first.
+    """
 
     path: Path
     message: str
     place: SourcePosition | None = None
+    file: str = ""
 
     def text(self, file: str) -> str:
         """Return the line for the user: `gateway.yaml:12:7: queue.capacity: ...`, which editors can jump to."""
+        file = self.file or file
         where = f"{file}:{self.place.line}:{self.place.column}" if self.place else file
         name = dotted(self.path)
         return redact(f"{where}: {name}: {self.message}" if name else f"{where}: {self.message}")
@@ -109,8 +114,8 @@ class FileForm:
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Sort problems by their place in the file."""
-    return sorted(problems, key=lambda it: (it.place.line, it.place.column) if it.place else (0, 0))
+    """Sort problems by their place in the file; those in other files come after it."""
+    return sorted(problems, key=lambda it: (it.file, *((it.place.line, it.place.column) if it.place else (0, 0))))
 
 
 def _explain(error: Any, document: Document, form: FileForm) -> Iterator[Problem]:

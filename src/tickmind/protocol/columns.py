@@ -17,3 +17,4 @@ if TYPE_CHECKING:
     UInt64: TypeAlias = NDArray[np.uint64]
 
 Texts: TypeAlias = Mapping[int, tuple[str, str]]
+Wanted: TypeAlias = Mapping[int, tuple[int, int]]

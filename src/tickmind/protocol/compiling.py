@@ -12,14 +12,21 @@ from tickmind.protocol.intent import (
     ACTION_OF,
     UNKNOWN,
     UNUSED,
+    Accept,
+    Buy,
+    Decline,
     Drop,
     Give,
     Intent,
     IntentColumns,
     Interact,
     Move,
+    Offer,
     Pickup,
+    Put,
     Say,
+    Sell,
+    Take,
     Use,
 )
 
@@ -78,6 +85,7 @@ def compile_intents(codes: NameCodes, intents: Mapping[int, Intent]) -> IntentCo
     direction = np.full(count, UNUSED, dtype=np.int8)
     kind, amount, target = (np.full(count, UNUSED, dtype=np.int32) for _ in range(3))
     texts: dict[int, tuple[str, str]] = {}
+    wanted: dict[int, tuple[int, int]] = {}
     for place, row in enumerate(rows):
         intent = intents[row]
         action[place] = ACTION_CODES[ACTION_OF[type(intent)]]
@@ -88,9 +96,22 @@ def compile_intents(codes: NameCodes, intents: Mapping[int, Intent]) -> IntentCo
             amount[place] = max(-1, min(intent.amount, _LARGEST))
             if isinstance(intent, Give):
                 target[place] = codes.actor_row.get(intent.target_id, UNKNOWN)
+        elif isinstance(intent, Put | Take | Buy | Sell):
+            kind[place] = codes.item_code.get(intent.kind, UNKNOWN)
+            amount[place] = max(-1, min(intent.amount, _LARGEST))
+            target[place] = codes.object_row.get(intent.target_id, UNKNOWN)
+        elif isinstance(intent, Offer):
+            kind[place] = codes.item_code.get(intent.kind, UNKNOWN)
+            amount[place] = max(-1, min(intent.amount, _LARGEST))
+            target[place] = codes.actor_row.get(intent.target_id, UNKNOWN)
+            if intent.wanted_kind:
+                wanted_kind = codes.item_code.get(intent.wanted_kind, UNKNOWN)
+                wanted[place] = wanted_kind, max(-1, min(intent.wanted_amount, _LARGEST))
+        elif isinstance(intent, Accept | Decline):
+            target[place] = codes.actor_row.get(intent.target_id, UNKNOWN)
         elif isinstance(intent, Interact):
             kind[place] = codes.verb_code.get(intent.verb, UNKNOWN)
             target[place] = codes.object_row.get(intent.target_id, UNKNOWN)
         elif isinstance(intent, Say):
             texts[place] = (intent.channel, intent.text)
-    return IntentColumns(np.array(rows, dtype=np.int32), action, direction, kind, amount, target, texts)
+    return IntentColumns(np.array(rows, dtype=np.int32), action, direction, kind, amount, target, texts, wanted)

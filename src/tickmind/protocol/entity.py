@@ -47,6 +47,7 @@ class ObjectInfo:
     y: int
     state: str
     stock: int = 0
+    owner: str = ""  # the id of an actor
 
 
 ItemAmounts: TypeAlias = tuple[tuple[str, int], ...]
@@ -70,6 +71,27 @@ class ActionInfo:
     hours: Hours | None = None  # of the day, in which it can be done; None: always
 
 
+Prices: TypeAlias = tuple[tuple[str, ItemAmounts], ...]
+"""Kinds of items, ascending, each with the price of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerInfo:
+    """An object that holds items: `Put` and `Take` move them, `Buy` and `Sell` move them for a price.
+
+    What it holds lies on its tile, on which no actor can stand.
+    """
+
+    holds: int  # items at most
+    sells: Prices = ()  # what `Buy` puts in
+    buys: Prices = ()  # what `Sell` takes out
+    hours: Hours | None = None  # of the day, in which it buys and sells; None: always
+
+    def price(self, item: str, *, sells: bool) -> ItemAmounts | None:
+        """Return what one item costs when the container sells or buys it; None if it does not."""
+        return next((price for name, price in (self.sells if sells else self.buys) if name == item), None)
+
+
 @dataclass(frozen=True, slots=True)
 class KindInfo:
     """A kind of object: its states in the order of their codes, and whether it blocks the way in each."""
@@ -81,6 +103,7 @@ class KindInfo:
     actions: tuple[tuple[ActionInfo, ...], ...]  # state code -> what `Interact` can do
     tags: tuple[str, ...] = ()
     stock_item: str = ""  # item that can be picked up there, as long as there is stock
+    container: ContainerInfo | None = None
 
     @property
     def verbs(self) -> tuple[tuple[str, ...], ...]:

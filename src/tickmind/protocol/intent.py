@@ -7,7 +7,7 @@ The types of fields are checked when an intent is made, so that a mistake is rai
 world checks what it allows, such as an amount or the length of a text.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,7 +15,7 @@ from tickmind.base import TickmindError
 from tickmind.protocol.direction import Direction
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Int8, Int32, Texts, UInt8
+    from tickmind.protocol.columns import Int8, Int32, Texts, UInt8, Wanted
 
 
 class ActionType(StrEnum):
@@ -31,6 +31,13 @@ class ActionType(StrEnum):
     GIVE = "Give"
     SLEEP = "Sleep"
     WAKE = "Wake"
+    PUT = "Put"
+    TAKE = "Take"
+    BUY = "Buy"
+    SELL = "Sell"
+    OFFER = "Offer"
+    ACCEPT = "Accept"
+    DECLINE = "Decline"
 
 
 class IntentError(TickmindError, TypeError):
@@ -136,6 +143,94 @@ class Give:
 
 
 @dataclass(frozen=True, slots=True)
+class Put:
+    """Put items into a container on a tile beside this one: all of them or none."""
+
+    target_id: str
+    kind: str
+    amount: int = 1
+
+    def __post_init__(self) -> None:
+        _check_goods(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Take items out of a container on a tile beside this one: all of them or none. Only its owner can."""
+
+    target_id: str
+    kind: str
+    amount: int = 1
+
+    def __post_init__(self) -> None:
+        _check_goods(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Buy:
+    """Take items out of a container beside this tile, and put their price into it: all of them or none."""
+
+    target_id: str
+    kind: str
+    amount: int = 1
+
+    def __post_init__(self) -> None:
+        _check_goods(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Sell:
+    """Put items into a container beside this tile, and take their price out of it: all of them or none."""
+
+    target_id: str
+    kind: str
+    amount: int = 1
+
+    def __post_init__(self) -> None:
+        _check_goods(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Offer items to an actor on a tile beside this one, for items of its own or for nothing.
+
+    `Accept` exchanges both at once. An offer stands for some ticks, until it is declined, or until the next one.
+    """
+
+    target_id: str
+    kind: str
+    amount: int = 1
+    wanted_kind: str = ""  # empty: it is a gift
+    wanted_amount: int = 1
+
+    def __post_init__(self) -> None:
+        _check_goods(self)
+        _check_text(self, "wanted_kind", self.wanted_kind)
+        if type(self.wanted_amount) is not int:  # excludes bool
+            raise _wrong(self, "wanted_amount", "a whole number", self.wanted_amount)
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """Accept the offer of an actor on a tile beside this one."""
+
+    target_id: str
+
+    def __post_init__(self) -> None:
+        _check_text(self, "target_id", self.target_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """Decline the offer of an actor, or take back the own offer to it."""
+
+    target_id: str
+
+    def __post_init__(self) -> None:
+        _check_text(self, "target_id", self.target_id)
+
+
+@dataclass(frozen=True, slots=True)
 class Sleep:
     """Fall asleep until `Wake`."""
 
@@ -152,10 +247,19 @@ _DIRECTIONS = dict(
 
 
 def _check_items(intent: "Pickup | Use | Drop | Give") -> None:
+    _check_amount(intent)
+    _check_text(intent, "item_id", intent.item_id)
+
+
+def _check_goods(intent: "Put | Take | Buy | Sell | Offer") -> None:
+    _check_text(intent, "target_id", intent.target_id)
+    _check_amount(intent)
+
+
+def _check_amount(intent: "Pickup | Use | Drop | Give | Put | Take | Buy | Sell | Offer") -> None:
     _check_text(intent, "kind", intent.kind)
     if type(intent.amount) is not int:  # excludes bool
         raise _wrong(intent, "amount", "a whole number", intent.amount)
-    _check_text(intent, "item_id", intent.item_id)
 
 
 def _check_text(intent: "Intent", field: str, value: str) -> None:
@@ -185,7 +289,9 @@ def _shown(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-Intent: TypeAlias = Wait | Move | Pickup | Use | Say | Interact | Drop | Give | Sleep | Wake
+_BodyIntent: TypeAlias = Wait | Move | Say | Interact | Sleep | Wake
+_ItemIntent: TypeAlias = Pickup | Use | Drop | Give | Put | Take | Buy | Sell | Offer | Accept | Decline
+Intent: TypeAlias = _BodyIntent | _ItemIntent
 
 ACTION_OF: dict[type[Intent], ActionType] = {
     Wait: ActionType.WAIT,
@@ -198,7 +304,24 @@ ACTION_OF: dict[type[Intent], ActionType] = {
     Give: ActionType.GIVE,
     Sleep: ActionType.SLEEP,
     Wake: ActionType.WAKE,
+    Put: ActionType.PUT,
+    Take: ActionType.TAKE,
+    Buy: ActionType.BUY,
+    Sell: ActionType.SELL,
+    Offer: ActionType.OFFER,
+    Accept: ActionType.ACCEPT,
+    Decline: ActionType.DECLINE,
 }
+AT_CONTAINERS = (ActionType.PUT, ActionType.TAKE, ActionType.BUY, ActionType.SELL)  # their target is an object
+WITH_ACTORS = (ActionType.GIVE, ActionType.OFFER, ActionType.ACCEPT, ActionType.DECLINE)  # it is an actor
+OF_ITEMS = (  # they name items
+    ActionType.PICKUP,
+    ActionType.USE,
+    ActionType.DROP,
+    ActionType.GIVE,
+    *AT_CONTAINERS,
+    ActionType.OFFER,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,10 +335,11 @@ class IntentColumns:
     actor: "Int32"  # rows, ascending, none twice
     action: "UInt8"  # codes of `ACTION_TYPES`
     direction: "Int8"  # of Move, else UNUSED
-    kind: "Int32"  # item kind of Pickup, Use, Drop, Give; verb of Interact (0: the first that the object offers)
-    amount: "Int32"
-    target: "Int32"  # object row of Interact, actor row of Give
+    kind: "Int32"  # item kind of `OF_ITEMS`; verb of Interact (0: the first that the object offers)
+    amount: "Int32"  # of `OF_ITEMS`
+    target: "Int32"  # object row of Interact and `AT_CONTAINERS`, actor row of `WITH_ACTORS`
     texts: "Texts"  # place in the columns -> (channel, text) of Say
+    wanted: "Wanted" = field(default_factory=dict)  # place in the columns -> (item kind, amount) that an Offer is for
 
     def __len__(self) -> int:
         return len(self.actor)

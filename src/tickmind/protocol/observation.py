@@ -116,6 +116,18 @@ class VisibleObject:
     work_remaining: int = 0
     items: tuple[ItemStack, ...] = ()  # what can be picked up there
     verbs: tuple[str, ...] = ()  # what `Interact` can do in this state
+    owner: str = ""  # of a container: the actor that may take items out of it; empty: all may
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOffer:
+    """Items that another actor offers to this one, and what it wants for them."""
+
+    actor_id: str
+    kind: str
+    amount: int
+    wanted_kind: str = ""  # empty: nothing
+    wanted_amount: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +149,4 @@ class Observation:
     result: ActionResult | None = None
     tick_start_server_time_ms: int = 0
     intent_deadline_server_time_ms: int = 0
+    offers: tuple[OpenOffer, ...] = ()  # that stand, for `Accept` or `Decline`

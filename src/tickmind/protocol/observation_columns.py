@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tickmind.protocol.observation import OpenOffer
 from tickmind.protocol.record import Utterance
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class ObservationColumns:
     heard_offset: "Int64"  # n + 1
     heard: "Int32"  # places in `utterances`
     utterances: tuple[Utterance, ...] = ()
+    offers: tuple[tuple[int, OpenOffer], ...] = ()  # places of observers, ascending, each with an offer to it
 
     def __len__(self) -> int:
         return len(self.actor)

@@ -41,7 +41,7 @@ class Reason(StrEnum):
     TOO_TIRED = "too_tired"  # not enough energy to wake up
     UNKNOWN_KIND = "unknown_kind"  # no such kind of item in this world
     UNKNOWN_TARGET = "unknown_target"  # no such entity or object in this world
-    NOTHING_HERE = "nothing_here"  # none of that kind on the tile
+    NOTHING_HERE = "nothing_here"  # none of that kind on the tile, or not enough in the container
     NOT_IN_INVENTORY = "not_in_inventory"
     INVENTORY_FULL = "inventory_full"
     NOT_USABLE = "not_usable"
@@ -50,6 +50,11 @@ class Reason(StrEnum):
     MISSING_ITEM = "missing_item"  # the action needs something in the inventory
     TARGET_OCCUPIED = "target_occupied"  # an actor stands where the object would close or grow
     CLOSED = "closed"  # the action has hours, and this is not one of them
+    NOT_A_CONTAINER = "not_a_container"
+    NOT_OWNER = "not_owner"  # only its owner takes items out of it
+    CONTAINER_FULL = "container_full"
+    NOT_FOR_SALE = "not_for_sale"  # the container has no price for that kind of item
+    NO_OFFER = "no_offer"  # there is no such offer, or the actor that made it has lost what it offered
 
 
 REASONS = tuple(Reason)  # code -> reason

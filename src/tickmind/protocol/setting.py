@@ -11,6 +11,8 @@ Hours: TypeAlias = tuple[int, int]
 """Two minutes of the day; the second is not in it, and may be on the next day."""
 Area: TypeAlias = tuple[int, int, int, int]
 """The westernmost, northernmost, easternmost and southernmost tiles of a rectangle, all of them in it."""
+AgentSetting: TypeAlias = bool | int | float | str | tuple[str, ...]
+"""What a scenario sets for the program of one character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,8 @@ class CalendarInfo:
 class Persona:
     """Who an actor is: for its mind, and for those who watch.
 
-    `home` and `work` name zones, `relations` other actors. `colour` and `team` are for viewers.
+    `home` and `work` name zones, `relations` other actors. `colour`, `team` and `sprite` are for viewers, `agent` is
+    for the program that controls it; none of them is part of `description`.
     """
 
     name: str = ""
@@ -117,6 +120,8 @@ class Persona:
     habits: tuple[str, ...] = ()
     colour: str = ""  # as `#rrggbb`
     team: str = ""
+    sprite: str = ""  # a letter or an emoji, drawn in place of a small person
+    agent: tuple[tuple[str, AgentSetting], ...] = ()  # name of a setting -> its value
 
     def description(self) -> str:
         """Describe the person to itself, in a few sentences; empty if nothing but its name is known."""

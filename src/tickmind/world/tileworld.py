@@ -25,6 +25,7 @@ from tickmind.world.perception.packer import GroundMap, Packer
 from tickmind.world.perception.perception import Eyes, Perception
 from tickmind.world.perception.view import WorldView, take_view
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
+from tickmind.world.rules.containers import use_containers
 from tickmind.world.rules.intents import check_intents, compile_intents
 from tickmind.world.rules.inventory import drop_items, give_items, pick_up_items, use_items
 from tickmind.world.rules.movement import move
@@ -38,9 +39,10 @@ from tickmind.world.rules.needs_and_rest import (
 from tickmind.world.rules.needs_reporting import NeedsBefore
 from tickmind.world.rules.objects import change_objects, grow_stock, interact
 from tickmind.world.rules.speech import speak
+from tickmind.world.rules.trade import trade
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.scenario import Scenario
-from tickmind.world.state.columns import WorldColumns, first_state
+from tickmind.world.state.columns import WorldColumns, first_state, no_offers
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.snapshot import Snapshot, pack, unpack
 from tickmind.world.state.tables import Tables
@@ -138,6 +140,8 @@ class TileWorld:
         drop_items(turn)
         pick_up_items(turn)
         give_items(turn)
+        use_containers(turn)
+        trade(turn)
         interact(turn)
         fall_asleep_and_wake(turn)
         speak(turn)
@@ -221,6 +225,7 @@ class TileWorld:
             raise SnapshotMismatchError("the snapshot was made in another scenario; use the one with which it was made")
         columns = dict(saved.columns)
         last = Aftermath.read(columns, saved.notes)
+        columns.setdefault("offers", no_offers())  # which earlier versions did not have
         self._state = WorldColumns(**{name: columns[name] for name, _ in self._state.columns()})
         self._maps = Maps(self._tables, self._state)
         self._eyes = Eyes(rules, self._maps.opaque, self._maps.occupancy)

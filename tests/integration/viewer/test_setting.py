@@ -1,8 +1,10 @@
 """Places, people and the clock of a world in a real browser."""
 
+import io
+
 import pytest
 from playwright.async_api import expect
-from tests.integration.browser import at_tick, go_to
+from tests.integration.browser import at_tick, go_to, still
 from tests.unit.world.test_setting import VILLAGE
 
 from tickmind.record import RunStore
@@ -49,4 +51,26 @@ async def test_places_people_and_the_time_are_those_of_the_scenario_and_stay_tex
         await page.evaluate("tickmindViewer.app.select(tickmindViewer.app.world.rowOf.get('dov'))")
         await expect(panel.get_by_role("heading", level=2)).to_have_text("dov")
         await expect(panel.locator(".person")).to_have_count(0)
+        await browser.unharmed(page)
+
+
+@pytest.mark.parametrize("sprite", ["A", "\U0001f415", ""])
+async def test_a_letter_or_an_emoji_is_drawn_on_a_disc_of_the_colour(browsing, keep, tmp_path, sprite):
+    images = pytest.importorskip("PIL.Image", reason="reads the picture of the map")
+    text = VILLAGE.replace("at: [3, 3], persona: {name: Bram}", 'at: [3, 3], persona: {colour: "#d02020", sprite: "A"}')
+    text = text.replace('sprite: "A"', f'sprite: "{sprite}"' if sprite else "name: Bram")
+    world = TileWorld.from_scenario(parse_scenario(text))
+    with RunStore(tmp_path).create(world.info, "hamlet") as log:
+        log.publish(world.step({}))
+    async with (
+        browsing() as browser,
+        ReplaySource(lambda: RunStore(tmp_path).open("hamlet")) as source,
+        ViewerServer(source, ViewerConfig(port=0)) as server,
+    ):
+        page = await browser.show(f"{server.url}#tick=1")
+        drawn = images.open(io.BytesIO(await still(page, 1))).convert("RGB")
+        await keep(page, f"sprite_{ord(sprite or ' ')}")
+        at = await page.evaluate("tickmindViewer.map.camera.toScreen(3.5 - 0.36, 3.5)")
+        red, green, blue = drawn.getpixel((round(at[0]), round(at[1])))
+        assert (red > 2 * green and red > 2 * blue) == bool(sprite)  # beside a small person there is grass
         await browser.unharmed(page)

@@ -55,6 +55,21 @@ def test_a_character_is_who_its_world_says(solo):
     assert named.character.name == "Bea"  # settings go before
 
 
+def test_settings_of_the_scenario_go_before_those_of_the_program(solo):
+    own = (("greed", 3), ("shy", True), ("pace", 0.5), ("motto", "bread"), ("makes", ("bread", "cake")))
+    run = RunInfo("run", 1, personas={"me": Persona("Ada", agent=own)})
+    one = solo(Villager, MAP, run=run, settings={"greed": 1, "left": 2})
+    one.play(1)
+    settings = one.character.settings
+    assert (settings.whole("greed"), settings.whole("left"), settings.flag("shy")) == (3, 2, True)
+    assert (settings.number("pace"), settings.text("motto"), settings.texts("makes")) == (
+        0.5,
+        "bread",
+        ("bread", "cake"),
+    )
+    assert "bread" not in "\n".join(section.text for section in one.character.describe())
+
+
 def test_a_villager_describes_time_and_place_to_its_model(solo):
     one = solo(Villager, MAP, run=RUN)
     one.play(2)

@@ -1,9 +1,10 @@
-"""Worlds that only data makes: a library whose key is lent, and a watch that keeps the lamps burning at night."""
+"""Worlds that only data makes: a library whose key is lent, a watch that keeps lamps burning, a market for bread."""
 
 from tests.unit.characters.test_crafting import Life
 
 from tickmind.agent import Character, action, condition
 from tickmind.ai import Action, Condition, Inverter, Selector, Sequence, Status
+from tickmind.characters.crafter import Crafter
 from tickmind.protocol import Direction, Effect, Give, Interact, Move, Reason
 
 LIBRARY = """\
@@ -155,3 +156,113 @@ def test_lamps_burn_at_night_and_every_flame_costs_its_oil():
     assert len(lightings) >= 6
     assert sum(life.effects("inventory.oil")) == carried(life, "hugo").get("oil", 0)
     assert -sum(value for value in life.effects("inventory.oil") if value < 0) == len(lightings)
+
+
+MARKET = """\
+world: market
+rules: {sight_radius: 12, needs: {hunger_per_tick: 6, energy_per_tick: 0}, inventory_limit: 20}
+calendar: {day_ticks: 200, begins: "06:00"}
+floors: {grass: {}}
+items: {grain: {}, flour: {}, bread: {use: {hunger: -400}}, coin: {}}
+kinds:
+  field: {stock: {item: grain, most: 3, ticks: 15}}
+  mill: {walkable: false, actions: {grind: {work: 2, consumes: {grain: 2}, yields: {flour: 1}}}}
+  oven: {walkable: false, actions: {bake: {work: 3, consumes: {flour: 1}, yields: {bread: 2}}}}
+  stall: {walkable: false, holds: 30, sells: {bread: {coin: 2}}, buys: {grain: {coin: 1}}, hours: ["08:00", "18:00"]}
+objects:
+  - {id: stall, kind: stall, at: [6, 2], owner: ada, contents: {coin: 6}}
+map: |
+  ffff........
+  ..1......M..
+  ............
+  .......O..2.
+legend:
+  ".": grass
+  "f": {floor: grass, object: field}
+  "M": {floor: grass, object: mill}
+  "O": {floor: grass, object: oven}
+  "1": {floor: grass, actor: {id: ada, type: baker}}
+  "2": {floor: grass, actor: {id: bo, type: farmer, inventory: {coin: 4}}}
+"""
+
+
+class Trader(Crafter):
+    """Ada bakes and fills her stall; Bo lives on what it sells, and sells grain to it."""
+
+    def __init__(self, start):
+        super().__init__(start)
+        bakes = start.entity_id == "ada"
+        self.makes, self.enough = (("bread",), 2) if bakes else ((), 0)
+        self.stocks, self.collects = (("bread",), ("grain",)) if bakes else ((), ())
+        self.food = ("bread",)
+        self.sells = () if bakes else ("grain",)
+
+    @condition
+    def provided(self):
+        return super().provided() if self.makes else self.carries("grain") >= 2
+
+    @action
+    def make_next(self):
+        return super().make_next() if self.makes else self.gather("grain")
+
+
+def test_bread_is_baked_and_sold_for_coins_at_a_stall_with_hours_and_all_goods_are_accounted_for():
+    life = Life(MARKET, Trader)
+    calendar = life.world.info.setting.calendar
+    sold_at, trades = [], {"Buy": 0, "Sell": 0}
+    for _ in range(400):
+        time, done = calendar.at(life.world.tick_id), len(life.results)
+        life.live(1)
+        for result in life.results[done:]:
+            if result.action_type in trades and result.ok:
+                trades[result.action_type] += 1
+                sold_at.append(time)
+    assert trades["Buy"] >= 3
+    assert trades["Sell"] >= 3
+    assert all(time.is_between("08:00", "18:00") for time in sold_at)
+    assert {time.day for time in sold_at} == {1, 2}
+    baked = sum(one.ok and Effect("inventory.bread", 2) in one.effects for one in life.results)
+    ground = sum(one.ok and Effect("inventory.flour", 1) in one.effects for one in life.results)
+    eaten = sum(one.ok and one.action_type == "Use" for one in life.results)
+    assert life.count("coin") == 10
+    assert life.count("bread") == 2 * baked - eaten
+    assert life.count("flour") == ground - baked
+    assert all(life.world.observe([row])[0].me.hunger < 1000 for row in (0, 1))
+
+
+TRADERS = """\
+world: traders
+floors: {grass: {}}
+items: {bread: {}, coin: {}}
+map: {width: 8, height: 3, floor: grass}
+actors:
+  - {id: ada, at: [0, 0], inventory: {bread: 3}}
+  - {id: bo, at: [6, 2], inventory: {coin: 5}}
+"""
+
+
+class Bargainer(Character):
+    """Ada sells bread to Bo for two coins each, who takes it as long as he can pay, and declines what he can't."""
+
+    tree = Selector(
+        Action("accept_offer", {"item": "bread"}),
+        Action("decline_offer"),
+        Sequence(Condition("has", {"item": "bread"}), Condition("sells"), Action("offer_bread")),
+        Action("wait"),
+        memory=False,
+    )
+
+    @condition
+    def sells(self):
+        return self.entity_id == "ada"
+
+    @action
+    def offer_bread(self):
+        return self.offer("bo", "bread", 1, "coin", 2)
+
+
+def test_characters_trade_by_offers_and_decline_what_they_cannot_pay():
+    life = Life(TRADERS, Bargainer).live(40)
+    assert (carried(life, "ada"), carried(life, "bo")) == ({"bread": 1, "coin": 4}, {"bread": 2, "coin": 1})
+    assert sum(one.action_type == "Accept" and one.ok for one in life.results) == 2
+    assert any(one.action_type == "Decline" and one.ok for one in life.results)

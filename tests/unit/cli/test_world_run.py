@@ -173,3 +173,19 @@ def test_an_empty_run_that_was_gone_on_with_is_left_to_who_began_it(runs, disk):
     assert not again.is_empty
     again.abandon()
     assert disk.list(ROOT) == ["one"]
+
+
+def test_a_run_goes_on_without_the_persona_files_of_its_scenario(runs, tmp_path):
+    people = tmp_path / "people.yaml"
+    people.write_text("drifter: {name: Eve, age: 30}\n")
+    text = TEXT.replace("actors:", "persona_files: [people.yaml]\nactors:").replace(
+        "villager}", "villager, persona: drifter}"
+    )
+    run = runs.begin(text, "small.yaml", "one", folder=tmp_path)
+    run.log.publish(TileWorld.from_scenario(run.scenario).step({}))
+    run.abandon()
+    people.unlink()
+    again = runs.resume("one")
+    assert again.scenario.digest == run.scenario.digest
+    assert [actor.persona.name for actor in again.scenario.actors] == ["Eve", "Eve"]
+    again.abandon()

@@ -34,7 +34,7 @@ from tickmind.record.columns import batch, pack_batches
 from tickmind.record.log.frame import HEADER, Codec, LogFrameKind, pack_frame
 from tickmind.record.log.intent_codec import read_results
 from tickmind.record.log.log_schema import SCHEMAS, LogTable
-from tickmind.record.log.segment import END, END_MARK, Index, foot_frame, head_frame
+from tickmind.record.log.segment import END, END_MARK, MAGIC, Index, foot_frame, head_frame
 from tickmind.record.parquet.page_guard import check_column, read_page_header
 from tickmind.record.report import page, read_figures
 from tickmind.record.run_id import check_run_id
@@ -277,6 +277,18 @@ def test_a_log_of_a_later_version_says_so(copy):
     segment.write_bytes(b"tmlog\x00\x02\n" + segment.read_bytes()[8:-10])
     with pytest.raises(SchemaVersionError, match="later version"):
         RunStore(folder.parent).open("a-run")
+
+
+@pytest.mark.parametrize("length", range(len(MAGIC)))
+def test_a_segment_whose_first_bytes_a_crash_cut_short_is_not_of_a_later_version(copy, length):
+    folder = copy("crashed")
+    whole = RunStore(folder.parent).open("a-run")
+    last = max((folder / "live").iterdir())
+    (last.parent / f"{int(last.stem) + 1:08}.tmlog").write_bytes(MAGIC[:length])
+    with RunStore(folder.parent).open("a-run") as reader:
+        assert reader.last_tick_id == whole.last_tick_id
+    whole.close()
+    assert RunStore(folder.parent).recover("a-run").ticks == whole.last_tick_id
 
 
 def test_a_huge_world_is_refused_before_anything_is_read(copy):

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 from tests.kits.item_world import QUICK, play, record_script
 
-from tickmind.protocol import ResultColumns
+from tickmind.protocol import ACTION_TYPES, ResultColumns
+from tickmind.protocol.intent import OF_ITEMS
 from tickmind.record import RunStore
 from tickmind.record.testing import RandomRun, differences
 
@@ -72,7 +73,7 @@ def test_a_result_without_an_intent_has_nulls(tmp_path):
 @pytest.mark.parametrize("seed", range(4))
 def test_random_intents_are_named_only_where_the_world_has_the_name(tmp_path, seed):
     run = RandomRun(seed, 30, wild=0.5)
-    items = {"Pickup", "Use", "Drop", "Give"}
+    items = {str(action) for action in OF_ITEMS}
     asked: list[tuple[int, int, int]] = []
     with RunStore(tmp_path).create(run.info, "wild", options=QUICK) as log:
         for _ in range(40):
@@ -83,7 +84,7 @@ def test_random_intents_are_named_only_where_the_world_has_the_name(tmp_path, se
     rows = rows_of(tmp_path, "wild")
     assert len(rows) == len(asked) > 100
     for (_, _, kind, verb, target, item, amount), (code, named, wanted) in zip(rows, asked, strict=True):
-        assert (kind is None) == (code > 9)
+        assert (kind is None) == (code >= len(ACTION_TYPES))
         assert verb == ("open" if kind == "Interact" and named == 1 else None)
         assert item == (run.info.item_kinds[named] if kind in items and named in (0, 1) else None)
         assert amount == (wanted if kind in items else None)

@@ -25,7 +25,17 @@ def test_a_run_says_who_lived_where(tmp_path):
             assert [actor.persona for actor in run.info.actors] == [actor.persona for actor in info.actors]
 
 
-BAD_PEOPLE = ["[]", "3", "{", '{"age": "old"}', '{"wings": 2}', '{"age": 1e999}', '{"relations": [1]}']
+BAD_PEOPLE = [
+    "[]",
+    "3",
+    "{",
+    '{"age": "old"}',
+    '{"wings": 2}',
+    '{"age": 1e999}',
+    '{"relations": [1]}',
+    '{"agent": [1]}',
+    '{"agent": [["a", {}]]}',
+]
 
 
 @pytest.mark.parametrize("text", BAD_PEOPLE)

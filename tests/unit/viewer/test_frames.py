@@ -7,6 +7,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.world.test_setting import VILLAGE
 
 from tickmind.protocol import (
     ACTION_TYPES,
@@ -27,6 +28,7 @@ from tickmind.viewer.frames.steps import FIRST_FAILED, MOVE_REASONS, OTHER, step
 from tickmind.viewer.frames.tick import MOST_ENTRIES
 from tickmind.viewer.sources.frame_builder import FrameBuilder, scene_at_start, scene_of_snapshot
 from tickmind.wire.messages.limits import MAX_EVENTS
+from tickmind.world import TileWorld, parse_scenario
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -137,6 +139,16 @@ def test_hello_has_the_map_and_all_names(lively):
     assert orjson.loads(frame.sections[Tag.ACTOR_IDS]) == [actor.entity_id for actor in info.actors]
     places = np.frombuffer(frame.sections[Tag.OBJECT_PLACE], "<i2").reshape(2, -1)
     assert places.T.tolist() == [[thing.x, thing.y] for thing in info.objects]
+
+
+def test_hello_says_who_people_are_without_the_settings_of_their_programs():
+    info = TileWorld.from_scenario(parse_scenario(VILLAGE)).info
+    (frame,) = unpack(hello(info))
+    ada = orjson.loads(frame.sections[Tag.INFO])["people"]["0"]
+    assert (ada["name"], ada["colour"]) == ("Ada", "#c04040")
+    assert info.actors[0].persona is not None
+    assert info.actors[0].persona.agent
+    assert "agent" not in ada
 
 
 def test_notes_tell_of_thoughts_in_brief_and_leave_out_strangers():

@@ -1,5 +1,7 @@
 """Who actors are is no part of their identity, so it is compared by itself."""
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,6 +56,14 @@ def test_places_that_cannot_be_are_refused(message):
         pb.Persona(backstory="x" * 2001),
         pb.Persona(traits=["x"] * 33),
         pb.Persona(relations=[pb.Relation(entity_id="", relation="friend")]),
+        pb.Persona(sprite="x" * 13),
+        pb.Persona(agent=[pb.AgentSetting(name="greed")]),
+        pb.Persona(agent=[pb.AgentSetting(name="", flag=True)]),
+        pb.Persona(agent=[pb.AgentSetting(name="greed", number=math.inf)]),
+        pb.Persona(agent=[pb.AgentSetting(name="motto", text="x" * 201)]),
+        pb.Persona(agent=[pb.AgentSetting(name="makes", texts=pb.AgentSettingTexts(items=["x" * 201]))]),
+        pb.Persona(agent=[pb.AgentSetting(name="makes", texts=pb.AgentSettingTexts(items=["x"] * 33))]),
+        pb.Persona(agent=[pb.AgentSetting(name="greed", whole=1)] * 33),
     ],
 )
 def test_people_who_cannot_be_are_refused(message):

@@ -32,6 +32,8 @@ personas:
     habits: ["06:30 opens the shop"]
     colour: "#c04040"
     team: bakers
+    sprite: "\U0001f9d1\U0001f3fd\u200d\U0001f373"
+    agent: {greed: 3, pace: 0.5, shy: true, motto: "3", makes: [bread, cake]}
   drifter: {traits: [restless]}
 actors:
   - {id: ada, at: [0, 0]}
@@ -60,6 +62,8 @@ def test_people_are_who_the_scenario_says():
         habits=("06:30 opens the shop",),
         colour="#c04040",
         team="bakers",
+        sprite="\U0001f9d1\U0001f3fd\u200d\U0001f373",
+        agent=(("greed", 3), ("pace", 0.5), ("shy", True), ("motto", "3"), ("makes", ("bread", "cake"))),
     )
     assert actors["bram"] == Persona(name="Bram")
     assert actors["cleo"] == actors["guest:1"] == actors["guest:2"] == Persona(traits=("restless",))
@@ -99,7 +103,7 @@ def test_a_scenario_that_names_nothing_has_the_usual_day_and_no_place():
 
 def test_who_and_where_changes_no_rule():
     bare = VILLAGE[: VILLAGE.index("calendar")] + VILLAGE[VILLAGE.index("actors") :].replace(
-        ", persona: {name: Bram}", ""
+        ", persona: {name: Bram}", ", agent: {greed: 2}"
     ).replace(", persona: drifter", "")
     assert parse_scenario(bare).digest == parse_scenario(VILLAGE).digest
 
@@ -121,6 +125,13 @@ def test_who_and_where_changes_no_rule():
         ("the river", "the " + 3000 * "r" + "iver", "expected a text of at most 2000 printable characters"),
         ("purpose: where people meet", "purpose: [a]", "expected a single value, found a list"),
         ("[warm, curious]", '[""]', "expected a text, found nothing"),
+        ("greed: 3", "greed: ", 'expected a text, a number, true, false or a list of texts; an empty text is ""'),
+        ("greed: 3", "greed: {a: 1}", "expected a single value, found a mapping"),
+        ("greed: 3", f"greed: {2**53 + 1}", "expected a whole number from -9007199254740992"),
+        ("greed: 3", f"greed: {201 * 'x'}", "expected a text of at most 200 printable characters"),
+        ("[bread, cake]", "[bread, [cake]]", "expected a single value, found a list"),
+        ("[bread, cake]", f"[{', '.join(33 * 'x')}]", "more than 32 texts"),
+        ("greed: 3", ", ".join(f"a{n}: 1" for n in range(29)), "more than 32 settings for an agent"),
         ("{bram: her husband}", "{" + ", ".join(f"a{n}: x" for n in range(33)) + "}", "more than 32 relations"),
     ],
 )
@@ -136,6 +147,39 @@ def test_an_actor_without_a_place_is_who_it_is_as_well():
     actors = {actor.entity_id: actor.persona for actor in parse_scenario(scattered).actors}
     assert actors["ada"] is not None
     assert actors["ada"].name == "Ada"
+
+
+@pytest.mark.parametrize("sign", ["A", "é", "7", "名", "🐕", "☀️", "🇫🇷", "👍🏽", "3️⃣", "👨\u200d👩\u200d👧"])
+def test_a_sprite_is_one_letter_or_emoji(sign):
+    text = VILLAGE.replace("{name: Bram}", f'{{name: Bram, sprite: "{sign}"}}')
+    assert parse_scenario(text).actors[1].persona == Persona("Bram", sprite=sign)
+
+
+@pytest.mark.parametrize("signs", ["AB", "", " ", "\\u0301", "\\u200d", "\\x07", "\u200d".join(9 * "A"), "🐕🐕"])
+def test_what_is_no_sign_or_several_is_no_sprite(signs):
+    with pytest.raises(ScenarioError, match="expected one letter or emoji"):
+        parse_scenario(VILLAGE.replace("{name: Bram}", f'{{name: Bram, sprite: "{signs}"}}'))
+
+
+def test_an_actor_has_settings_of_its_own_for_its_agent():
+    text = VILLAGE.replace("{id: ada, at: [0, 0]}", "{id: ada, agent: {greed: -1.5, new: .5e2}}")
+    text = text.replace("{id: dov, at: [11, 7]}", "{id: dov, at: [11, 7], agent: {greed: 1}}")
+    text = text.replace("count: 2, persona: drifter", "count: 2, persona: drifter, agent: {greed: 2}")
+    actors = {actor.entity_id: actor.persona for actor in parse_scenario(text).actors}
+    settings = {"greed": -1.5, "pace": 0.5, "shy": True, "motto": "3", "makes": ("bread", "cake"), "new": 50.0}
+    ada = actors["ada"]
+    assert ada is not None
+    assert (ada.name, dict(ada.agent)) == ("Ada", settings)
+    assert actors["dov"] == Persona(agent=(("greed", 1),))
+    assert actors["guest:2"] == Persona(traits=("restless",), agent=(("greed", 2),))
+    assert actors["cleo"] == Persona(traits=("restless",))
+    assert "greed" not in ada.description()
+
+
+def test_settings_of_an_actor_and_its_persona_together_are_few():
+    more = ", ".join(f"a{n}: 1" for n in range(28))
+    with pytest.raises(ScenarioError, match="more than 32 settings for an agent"):
+        parse_scenario(VILLAGE.replace("{id: ada, at: [0, 0]}", f"{{id: ada, at: [0, 0], agent: {{{more}}}}}"))
 
 
 def test_emoji_that_are_made_of_several_are_text():

@@ -254,6 +254,28 @@ def test_the_map_is_kept_however_its_name_is_written(tmp_path, twin, written):
     assert "# ümläut" in kept.text
 
 
+def test_persona_files_are_kept_beside_the_map(tmp_path, twin):
+    write_village(tmp_path, tmx())
+    (tmp_path / "people.yaml").write_text("ada: {name: Ada, home: bakery}\n")
+    text = TILED.replace("personas:\n  ada: {name: Ada, home: bakery}\n", "persona_files: [people.yaml]\n")
+    kept = parse_to_keep(text, folder=tmp_path)
+    assert kept.scenario == twin == parse_scenario(kept.text)
+
+
+def test_a_container_is_a_tile_with_an_owner_and_contents(tmp_path):
+    text = tmx().replace(
+        '<property name="object" type="string" value="door"/><property name="state" type="string" value="open"/>',
+        '<property name="object" value="chest"/><property name="owner" value="ada"/>'
+        '<property name="contents" value="{coin: 3}"/>',
+    )
+    write_village(tmp_path, text)
+    chest = "  chest: {walkable: false, holds: 5}\n  oven:"
+    scenario = parse_scenario(TILED.replace("  oven:", chest), folder=tmp_path)
+    drawn = TWIN.replace("object: door, state: open", "object: chest, owner: ada, contents: {coin: 3}")
+    assert scenario == parse_scenario(drawn.replace("  oven:", chest))
+    assert any(found.kind == "chest" for found in scenario.objects)
+
+
 def art_of(folder, text):
     """The picture of a map whose image is there."""
     shutil.copy(DRAWN / "tiles.png", folder)

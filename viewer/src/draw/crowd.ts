@@ -1,4 +1,5 @@
-/** All characters in three calls, however many: their shadows, themselves, and the badges over their heads.
+/** All characters in three calls, however many: their shadows, themselves, and the badges over their heads. A fourth
+ * draws those that have a letter or an emoji in place of a body.
  *
  * The places before and after the tick lie in one buffer that is written once a tick; how far everybody is on the way
  * is one number, so a frame in between costs the script nothing.
@@ -8,6 +9,7 @@ import { Container, Mesh, type Buffer } from "pixi.js";
 import type { Scene } from "../frames/scene";
 import { HAIRS, SKINS, hairOf, shirtOf, skinOf } from "./colours";
 import { Badge, CELLS, CELL_H, CELL_W, FALLEN, FOOT_X, FOOT_Y, LYING, TILE, drawPeople } from "./people";
+import { SIDE, drawSigns, signsOf } from "./sprites";
 import { CAMERA_GLSL, Shader, program, sheetSource, squares, stateOf, type Camera } from "./sheets";
 
 const number = (value: number) => value.toFixed(6);
@@ -23,6 +25,7 @@ in vec2 aFrom;
 in vec2 aTo;
 in vec4 aLook; // facing, status, whether it thinks, whether it is picked
 in vec4 aColour; // shirt, and hair * 8 + skin
+in vec4 aSign; // cell of its sign, or 0
 bool has(float bits, float bit) { return mod(floor(bits / bit), 2.0) > 0.5; }
 vec2 feet() { return mix(aFrom, aTo, uProgress) + vec2(0.5, ${FEET}); }
 `;
@@ -79,6 +82,10 @@ void main() {
     gl_Position = onScreen(foot + vec2(0.0, -0.36) + vAt * size, depth);
     return;
   }
+  if (aSign.x > 0.5) {
+    gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
+    return;
+  }
   float bob = walks ? -abs(sin(uProgress * 6.2832)) * 0.05 : 0.0;
   float breath = asleep ? sin(uTime * 1.6 + aTo.x) * 0.012 : 0.0;
   vCell = vec2((cell + (west ? 1.0 - aCorner.x : aCorner.x)) / ${number(CELLS)}, aCorner.y);
@@ -122,6 +129,49 @@ void main() {
   finalColor = vec4(colour * (uLight * 0.7 + 0.3), alpha); // nobody is lost in the dark
 }`;
 
+const SIGN_VERTEX = `${CAMERA_GLSL}${PLACES_GLSL}
+out vec2 vAt;
+out vec2 vCell;
+out vec3 vShirt;
+out float vGrey;
+void main() {
+  if (aSign.x < 0.5 || uScale < 7.0) {
+    gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
+    return;
+  }
+  vec2 moved = aTo - aFrom;
+  bool walks = dot(moved, moved) > 0.0 && uProgress < 0.999;
+  bool lies = has(aLook.y, 1.0) || has(aLook.y, 2.0);
+  float bob = walks ? -abs(sin(uProgress * 6.2832)) * 0.05 : 0.0;
+  vAt = aCorner * 2.0 - 1.0;
+  vShirt = aColour.rgb;
+  vGrey = has(aLook.y, 4.0) ? 1.0 : 0.0;
+  vec2 cell = vec2(mod(aSign.x, ${number(SIDE)}), floor((aSign.x + 0.5) / ${number(SIDE)}));
+  vCell = (cell + aCorner) / ${number(SIDE)};
+  vec2 foot = feet();
+  vec2 size = lies ? vec2(0.46, 0.3) : vec2(0.46);
+  gl_Position = onScreen(foot + vec2(0.0, 0.08 - size.y + bob) + vAt * size, depthOf(foot.y, 0.02));
+}`;
+
+const SIGN_FRAGMENT = `
+in vec2 vAt;
+in vec2 vCell;
+in vec3 vShirt;
+in float vGrey;
+uniform sampler2D uSigns;
+uniform vec3 uLight;
+out vec4 finalColor;
+void main() {
+  float away = length(vAt);
+  float alpha = smoothstep(1.0, 0.94, away);
+  if (alpha < 0.12) discard;
+  vec4 sign = texture(uSigns, vCell);
+  vec3 disc = away > 0.86 ? vShirt * 0.55 : vShirt;
+  vec3 colour = (sign.rgb + (1.0 - sign.a) * disc) * alpha;
+  colour = mix(colour, vec3(dot(colour, vec3(0.3, 0.55, 0.15))) * 0.92 + 0.06 * alpha, vGrey * 0.85);
+  finalColor = vec4(colour * (uLight * 0.7 + 0.3), alpha);
+}`;
+
 const BADGE_VERTEX = `${CAMERA_GLSL}${PLACES_GLSL}
 out vec2 vCell;
 void main() {
@@ -148,6 +198,8 @@ uniform sampler2D uBase;
 out vec4 finalColor;
 void main() { finalColor = texture(uBase, vCell); }`;
 
+type Layer = [layer: Container, name: string, vertex: string, fragment: string, textures: Record<string, unknown>, depth: boolean];
+
 export class Crowd {
   readonly shadows = new Container();
   readonly people = new Container();
@@ -164,12 +216,14 @@ export class Crowd {
     const room = Math.max(1, count);
     const colours = new Uint8Array(4 * room);
     ids.forEach((id, row) => colours.set([...shirtOf(id), hairOf(id) * 8 + skinOf(id)], 4 * row));
+    const { signs, cells } = signsOf(scene.world.info.people, count);
     const { geometry, buffers } = squares(
       [
         { name: "aFrom", data: scene.before, format: "sint16x2" },
         { name: "aTo", data: scene.places, format: "sint16x2" },
         { name: "aLook", data: scene.looks, format: "uint8x4" },
         { name: "aColour", data: colours, format: "unorm8x4" },
+        { name: "aSign", data: cells, format: "uint8x4" },
       ],
       count,
     );
@@ -177,9 +231,10 @@ export class Crowd {
     const sheets = drawPeople();
     const base = sheetSource(sheets.base);
     const mask = sheetSource(sheets.mask);
-    const layers: [Container, string, string, string, Record<string, unknown>, boolean][] = [
+    const layers: Layer[] = [
       [this.shadows, "shadows", SHADOW_VERTEX, SHADOW_FRAGMENT, {}, false],
       [this.people, "people", PERSON_VERTEX, PERSON_FRAGMENT, { uBase: base, uMask: mask }, true],
+      ...(signs.length ? [[this.people, "signs", SIGN_VERTEX, SIGN_FRAGMENT, { uSigns: sheetSource(drawSigns(signs)) }, true] as Layer] : []),
       [this.badges, "badges", BADGE_VERTEX, BADGE_FRAGMENT, { uBase: base }, false],
     ];
     for (const [layer, name, vertex, fragment, textures, depth] of layers) {

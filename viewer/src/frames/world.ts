@@ -48,6 +48,7 @@ export interface Person {
   habits?: string[];
   colour?: string;
   team?: string;
+  sprite?: string; // a letter or an emoji
 }
 
 /** A tileset of Tiled with its image. */

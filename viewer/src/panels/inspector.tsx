@@ -236,6 +236,7 @@ function PersonView({ person }: { person: Person }) {
     ["People", person.relations?.map(([who, what]) => `${who}: ${what}`).join("; ")],
     ["Days", person.habits?.join("; ")],
     ["Team", person.team],
+    ["Sign", person.sprite],
   ];
   return (
     <section class="person">

@@ -1,6 +1,6 @@
 """`Character`: a character with ready conditions and actions for needs, ways, items, speech and exploring."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from tickmind.agent.character.base import BaseCharacter
@@ -9,9 +9,27 @@ from tickmind.agent.character.host import CharacterHost
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.knowledge import Thing, Tile, distance
 from tickmind.agent.knowledge.memory_files import MemoryFiles
+from tickmind.agent.knowledge.surroundings import GROUND
 from tickmind.agent.running import run
 from tickmind.ai import Status
-from tickmind.protocol import ActionInfo, Interact, Pickup, Sleep, Use, Wait, Wake
+from tickmind.protocol import (
+    Accept,
+    ActionInfo,
+    Buy,
+    ContainerInfo,
+    Decline,
+    Interact,
+    Offer,
+    OpenOffer,
+    Pickup,
+    Put,
+    Sell,
+    Sleep,
+    Take,
+    Use,
+    Wait,
+    Wake,
+)
 from tickmind.protocol import ActorStatus as BodyStatus
 from tickmind.protocol.setting import Area, in_hours
 
@@ -98,6 +116,11 @@ class Character(BaseCharacter):
         return bool(self.surroundings.near(self.at, steps))
 
     @condition
+    def offered(self, item: str = "") -> bool:
+        """Return whether another actor offers it something that it can pay for, or a certain item."""
+        return self._good_offer(item) is not None
+
+    @condition
     def in_zone(self, zone: str) -> bool:
         """Return whether it is in a zone of the world; a tile may be in several."""
         wanted = self.setting.zone(zone)
@@ -123,9 +146,9 @@ class Character(BaseCharacter):
     @action
     def gather(self, item: str) -> Status:
         """Go to the nearest known place with such an item, and pick one up; fails if none is known."""
-        place = self.surroundings.nearest(
-            (thing for thing in self.surroundings.things_with(item) if self.reachable(thing)), self.at
-        )
+        around = self.surroundings
+        lying = (thing for thing in around.things_with(item) if not self._is_contents(thing) and self.reachable(thing))
+        place = around.nearest(lying, self.at)
         if place is None:
             return Status.FAILURE
         if place.at == self.at:
@@ -157,6 +180,101 @@ class Character(BaseCharacter):
         status = self.walk(thing.at, beside=True)
         return self.do(Interact(thing.seen.object_id, verb)) if status is Status.SUCCESS else status
 
+    @action
+    def put(self, item: str, kind: str = "", amount: int = 1) -> Status:
+        """Go to the nearest container, of its own if it has one, and put items into it; fails if it has too few."""
+        if self.carries(item) < amount:
+            return Status.FAILURE
+        own = [thing for thing in self.surroundings.things.values() if thing.seen.owner == self.entity_id]
+
+        def fits(thing: Thing, _container: ContainerInfo) -> bool:
+            return kind in ("", thing.seen.kind) and (not own or thing in own)
+
+        return self._at_container(fits, lambda target: Put(target, item, amount))
+
+    @action
+    def take(self, item: str, kind: str = "", amount: int = 1) -> Status:
+        """Go to the nearest container from which it may take such items, and take them; fails if none is known."""
+
+        def fits(thing: Thing, _container: ContainerInfo) -> bool:
+            allowed = thing.seen.owner in ("", self.entity_id) and kind in ("", thing.seen.kind)
+            return allowed and self.surroundings.held(thing, item) >= amount
+
+        return self._at_container(fits, lambda target: Take(target, item, amount))
+
+    @action
+    def buy(self, item: str, amount: int = 1) -> Status:
+        """Go to the nearest open container that sells such items, and buy them; fails if none is known, or too dear."""
+
+        def fits(thing: Thing, container: ContainerInfo) -> bool:
+            price = container.price(item, sells=True)
+            if price is None or not self._is_open(container) or self.surroundings.held(thing, item) < amount:
+                return False
+            return all(self.carries(money) >= each * amount for money, each in price)
+
+        return self._at_container(fits, lambda target: Buy(target, item, amount))
+
+    @action
+    def sell(self, item: str, amount: int = 1) -> Status:
+        """Go to the nearest open container that buys such items and can pay, and sell them; fails if none is known."""
+
+        def fits(thing: Thing, container: ContainerInfo) -> bool:
+            price = container.price(item, sells=False)
+            if price is None or not self._is_open(container) or self.carries(item) < amount:
+                return False
+            return all(self.surroundings.held(thing, money) >= each * amount for money, each in price)
+
+        return self._at_container(fits, lambda target: Sell(target, item, amount))
+
+    @action
+    def accept_offer(self, item: str = "") -> Status:
+        """Accept the first offer that it can pay for, or the first of an item; fails if there is none."""
+        offer = self._good_offer(item)
+        return Status.FAILURE if offer is None else self.do(Accept(offer.actor_id))
+
+    @action
+    def decline_offer(self) -> Status:
+        """Decline the first offer; fails if there is none."""
+        offers = self.observation.offers
+        return self.do(Decline(offers[0].actor_id)) if offers else Status.FAILURE
+
+    @action
+    def offer(self, to: str, item: str, amount: int = 1, wanted: str = "", wanted_amount: int = 1) -> Status:
+        """Go to another actor, and offer it items for others, or as a gift; fails if it has too few."""
+        other = self.surroundings.people.get(to)
+        if other is None or self.carries(item) < amount:
+            return Status.FAILURE
+        status = self.walk(other.at, beside=True)
+        return self.do(Offer(to, item, amount, wanted, wanted_amount)) if status is Status.SUCCESS else status
+
+    def _good_offer(self, item: str) -> OpenOffer | None:
+        affordable = (
+            offer
+            for offer in self.observation.offers
+            if item in ("", offer.kind) and self.carries(offer.wanted_kind) >= offer.wanted_amount
+        )
+        return next(affordable, None)
+
+    def _at_container(
+        self, fits: Callable[[Thing, ContainerInfo], bool], intent: Callable[[str], Put | Take | Buy | Sell]
+    ) -> Status:
+        containers = {kind.name: kind.container for kind in self.kinds if kind.container is not None}
+        around = self.surroundings
+        known = (thing for thing in around.things.values() if thing.seen.kind in containers)
+        fit = (thing for thing in known if fits(thing, containers[thing.seen.kind]) and self.reachable(thing))
+        thing = around.nearest(fit, self.at)
+        if thing is None:
+            return Status.FAILURE
+        status = self.walk(thing.at, beside=True)
+        return self.do(intent(thing.seen.object_id)) if status is Status.SUCCESS else status
+
+    def _is_open(self, container: ContainerInfo) -> bool:
+        return container.hours is None or in_hours(self.time.minute, container.hours)
+
+    def _is_contents(self, thing: Thing) -> bool:
+        """Return whether it is what a container holds: items on a tile on which no actor can stand."""
+        return thing.seen.kind == GROUND and not self.surroundings.tiles.can_walk(*thing.at)
+
     def recipes(self, item: str) -> list[tuple[str, str, ActionInfo]]:
         """Return what yields an item: kinds of objects, each with its state and what can be done there."""
         return [
@@ -169,7 +287,7 @@ class Character(BaseCharacter):
 
     @action
     def make(self, item: str) -> Status:
-        """Do the next step on the way to an item: gather or make what a recipe takes, then work on it.
+        """Do the next step on the way to an item: gather, take, make or buy what a recipe takes, then work on it.
 
         Fails if no recipe is known, or nothing that it takes can be had.
         """
@@ -186,10 +304,16 @@ class Character(BaseCharacter):
                 is_open = recipe.hours is None or in_hours(self.time.minute, recipe.hours)
                 status = self.work_on(kind, recipe.verb, state) if is_open else Status.FAILURE
             else:
-                status = self.gather(missing)
-                if status is Status.FAILURE:
-                    status = self._make(missing, tried)
+                status = self._obtain(missing, tried)
                 status = Status.RUNNING if status is Status.SUCCESS else status
+            if status is not Status.FAILURE:
+                return status
+        return Status.FAILURE
+
+    def _obtain(self, item: str, tried: set[str]) -> Status:
+        """Gather an item, take it out of a container, make it or buy it, whichever is possible first."""
+        for way in (self.gather, self.take, lambda missing: self._make(missing, tried), self.buy):
+            status = way(item)
             if status is not Status.FAILURE:
                 return status
         return Status.FAILURE

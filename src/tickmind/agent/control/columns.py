@@ -26,6 +26,7 @@ from tickmind.protocol import (
     Moved,
     Observation,
     ObservationColumns,
+    OpenOffer,
     SelfState,
     WorldInfo,
 )
@@ -57,6 +58,9 @@ class ColumnReader:
             self._tick_id = columns.tick_id
         self._actors.take_in(columns)
         self._objects.take_in(columns)
+        offers: dict[int, tuple[OpenOffer, ...]] = {}  # place of an observer -> offers to it
+        for place, offer in columns.offers:
+            offers[place] = (*offers.get(place, ()), offer)
         each = zip(
             self._selves(columns),
             self._objects.tiles(columns),
@@ -78,8 +82,9 @@ class ColumnReader:
                 (*things, *lying),
                 events,
                 _result(me.entity_id, action, reason) if action or reason else None,
+                offers=offers.get(place, ()),
             )
-            for me, tiles, entities, things, lying, action, reason, events in each
+            for place, (me, tiles, entities, things, lying, action, reason, events) in enumerate(each)
         ]
 
     def _selves(self, columns: ObservationColumns) -> list[SelfState]:

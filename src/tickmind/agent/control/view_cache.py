@@ -113,6 +113,7 @@ class ObjectLooks:
                 left,
                 (ItemStack(kind.stock_item, items),) if kind.stock_item and items else (),
                 self._verbs[thing.kind][code],
+                thing.owner,
             )
 
     def _note_obstacle(self, row: int, *, in_the_way: bool) -> None:

@@ -170,6 +170,12 @@ class Surroundings:
         """Yield all known things, and heaps on the ground, with such an item to pick up."""
         return (thing for thing in self._stocked.values() if thing.amount(item))
 
+    def held(self, container: Thing, item: str) -> int:
+        """Return how many items of a kind lay on the tile of a container when it was seen last."""
+        x, y = container.at
+        pile = self.things.get(f"{GROUND}:{x},{y}")
+        return 0 if pile is None else pile.amount(item)
+
     def nearest(self, things: Iterable[Thing], at: Tile) -> Thing | None:
         """Return the nearest of some things, as the crow flies."""
         return min(things, key=lambda thing: (distance(thing.at, at), thing.seen.object_id), default=None)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RecordedIntent: TypeAlias = tuple[Any, ...]
 """Action, direction, kind, amount, target and speech."""
 MAX_NAMED = 5  # differences that are named
-_WAITED: RecordedIntent = (ACTION_CODES[ActionType.WAIT], UNUSED, UNUSED, UNUSED, UNUSED, None)  # of an act that failed
+_WAITED: RecordedIntent = (ACTION_CODES[ActionType.WAIT], *(UNUSED,) * 4, None, None)  # of an act that failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,4 +282,4 @@ def _rows(columns: "IntentColumns") -> "Iterator[tuple[int, RecordedIntent]]":
     numbers = (columns.action, columns.direction, columns.kind, columns.amount, columns.target)
     lists = [column.tolist() for column in (columns.actor, *numbers)]
     for place, (row, *fields) in enumerate(zip(*lists, strict=True)):
-        yield row, (*fields, columns.texts.get(place))
+        yield row, (*fields, columns.texts.get(place), columns.wanted.get(place))

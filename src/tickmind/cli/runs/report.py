@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
-    from tickmind.record.report import RunFigures
+    from tickmind.record.report import PersonFigures, RunFigures
 
 PAGE = "report.html"
 _TOP = 8  # rows of each table on the terminal
+_TALKS = 3  # the longest conversations
 _OUTAGES = {"noted": "{}", "model": "the model {} failed call after call", "agent": "{} had no agent"}
 
 
@@ -27,7 +30,8 @@ def report(
     """Report on a finished run: a summary here, and one self-contained page with charts.
 
     The page shows actors over time, actions and failures, where characters were, conversations, model calls with
-    latency, tokens and cost, and the times in which a model or an agent was missing.
+    latency, tokens and cost, and the times in which a model or an agent was missing. If the scenario names people and
+    places, it says who is who, who spent time where, and where and at which time of the day conversations were.
     """
     from rich.console import Console
 
@@ -53,6 +57,7 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
     from rich.text import Text
 
     from tickmind.cli.screen import harmless
+    from tickmind.record.report import listed_shares, percent, where_and_when
 
     def text(value: object) -> Text:
         return Text(harmless(str(value)))
@@ -68,6 +73,20 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
     console.print(
         text(f"{figures.world}, run {figures.run_id}: {span}, {figures.actors:,} actors{after}"), style="bold"
     )
+    if figures.people:
+        where = {stay.actor_id: stay.shares for stay in figures.stays}
+        console.print("Who is who", style="bold")
+        for person in figures.people[:_TOP]:
+            console.print(text(f"  {_person(figures, person, where.get(person.actor_id, ()))}"))
+        if len(figures.people) > _TOP:
+            console.print(f"  and {len(figures.people) - _TOP:,} more on the page", highlight=False)
+    if figures.zones:
+        zones = table("Places", "zone", "visitors", "time", "most time by")
+        for zone in figures.zones[:_TOP]:
+            regulars = listed_shares((figures.name_of(actor_id), share) for actor_id, share in zone.regulars[:2])
+            share = percent(zone.actor_ticks / max(figures.actor_ticks, 1))
+            zones.add_row(text(zone.name), f"{zone.visitors:,}", share, text(regulars))
+        console.print(zones)
     if figures.actions:
         actions = table("Actions", "action", "tried", "worked")
         for action in figures.actions[:_TOP]:
@@ -95,8 +114,26 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
         f"{len(figures.outages):,} outages",
         highlight=False,
     )
+    for talk in figures.conversations[:_TALKS] if figures.has_setting else ():
+        who = ", ".join(map(figures.name_of, talk.speakers[:_TOP]))
+        console.print(text(f"  {who}: {where_and_when(figures, talk)}"))
     for outage in figures.outages[:_TOP]:
-        what = f"  {_OUTAGES[outage.kind].format(outage.name)}: ticks {outage.first_tick_id} to {outage.last_tick_id}"
+        name = figures.name_of(outage.name) if outage.kind == "agent" else outage.name
+        what = f"  {_OUTAGES[outage.kind].format(name)}: ticks {outage.first_tick_id} to {outage.last_tick_id}"
         console.print(text(f"{what}  {outage.detail}".rstrip()))
     if len(figures.outages) > _TOP:
         console.print(f"  and {len(figures.outages) - _TOP:,} more on the page", highlight=False)
+
+
+def _person(figures: "RunFigures", person: "PersonFigures", shares: "Sequence[tuple[str, float]]") -> str:
+    """Return who an actor is, in a line."""
+    from tickmind.record.report import listed_shares
+
+    parts = [
+        figures.name_of(person.actor_id),
+        f"{person.age} years old" if person.age else "",
+        f"works in {person.work}" if person.work else "",
+        f"lives in {person.home}" if person.home else "",
+        f"was in {listed_shares([(zone or 'no zone', share) for zone, share in shares], 3)}" if shares else "",
+    ]
+    return ", ".join(part for part in parts if part)

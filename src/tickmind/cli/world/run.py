@@ -102,8 +102,8 @@ class WorldRuns:
         """Begin a run of the scenario in this text; `source` names it in messages.
 
         `tick_ms` is the length of a tick and `seed` the seed of this run, where they are not the scenario's.
-        `agents` is the text of its mapping, if it has one of its own. A Tiled map is read from `folder`, once: the text
-        that the run keeps has it inside.
+        `agents` is the text of its mapping, if it has one of its own. `folder` is where the files are that the scenario
+        names; the run keeps what they hold.
         """
         kept = parse_to_keep(text, source, seed=seed, folder=folder)
         scenario = kept.scenario.with_ticks_of(tick_ms)

@@ -24,7 +24,13 @@ _FEW = 32  # fewer than one actor in so many has an intent: then rows take less 
 _FEW_FAIL = 8
 
 Batches = list[tuple[int, pa.RecordBatch]]
-INTENT_TABLES = (LogTable.INTENTS, LogTable.SOME_INTENTS, LogTable.INTENT_DETAILS, LogTable.INTENT_TEXTS)
+INTENT_TABLES = (
+    LogTable.INTENTS,
+    LogTable.SOME_INTENTS,
+    LogTable.INTENT_DETAILS,
+    LogTable.INTENT_TEXTS,
+    LogTable.INTENT_WISHES,
+)
 
 
 def pack_intents(intents: IntentColumns, facing: Column) -> tuple[bytes | None, Batches]:
@@ -44,6 +50,9 @@ def pack_intents(intents: IntentColumns, facing: Column) -> tuple[bytes | None, 
         said = sorted(intents.texts.items())
         columns_of_texts = ([place for place, _ in said], [one for _, (one, _) in said], [one for _, (_, one) in said])
         batches.append((LogTable.INTENT_TEXTS, batch(SCHEMAS[LogTable.INTENT_TEXTS], *columns_of_texts)))
+    if intents.wanted:
+        wishes = [(place, *goods) for place, goods in sorted(intents.wanted.items())]
+        batches.append((LogTable.INTENT_WISHES, batch(SCHEMAS[LogTable.INTENT_WISHES], *_transposed(wishes))))
     if count * _FEW < actors:
         codes = np.full(count, _AHEAD, dtype=np.uint8) if code is None else code
         batches.append((LogTable.SOME_INTENTS, batch(SCHEMAS[LogTable.SOME_INTENTS], intents.actor, codes)))
@@ -111,7 +120,13 @@ def read_intents(
         places = check_rows(numbers(some, "place"), count)
         pairs = zip(some.column("channel").to_pylist(), some.column("text").to_pylist(), strict=True)
         texts = dict(zip(places.tolist(), pairs, strict=True))
-    return IntentColumns(rows, action, direction, kind, amount, target, texts)
+    wanted: dict[int, tuple[int, int]] = {}
+    if LogTable.INTENT_WISHES in batches:
+        some = batches[LogTable.INTENT_WISHES]
+        places = check_rows(numbers(some, "place"), count)
+        goods = zip(numbers(some, "kind").tolist(), numbers(some, "amount").tolist(), strict=True)
+        wanted = dict(zip(places.tolist(), goods, strict=True))
+    return IntentColumns(rows, action, direction, kind, amount, target, texts, wanted)
 
 
 def _rows_and_codes(

@@ -42,6 +42,7 @@ class LogTable(IntEnum):
     STATUS_DETAILS = 21  # what most statuses have not
     LATE_THOUGHTS = 22
     LEFT_OUT = 23  # one row, if reports could not be kept
+    INTENT_WISHES = 24  # what offers are for
 
 
 SCHEMAS: dict[int, pa.Schema] = {
@@ -65,6 +66,7 @@ SCHEMAS: dict[int, pa.Schema] = {
     LogTable.SOME_INTENTS: _schema(row=_I32, code=_U8),
     LogTable.INTENT_DETAILS: _schema(place=_I32, action=_U8, direction=_I8, kind=_I32, amount=_I32, target=_I32),
     LogTable.INTENT_TEXTS: _schema(place=_I32, channel=_TEXT, text=_TEXT),
+    LogTable.INTENT_WISHES: _schema(place=_I32, kind=_I32, amount=_I32),
     LogTable.RESULTS: _schema(row=_I32, action=_U8),
     LogTable.REASONS: _schema(reason=_U8),
     LogTable.SOME_REASONS: _schema(place=_I32, reason=_U8),

@@ -156,11 +156,11 @@ class SegmentReader:
         return True
 
     def _check_magic(self) -> bool:
-        """Whether the magic bytes are there; raises if they are of another kind."""
+        """Whether the magic bytes are there; raises if they are of another kind. A crash may have cut them short."""
         magic = self._read(0, len(MAGIC))
         if magic == MAGIC:
             return True
-        if magic.startswith(_MAGIC_STEM):
+        if len(magic) == len(MAGIC) and magic.startswith(_MAGIC_STEM):
             raise SchemaVersionError(f"{self.name} was written by a later version of tickmind; use that version")
         return False
 

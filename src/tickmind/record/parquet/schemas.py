@@ -104,8 +104,8 @@ ACTION_RESULTS = TableSpec(
         effects_json=_TEXT,
         verb=_TEXT,  # of the intent: Interact
         kind=_TEXT,  # of the intent; null if there is none, or it is of no known kind
-        target=_TEXT,  # that the intent names: the object of Interact, the actor of Give
-        item=_TEXT,  # that the intent names: Pickup, Use, Drop, Give
+        target=_TEXT,  # that the intent names: an object, or the actor of Give
+        item=_TEXT,  # that the intent names
         amount=_I32,  # that the intent names, whatever came of it
     ),
     plain=("ok",),

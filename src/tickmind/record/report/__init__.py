@@ -15,10 +15,13 @@ from tickmind.record.report.figures import (
     ItemFigures,
     ModelFigures,
     Outage,
+    PersonFigures,
     RunFigures,
+    StayFigures,
+    ZoneFigures,
 )
 from tickmind.record.report.noted import note_outages
-from tickmind.record.report.page import page
+from tickmind.record.report.page import listed_shares, page, percent, where_and_when
 from tickmind.record.report.reading import read_figures
 
 __all__ = [
@@ -32,8 +35,14 @@ __all__ = [
     "ItemFigures",
     "ModelFigures",
     "Outage",
+    "PersonFigures",
     "RunFigures",
+    "StayFigures",
+    "ZoneFigures",
+    "listed_shares",
     "note_outages",
     "page",
+    "percent",
     "read_figures",
+    "where_and_when",
 ]

@@ -1,7 +1,10 @@
 """The figures of a report, as numbers and texts."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from tickmind.protocol import WorldSetting
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
@@ -130,6 +133,37 @@ class ItemFigures:
     received: int
 
 
+@dataclass(frozen=True, slots=True)
+class PersonFigures:
+    """Who an actor is, in a line; what is not known is empty, or 0."""
+
+    actor_id: str
+    name: str
+    age: int
+    work: str  # a zone, as `home`
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
+class StayFigures:
+    """Where an actor spent its time: its share of ticks in each zone, the largest first."""
+
+    actor_id: str
+    shares: tuple[tuple[str, float], ...]  # zone -> share of the actor's ticks; "" is outside of all zones
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneFigures:
+    """Who was in a zone. A tick in a zone within another counts for the smaller one only."""
+
+    name: str
+    owner: str
+    purpose: str
+    visitors: int  # actors that were there
+    actor_ticks: int  # ticks that all of them spent there
+    regulars: tuple[tuple[str, float], ...]  # actor -> share of these ticks; some actors, the largest share first
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RunFigures:
     """All figures of a report."""
@@ -155,6 +189,25 @@ class RunFigures:
     calls: tuple[CallMoment, ...]
     outages: tuple[Outage, ...]  # noted ones first, then the longest first
     items: tuple[ItemFigures, ...] = ()  # most gifts first; none of a run of an earlier version
+    setting: WorldSetting = field(default_factory=WorldSetting)
+    people: tuple[PersonFigures, ...] = ()  # actors with a persona, in the order of rows
+    names: Mapping[str, str] = field(default_factory=dict)  # actor id -> name that no other actor has
+    stays: tuple[StayFigures, ...] = ()  # people first; none without zones
+    zones: tuple[ZoneFigures, ...] = ()  # the most visited first
+
+    @property
+    def actor_ticks(self) -> int:
+        """The number of ticks of all actors together."""
+        return int(self.heat.counts.sum())
+
+    @property
+    def has_setting(self) -> bool:
+        """Whether the scenario said anything about places, days or people."""
+        return bool(self.people) or self.setting != WorldSetting()
+
+    def name_of(self, actor_id: str) -> str:
+        """Return the name of an actor, with its id if others have the same name; its id if it has none."""
+        return self.names.get(actor_id, actor_id)
 
     @property
     def ticks(self) -> int:

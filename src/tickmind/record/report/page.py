@@ -1,17 +1,22 @@
 """A report as one self-contained page: no script, no font, no network. Texts of a run are always escaped."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from html import escape
 from typing import Final
 
+from tickmind.protocol.setting import zone_phrase
 from tickmind.record.report import charts
 from tickmind.record.report.charts import Series, number
-from tickmind.record.report.figures import Conversation, ItemFigures, Outage, RunFigures
+from tickmind.record.report.figures import Conversation, Outage, RunFigures
 
 SHOWN_CONVERSATIONS: Final = 20
 SHOWN_LINES: Final = 60
 SHOWN_ITEMS: Final = 60
 SHOWN_OUTAGES: Final = 40  # names; each with all its times
+SHOWN_PEOPLE: Final = 60
+SHOWN_ZONES: Final = 60
+SHOWN_SHARES: Final = 5  # zones of a person
+ELSEWHERE: Final = "elsewhere"  # outside of all zones
 
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _STYLE: Final = """
@@ -46,11 +51,13 @@ def page(figures: RunFigures) -> str:
         f"<h1>{escape(figures.world)}</h1>",
         f'<p class="sub">Run {escape(figures.run_id)}, {ticks}, begun {escape(figures.created_at)}{after}</p>',
         _cards(figures),
+        *([_section("Who is who", _people(figures))] if figures.people else []),
         _section("Actors over time", _actors(figures)),
         _section("Where they were", _heat(figures)),
+        *([_section("Who spent time where", _stays(figures))] if figures.zones else []),
         _section("What they did", _actions(figures)),
-        *([_section("What they held", _items(figures.items))] if figures.items else []),
-        _section("Conversations", _conversations(figures.conversations, figures.utterances)),
+        *([_section("What they held", _items(figures))] if figures.items else []),
+        _section("Conversations", _conversations(figures)),
         _section("Model calls", _models(figures)),
         _section("Outages", _outages(figures)),
     ]
@@ -86,6 +93,62 @@ def _cards(figures: RunFigures) -> str:
     )
 
 
+def _people(figures: RunFigures) -> str:
+    rows = (
+        (figures.name_of(one.actor_id), one.actor_id, str(one.age or "-"), one.work or "-", one.home or "-")
+        for one in figures.people[:SHOWN_PEOPLE]
+    )
+    return _table(("name", "id", "age", "works in", "lives in"), rows, numbers=0) + _more(figures.people, SHOWN_PEOPLE)
+
+
+def _stays(figures: RunFigures) -> str:
+    people = (
+        (figures.name_of(one.actor_id), listed_shares((zone or ELSEWHERE, share) for zone, share in one.shares))
+        for one in figures.stays[:SHOWN_PEOPLE]
+    )
+    all_ticks = max(figures.actor_ticks, 1)
+    zones = (
+        (
+            *(one.name, one.purpose or "-", figures.name_of(one.owner) or "-"),
+            listed_shares((figures.name_of(actor_id), share) for actor_id, share in one.regulars) or "-",
+            *(number(one.visitors), percent(one.actor_ticks / all_ticks)),
+        )
+        for one in figures.zones[:SHOWN_ZONES]
+    )
+    left = figures.actors - min(len(figures.stays), SHOWN_PEOPLE)
+    return (
+        '<p class="sub">Of nested zones the smallest counts. Time in a zone is that of all actors together.</p>'
+        + _table(("who", "share of its ticks"), people, numbers=0)
+        + (f'<p class="none">and {number(left)} more</p>' if left > 0 else "")
+        + "<h3>By zone</h3>"
+        + _table(("zone", "purpose", "owner", "most time by", "visitors", "time"), zones, numbers=2)
+        + _more(figures.zones, SHOWN_ZONES)
+    )
+
+
+def listed_shares(shares: Iterable[tuple[str, float]], most: int = SHOWN_SHARES) -> str:
+    """Return shares in a line: `square 62%, mill 30%, elsewhere 8%`; those after the first few as one number.
+
+    >>> listed_shares([("square", 0.6), ("mill", 0.3), ("well", 0.1)], most=2)
+    'square 60%, mill 30%, 1 more 10%'
+    """
+    given = list(shares)
+    lines = [f"{name} {percent(share)}" for name, share in given[:most]]
+    if rest := given[most:]:
+        lines.append(f"{len(rest)} more {percent(sum(share for _, share in rest))}")
+    return ", ".join(lines)
+
+
+def percent(share: float) -> str:
+    """Format a share: 62%, or <1% for the least that is not nothing."""
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
+def _more(rows: Sized, shown: int) -> str:
+    left = len(rows) - shown
+    return f'<p class="none">and {number(left)} more</p>' if left > 0 else ""
+
+
 def _actors(figures: RunFigures) -> str:
     moments = figures.moments
     series = (
@@ -114,33 +177,45 @@ def _actions(figures: RunFigures) -> str:
     return drawn + "<h3>Failures by reason</h3>" + _table(("action", "reason", "count"), failures, numbers=1)
 
 
-def _items(items: tuple[ItemFigures, ...]) -> str:
+def _items(figures: RunFigures) -> str:
+    items = figures.items
     names = ("actor", "item", "at first", "at last", "given", "received")
     rows = (
-        (one.actor_id, one.item, *map(number, (one.at_first, one.at_last, one.given, one.received)))
+        (figures.name_of(one.actor_id), one.item, *map(number, (one.at_first, one.at_last, one.given, one.received)))
         for one in items[:SHOWN_ITEMS]
     )
-    left = len(items) - SHOWN_ITEMS
-    return _table(names, rows, numbers=4) + (f'<p class="none">and {number(left)} more</p>' if left > 0 else "")
+    return _table(names, rows, numbers=4) + _more(items, SHOWN_ITEMS)
 
 
-def _conversations(talks: tuple[Conversation, ...], utterances: int) -> str:
+def _conversations(figures: RunFigures) -> str:
+    talks = figures.conversations
     if not talks:
-        return charts.nothing(f"No conversations; {number(utterances)} utterances in all.")
+        return charts.nothing(f"No conversations; {number(figures.utterances)} utterances in all.")
     shown = []
     for talk in talks[:SHOWN_CONVERSATIONS]:
         lines = "".join(
-            f"<li><small>{one.tick_id}</small><b>{escape(one.actor_id)}</b> {escape(one.text)}</li>"
+            f"<li><small>{one.tick_id}</small><b>{escape(figures.name_of(one.actor_id))}</b> {escape(one.text)}</li>"
             for one in talk.lines[:SHOWN_LINES]
         )
         more = len(talk.lines) - SHOWN_LINES
         lines += f"<li><small>and {number(more)} more</small></li>" if more > 0 else ""
-        who = escape(", ".join(talk.speakers))
-        when = f"ticks {talk.first_tick_id} to {talk.last_tick_id}, near {talk.x}, {talk.y}; {len(talk.lines)} lines"
+        who = escape(", ".join(map(figures.name_of, talk.speakers)))
+        ticks = f"ticks {talk.first_tick_id} to {talk.last_tick_id}, near {talk.x}, {talk.y}; {len(talk.lines)} lines"
+        when = escape("; ".join(part for part in (where_and_when(figures, talk), ticks) if part))
         shown.append(f'<details><summary>{who} <small>{when}</small></summary><ul class="talk">{lines}</ul></details>')
     left = len(talks) - SHOWN_CONVERSATIONS
     rest = f'<p class="none">The {SHOWN_CONVERSATIONS} longest of {number(len(talks))}.</p>' if left > 0 else ""
     return "".join(shown) + rest
+
+
+def where_and_when(figures: RunFigures, talk: Conversation) -> str:
+    """Return the zone and the time of a conversation, as `in the square, day 1, 08:30 to 08:45`; else nothing."""
+    if not figures.has_setting:
+        return ""
+    zone = figures.setting.zone_at(talk.x, talk.y)
+    first, last = (figures.setting.calendar.at(tick_id) for tick_id in (talk.first_tick_id, talk.last_tick_id))
+    end = "" if first == last else f" to {last.clock if first.day == last.day else last}"
+    return f"in {zone_phrase(zone.name)}, {first}{end}" if zone is not None else f"{first}{end}"
 
 
 def _models(figures: RunFigures) -> str:
@@ -181,7 +256,8 @@ def _outages(figures: RunFigures) -> str:
         times: dict[str, list[tuple[int, int, str]]] = {}
         for one in figures.outages:
             if one.kind == kind:
-                times.setdefault(one.name, []).append(_time(one))
+                name = figures.name_of(one.name) if kind == "agent" else one.name
+                times.setdefault(name, []).append(_time(one))
         if times:
             rows = list(times.items())[:SHOWN_OUTAGES]
             first, last = figures.first_tick_id, figures.last_tick_id

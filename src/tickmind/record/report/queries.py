@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.base import Limit
-from tickmind.protocol import ActorStatus
+from tickmind.protocol import ActorStatus, WorldSetting
 from tickmind.record.disk import OsDisk, reading_fault
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.parquet.file import TableFile, native_file
@@ -41,7 +41,10 @@ from tickmind.record.report.figures import (
     ItemFigures,
     ModelFigures,
     Outage,
+    StayFigures,
+    ZoneFigures,
 )
+from tickmind.record.report.places import zone_tiles
 from tickmind.record.tables.world_files import ACTORS, MAP, WORLD_TABLES
 
 POINTS: Final = 200  # on a time axis
@@ -49,6 +52,8 @@ HEAT_CELLS: Final = 160  # on the longer side of the map
 MAX_OUTAGES: Final = Limit("outages in a report", 2000)
 MAX_LINES: Final = Limit("utterances in a report", 100_000)
 MAX_KINDS: Final = Limit("kinds of actions, failures, models or held items in a report", 1000)
+MAX_STAYS: Final = Limit("actors whose places are in a report", 1000)
+REGULARS: Final = 5  # actors that are named for each zone
 MAX_MEMORY_MB: Final = 1024
 FAILURES_IN_A_ROW: Final = 2  # that make an outage of a model
 _NAME_CHARS: Final = 200  # we write shorter names; longer texts are cut before counting
@@ -230,6 +235,56 @@ class RunQueries:
         ):
             walkable[y, x] = True
         return HeatMap(side, counts, walkable)
+
+    def tally_stays(self, setting: WorldSetting, width: int, height: int) -> None:
+        """Count the ticks of each actor in each zone, for `stays` and `zones`."""
+        tiles, numbers = zone_tiles(setting, width, height)
+        self._database.register("zone_tiles", pa.table({"tile": tiles, "zone": numbers}))
+        self._all(
+            """
+            CREATE OR REPLACE TEMP TABLE stays AS
+            SELECT actor_id, zone, count(*) AS ticks
+            FROM actor_state LEFT JOIN zone_tiles
+                ON tile = y::BIGINT * ? + x AND x BETWEEN 0 AND ? - 1
+            GROUP BY actor_id, zone
+            """,
+            *(width, width),
+        )
+
+    def stays(self, setting: WorldSetting, actor_ids: Sequence[str]) -> tuple[StayFigures, ...]:
+        """Return where the first of these actors spent their time."""
+        chosen = actor_ids[: int(MAX_STAYS.maximum)]
+        shares: dict[str, list[tuple[str, float]]] = {}
+        for actor_id, zone, share in self._all(
+            """
+            SELECT actor_id, zone, ticks / sum(ticks) OVER (PARTITION BY actor_id) AS share
+            FROM stays WHERE actor_id IN (SELECT unnest(?)) ORDER BY share DESC, zone NULLS LAST
+            """,
+            list(chosen),
+        ):
+            shares.setdefault(actor_id, []).append(("" if zone is None else setting.zones[zone].name, share))
+        return tuple(StayFigures(actor_id, tuple(shares[actor_id])) for actor_id in chosen if actor_id in shares)
+
+    def zones(self, setting: WorldSetting) -> tuple[ZoneFigures, ...]:
+        """Return who was in which zone, most time first."""
+        regulars: dict[int, list[tuple[str, float]]] = {}
+        for zone, actor_id, share in self._all(
+            """
+            SELECT zone, actor_id, ticks / sum(ticks) OVER (PARTITION BY zone) AS share
+            FROM stays WHERE zone IS NOT NULL
+            QUALIFY row_number() OVER (PARTITION BY zone ORDER BY ticks DESC, actor_id) <= ?
+            ORDER BY share DESC, actor_id
+            """,
+            REGULARS,
+        ):
+            regulars.setdefault(zone, []).append((actor_id, share))
+        counted = self._all("SELECT zone, count(*), sum(ticks) FROM stays WHERE zone IS NOT NULL GROUP BY zone")
+        totals = {zone: (visitors, int(ticks)) for zone, visitors, ticks in counted}
+        found = (
+            ZoneFigures(zone.name, zone.owner, zone.purpose, *totals.get(at, (0, 0)), tuple(regulars.get(at, ())))
+            for at, zone in enumerate(setting.zones)
+        )
+        return tuple(sorted(found, key=lambda zone: -zone.actor_ticks))
 
     def conversations(self, hearing_radius: int) -> tuple[Conversation, ...]:
         """Return the conversations, longest first."""

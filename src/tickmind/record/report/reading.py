@@ -4,14 +4,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tickmind.base.files import runs_option
-from tickmind.record.disk import OsDisk
+from tickmind.record.disk import OsDisk, reading_fault
 from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunNotFinishedError
 from tickmind.record.meta import read_meta
-from tickmind.record.parquet.schemas import TICKS
-from tickmind.record.report.figures import RunFigures
+from tickmind.record.parquet.file import TableFile, native_file
+from tickmind.record.parquet.schemas import TICKS, TableSpec
+from tickmind.record.report.figures import RunFigures, StayFigures, ZoneFigures
 from tickmind.record.report.noted import noted_outages
+from tickmind.record.report.places import display_names, person_figures
 from tickmind.record.report.queries import RunQueries
-from tickmind.record.tables.world_files import check_sizes
+from tickmind.record.tables.world_files import check_sizes, read_people, read_setting
 
 
 def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what: None) -> RunFigures:
@@ -43,6 +45,14 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
         items = ask.items()
         progress("places")
         heat = ask.heat(width, height)
+        progress("people")
+        setting, actors = read_setting(world), read_people(world, lambda spec: _open(folder, spec))
+        stays: tuple[StayFigures, ...] = ()
+        zones: tuple[ZoneFigures, ...] = ()
+        if setting.zones:
+            ask.tally_stays(setting, width, height)
+            stays = ask.stays(setting, [actor_id for actor_id, _ in sorted(actors, key=lambda each: each[1] is None)])
+            zones = ask.zones(setting)
         progress("conversations")
         talks = ask.conversations(hearing_radius)
         progress("model calls")
@@ -71,4 +81,16 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
             calls=calls,
             outages=outages,
             items=items,
+            setting=setting,
+            people=person_figures(actors),
+            names=display_names(actors),
+            stays=stays,
+            zones=zones,
         )
+
+
+def _open(folder: Path, spec: TableSpec) -> TableFile:
+    try:
+        return TableFile(native_file(OsDisk().open(folder / spec.file_name)), spec)
+    except OSError as error:
+        raise reading_fault(spec.file_name, error) from error

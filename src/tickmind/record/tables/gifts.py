@@ -1,6 +1,6 @@
-"""Gifts: items that one actor handed to another, for either side.
+"""Gifts: items that one actor handed to another, for either side; an exchange is one each way.
 
-They follow from the results of `Give` in the log, so nothing is written for them during a run.
+They follow from the results of `Give` and `Accept` in the log, so nothing is written for them during a run.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from tickmind.record.parquet.schemas import GIFTS
 
 GIVEN, RECEIVED = "given", "received"
 INVENTORY = "inventory."  # how the names of effects on inventories begin
-_GIVE = ACTION_CODES[ActionType.GIVE]
+_GIVE, _ACCEPT = ACTION_CODES[ActionType.GIVE], ACTION_CODES[ActionType.ACCEPT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,22 @@ class Gift:
 
 def gifts_in(record: TickRecord) -> list[Gift]:
     """Return the gifts of a tick, in the order in which they were handed over."""
-    results = record.results
-    places = np.flatnonzero((results.action == _GIVE) & (results.reason == 0))
-    if not len(places):
-        return []
     return [
-        Gift(record.actor_ids[int(results.actor[place])], receiver, effect.name.removeprefix(INVENTORY), -effect.value)
-        for place in places.tolist()
-        if (receiver := results.target_ids.get(place, ""))
-        for effect in results.effects.get(place, ())
-        if effect.name.startswith(INVENTORY) and effect.value < 0
+        Gift(actor, other, item, -by) if by < 0 else Gift(other, actor, item, by)
+        for actor, other, item, by in handed_over(record)
     ]
+
+
+def handed_over(record: TickRecord) -> Iterator[tuple[str, str, str, int]]:
+    """Iterate over what actors handed over: an actor, the other, an item, and how many the first one has more."""
+    results = record.results
+    hands_over = ((results.action == _GIVE) | (results.action == _ACCEPT)) & (results.reason == 0)
+    for place in np.flatnonzero(hands_over).tolist():
+        other = results.target_ids.get(place, "")
+        for effect in results.effects.get(place, ()) if other else ():
+            if effect.name.startswith(INVENTORY) and (effect.value < 0 or results.action[place] == _ACCEPT):
+                actor = record.actor_ids[int(results.actor[place])]
+                yield actor, other, effect.name.removeprefix(INVENTORY), effect.value
 
 
 def gifts_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:

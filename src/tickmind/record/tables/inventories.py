@@ -12,7 +12,7 @@ from tickmind.protocol import TickRecord, WorldInfo
 from tickmind.record.columns import values_of
 from tickmind.record.parquet.file import TableFile
 from tickmind.record.parquet.schemas import INVENTORIES
-from tickmind.record.tables.gifts import INVENTORY, gifts_in
+from tickmind.record.tables.gifts import INVENTORY, handed_over
 
 _COLUMNS = ("tick_id", "holder_id", "item", "quantity")
 _GROUND = "ground:"
@@ -76,8 +76,8 @@ class InventoryLedger:
                 if effect.name.startswith(INVENTORY):
                     actor_id = record.actor_ids[int(results.actor[place])]
                     yield (actor_id, effect.name.removeprefix(INVENTORY)), None, effect.value
-        for gift in gifts_in(record):
-            yield (gift.receiver_id, gift.item), None, gift.amount
+        for _, other, item, by in handed_over(record):
+            yield (other, item), None, -by
         for delta in record.object_deltas:
             if not isinstance(delta.new_value, int):
                 continue

@@ -9,13 +9,18 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import ACTION_CODES, ACTION_TYPES, UNUSED, ActionType, IntentColumns, TickRecord, WorldInfo
+from tickmind.protocol.intent import AT_CONTAINERS, OF_ITEMS, WITH_ACTORS
 from tickmind.record.columns import Column
 from tickmind.record.parquet.chunks import Chunk, absent, by_arrow, coded, encoded_text, same, words
 from tickmind.record.parquet.schemas import ACTION_RESULTS
 
-_INTERACT, _GIVE = ACTION_CODES[ActionType.INTERACT], ACTION_CODES[ActionType.GIVE]
+_INTERACT = ACTION_CODES[ActionType.INTERACT]
 _WITH_ITEMS = np.zeros(256, dtype=np.bool_)  # code of an action -> whether its intents name items
-_WITH_ITEMS[[ACTION_CODES[one] for one in (ActionType.PICKUP, ActionType.USE, ActionType.DROP, ActionType.GIVE)]] = True
+_WITH_ITEMS[[ACTION_CODES[one] for one in OF_ITEMS]] = True
+_ON_OBJECT = np.zeros(256, dtype=np.bool_)  # code of an action -> whether its intents name an object
+_ON_OBJECT[[ACTION_CODES[one] for one in (ActionType.INTERACT, *AT_CONTAINERS)]] = True
+_WITH_ACTOR = np.zeros(256, dtype=np.bool_)  # code of an action -> whether its intents name an actor
+_WITH_ACTOR[[ACTION_CODES[one] for one in WITH_ACTORS]] = True
 _NO_INTENT = 255  # an action code for a result without an intent
 _FIELDS = ("action", "kind", "amount", "target")
 
@@ -38,7 +43,7 @@ class ResultIntents:
         return [
             _named("verb", kind, works & (kind > 0) & (kind < len(self._verbs)), self._verbs),
             self._kind(action),
-            self._target(target, works, action == _GIVE),
+            self._target(target, _ON_OBJECT[action], _WITH_ACTOR[action]),
             _named("item", kind, has_items & (kind >= 0) & (kind < len(self._items)), self._items),
             _amount(amount, has_items),
         ]
@@ -51,9 +56,10 @@ class ResultIntents:
             return same(self._kinds, len(action), int(action[0]), optional=True)
         return coded(self._kinds, action, optional=True)
 
-    def _target(self, target: Column, works: Column, gives: Column) -> Chunk:
-        there = (works & (target < self._objects)) | (gives & (target < self._actors))
-        return _named("target", np.where(works, target + self._actors, target), there & (target >= 0), self._targets)
+    def _target(self, target: Column, on_objects: Column, with_actors: Column) -> Chunk:
+        there = (on_objects & (target < self._objects)) | (with_actors & (target < self._actors))
+        rows = np.where(on_objects, target + self._actors, target)
+        return _named("target", rows, there & (target >= 0), self._targets)
 
 
 def _names(names: Sequence[str]) -> pa.Array:

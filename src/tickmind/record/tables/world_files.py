@@ -11,10 +11,12 @@ import pyarrow as pa
 from tickmind.protocol import (
     ActionInfo,
     CalendarInfo,
+    ContainerInfo,
     EntityInfo,
     FloorInfo,
     GroundInfo,
     InventoryInfo,
+    ItemAmounts,
     KindInfo,
     ObjectInfo,
     Persona,
@@ -22,7 +24,7 @@ from tickmind.protocol import (
     WorldSetting,
     ZoneInfo,
 )
-from tickmind.protocol.setting import Area
+from tickmind.protocol.setting import AgentSetting, Area
 from tickmind.record.columns import Column, values_of
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES
@@ -66,6 +68,7 @@ _SCHEMAS = {
             ("y", pa.int32()),
             ("state", pa.string()),
             ("stock", pa.int64()),
+            ("owner", pa.string()),  # the actor that it belongs to; null: none
         ]
     ),
 }
@@ -78,9 +81,16 @@ WORLD_TABLES = {
         plain=("actor_id",),
         added=("inventory_json", "persona_json"),
     ),
-    OBJECTS: TableSpec(OBJECTS, _SCHEMAS[OBJECTS], delta=("object_row", "x", "y", "stock"), plain=("object_id",)),
+    OBJECTS: TableSpec(
+        OBJECTS,
+        _SCHEMAS[OBJECTS],
+        delta=("object_row", "x", "y", "stock"),
+        plain=("object_id",),
+        added=("owner",),
+    ),
 }
 _GROUP_ROWS = 1 << 20
+_MALFORMED = (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError)
 _ACTION_ITEMS = ("needs", "consumes", "yields")
 _SCALARS = (
     "name",
@@ -119,10 +129,32 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
                 "actions": [[_action_document(action) for action in actions] for actions in one.actions],
                 "tags": list(one.tags),
                 "stock_item": one.stock_item,
+                "container": None if one.container is None else _container_document(one.container),
             }
             for one in info.kinds
         ],
     }
+
+
+def _container_document(container: ContainerInfo) -> dict[str, Any]:
+    prices = {name: {item: dict(price) for item, price in getattr(container, name)} for name in ("sells", "buys")}
+    return {"holds": container.holds, **prices, "hours": None if container.hours is None else list(container.hours)}
+
+
+def _read_container(document: Mapping[str, Any] | None) -> ContainerInfo | None:
+    """Return what a kind holds, buys and sells; a run of an earlier version says nothing of it."""
+    if document is None:
+        return None
+    sells, buys = (
+        tuple((str(item), _read_amounts(price)) for item, price in sorted(document[name].items()))
+        for name in ("sells", "buys")
+    )
+    hours = document["hours"]
+    return ContainerInfo(int(document["holds"]), sells, buys, None if hours is None else (int(hours[0]), int(hours[1])))
+
+
+def _read_amounts(document: Mapping[str, Any]) -> ItemAmounts:
+    return tuple((str(item), int(amount)) for item, amount in sorted(document.items()))
 
 
 def _action_document(action: ActionInfo) -> dict[str, Any]:
@@ -139,10 +171,7 @@ def _read_actions(kind: Mapping[str, Any]) -> tuple[tuple[ActionInfo, ...], ...]
 
 
 def _read_action(document: Mapping[str, Any]) -> ActionInfo:
-    needs, consumes, yields = (
-        tuple((str(item), int(amount)) for item, amount in sorted(document.get(name, {}).items()))
-        for name in _ACTION_ITEMS
-    )
+    needs, consumes, yields = (_read_amounts(document.get(name, {})) for name in _ACTION_ITEMS)
     first, *rest = document.get("hours", (None,))
     hours = None if first is None else (int(first), int(rest[0]))
     verb, to, work = str(document["verb"]), str(document["to"]), int(document["work"])
@@ -176,6 +205,7 @@ def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
         OBJECTS: [
             np.arange(len(objects), dtype=np.int32),
             *([getattr(one, name) for one in objects] for name in ("object_id", "kind", "x", "y", "state", "stock")),
+            [one.owner or None for one in objects],
         ],
     }
     tables = {}
@@ -199,10 +229,39 @@ def _read_persona(text: str | None) -> Persona | None:
         return None
     document = json.loads(text)
     values: dict[str, Any] = {"age": int(document.pop("age", 0))}
+    values["agent"] = tuple(map(_read_agent_setting, document.pop("agent", ())))
     values["relations"] = tuple((str(who), str(what)) for who, what in document.pop("relations", ()))
     for name, value in document.items():
         values[name] = tuple(map(str, value)) if isinstance(value, list) else str(value)
     return Persona(**values)
+
+
+def _read_agent_setting(document: Sequence[Any]) -> tuple[str, AgentSetting]:
+    name, value = document
+    if isinstance(value, list):
+        return str(name), tuple(map(str, value))
+    if not isinstance(value, bool | int | float | str):
+        raise TypeError("a setting of an agent is of an unknown kind")
+    return str(name), value
+
+
+def read_setting(document: Mapping[str, Any]) -> WorldSetting:
+    """Return the places and the calendar of the world in `meta.json`."""
+    try:
+        return _read_setting(document.get("setting"))
+    except _MALFORMED as error:
+        raise DamagedRunError("the places or the calendar of the world are malformed") from error
+
+
+def read_people(
+    document: Mapping[str, Any], open_table: Callable[[TableSpec], TableFile]
+) -> list[tuple[str, Persona | None]]:
+    """Return the ids of all actors, in the order of rows, and who they are as far as that is known."""
+    try:
+        ids, personas = _read(open_table, ACTORS, ("actor_id", "persona_json"), document["actors"])
+        return [(actor_id, _read_persona(persona)) for actor_id, persona in zip(ids, personas, strict=True)]
+    except _MALFORMED as error:
+        raise DamagedRunError("the people of the world are malformed") from error
 
 
 def _read_setting(document: Mapping[str, Any] | None) -> WorldSetting:
@@ -279,8 +338,8 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
         codes = np.array(found_codes, dtype=np.uint8)
         fields = ("actor_id", "type", "tags_json", "spawn_tick", "inventory_json", "persona_json")
         *actors, inventories, personas = _read(open_table, ACTORS, fields, document["actors"])
-        names = ("object_id", "kind", "x", "y", "state", "stock")
-        objects = _read(open_table, OBJECTS, names, document["objects"])
+        names = ("object_id", "kind", "x", "y", "state", "stock", "owner")
+        *objects, owners = _read(open_table, OBJECTS, names, document["objects"])
         info = WorldInfo(
             **{name: document[name] for name in _SCALARS},
             seed=_seed(document),
@@ -300,10 +359,11 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
                     _read_actions(one),
                     tuple(one["tags"]),
                     one["stock_item"],
+                    _read_container(one.get("container")),
                 )
                 for one in document["kinds"]
             ),
-            objects=tuple(map(ObjectInfo, *objects)),
+            objects=tuple(map(ObjectInfo, *objects, (owner or "" for owner in owners))),
             actors=tuple(
                 EntityInfo(entity_id, kind, tuple(json.loads(tags)), spawn_tick, _read_persona(persona))
                 for entity_id, kind, tags, spawn_tick, persona in zip(*actors, personas, strict=True)
@@ -314,7 +374,7 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
             ),
             inventories=_read_inventories(list(actors[0]), list(inventories)),
         )
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError) as error:
+    except _MALFORMED as error:
         raise DamagedRunError("the description of the world is malformed") from error
     begun = {heap.item for heap in info.ground} | {stack.item for stack in info.inventories or ()}
     if not begun.issubset(info.item_kinds):

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from tickmind.protocol import (
+    ACTION_CODES,
     ACTION_TYPES,
     REASONS,
     UNKNOWN,
     UNUSED,
     ActionInfo,
+    ActionType,
     ActorColumns,
     AgentState,
     AgentStatus,
@@ -36,7 +38,7 @@ from tickmind.protocol import (
     WorldInfo,
 )
 
-_MOVE = 1
+_MOVE, _OFFER = ACTION_CODES[ActionType.MOVE], ACTION_CODES[ActionType.OFFER]
 _WORDS = ("hello", "", "wie geht's?", "木の実", "line\nbreak", '"quoted"', "🦊" * 3, "\x00")
 
 
@@ -143,6 +145,7 @@ class RandomRun:
         direction = self._rng.integers(0, 8, count).astype(np.int8)
         kind, amount, target = (np.full(count, UNUSED, dtype=np.int32) for _ in range(3))
         texts: dict[int, tuple[str, str]] = {}
+        wanted: dict[int, tuple[int, int]] = {}
         for place in range(count):
             if self._random.random() >= self._wild:
                 continue
@@ -153,7 +156,9 @@ class RandomRun:
             target[place] = self._random.choice((UNUSED, UNKNOWN, 0))
             if self._random.random() < 0.5:
                 texts[place] = ("local", self._random.choice(_WORDS))
-        return IntentColumns(rows, action, direction, kind, amount, target, texts)
+            if action[place] == _OFFER:
+                wanted[place] = (int(kind[place]), int(amount[place]))
+        return IntentColumns(rows, action, direction, kind, amount, target, texts, wanted)
 
     def _change(self, intents: IntentColumns) -> None:
         actors = len(self.actor_ids)
@@ -234,7 +239,7 @@ def differences(one: TickRecord, other: TickRecord) -> list[str]:
     for part, names in columns.items():
         mine, theirs = getattr(one, part), getattr(other, part)
         fields += [f"{part}.{name}" for name in names if not _same(getattr(mine, name), getattr(theirs, name))]
-    for part, name in (("results", "target_ids"), ("results", "effects"), ("intents", "texts")):
+    for part, name in (("results", "target_ids"), ("results", "effects"), ("intents", "texts"), ("intents", "wanted")):
         if dict(getattr(getattr(one, part), name)) != dict(getattr(getattr(other, part), name)):
             fields.append(f"{part}.{name}")
     if (one.needs is None) != (other.needs is None):

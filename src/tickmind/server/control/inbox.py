@@ -94,11 +94,12 @@ class Inbox:
 
 
 def select(intents: IntentColumns, kept: "Bool") -> IntentColumns:
-    """Return the kept intents, with their texts."""
+    """Return the kept intents, with their texts and wishes."""
     moved_to = np.cumsum(kept) - 1  # old place -> new place, of those that are kept
     texts = {int(moved_to[place]): said for place, said in intents.texts.items() if kept[place]}
+    wanted = {int(moved_to[place]): goods for place, goods in intents.wanted.items() if kept[place]}
     columns: dict[str, Any] = {name: getattr(intents, name)[kept] for name in COLUMNS}
-    return IntentColumns(texts=texts, **columns)
+    return IntentColumns(texts=texts, wanted=wanted, **columns)
 
 
 def merge(parts: list[IntentColumns]) -> IntentColumns:
@@ -109,9 +110,11 @@ def merge(parts: list[IntentColumns]) -> IntentColumns:
     place_of = np.empty(len(order), dtype=np.int64)  # place in the concatenated parts -> place in the result
     place_of[order] = np.arange(len(order))
     texts: dict[int, tuple[str, str]] = {}
+    wanted: dict[int, tuple[int, int]] = {}
     start = 0
     for part in parts:
         texts |= {int(place_of[start + place]): said for place, said in part.texts.items()}
+        wanted |= {int(place_of[start + place]): goods for place, goods in part.wanted.items()}
         start += len(part)
     columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in COLUMNS}
-    return IntentColumns(texts=texts, **columns)
+    return IntentColumns(texts=texts, wanted=wanted, **columns)

@@ -40,7 +40,7 @@ LISTS = {  # column of offsets -> columns that they part
 
 
 def slice_columns(columns: ObservationColumns, start: int, stop: int) -> ObservationColumns:
-    """Return the observers from `start` to `stop`, with only the speech that they heard."""
+    """Return the observers from `start` to `stop`, with only the speech that they heard and the offers to them."""
     parts: dict[str, Any] = {name: getattr(columns, name)[start:stop] for name in OF_OBSERVER}
     for offsets, names in LISTS.items():
         first, last, parts[offsets] = _bounds(getattr(columns, offsets), start, stop)
@@ -55,6 +55,7 @@ def slice_columns(columns: ObservationColumns, start: int, stop: int) -> Observa
         heard_offset=heard_offset,
         heard=heard.astype(np.int32),
         utterances=tuple(columns.utterances[place] for place in places.tolist()),
+        offers=tuple((place - start, offer) for place, offer in columns.offers if start <= place < stop),
         **parts,
     )
 

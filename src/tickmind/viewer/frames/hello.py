@@ -65,8 +65,8 @@ def hello(world: WorldInfo, **more: Any) -> bytes:
 
 
 def _shown(persona: Persona) -> dict[str, Any]:
-    """Return what is known of a person, as far as there is something."""
-    return {name: value for name, value in asdict(persona).items() if value}
+    """Return what is known of a person, as far as there is something; settings of its program are for that only."""
+    return {name: value for name, value in asdict(persona).items() if value and name != "agent"}
 
 
 def names_of(world: WorldInfo) -> Names:

@@ -6,18 +6,25 @@ from typing import Any
 from tickmind.protocol import (
     ACTION_CODES,
     REASON_CODES,
+    Accept,
     Ack,
     ActionResult,
+    Buy,
+    Decline,
     Drop,
     Effect,
     Give,
     Intent,
     Interact,
     Move,
+    Offer,
     Pickup,
+    Put,
     Reason,
     Say,
+    Sell,
     Sleep,
+    Take,
     Use,
     Wait,
     Wake,
@@ -65,6 +72,28 @@ def encode_intent(intent: Intent) -> pb.Intent:
             return pb.Intent(drop=pb.Drop(kind=kind, amount=amount, item_id=item_id))
         case Give(target_id, kind, amount, item_id):
             return pb.Intent(give=pb.Give(target_id=target_id, kind=kind, amount=amount, item_id=item_id))
+        case Put(target_id, kind, amount):
+            return pb.Intent(put=pb.Exchange(target_id=target_id, kind=kind, amount=amount))
+        case Take(target_id, kind, amount):
+            return pb.Intent(take=pb.Exchange(target_id=target_id, kind=kind, amount=amount))
+        case Buy(target_id, kind, amount):
+            return pb.Intent(buy=pb.Exchange(target_id=target_id, kind=kind, amount=amount))
+        case Sell(target_id, kind, amount):
+            return pb.Intent(sell=pb.Exchange(target_id=target_id, kind=kind, amount=amount))
+        case Offer(target_id, kind, amount, wanted_kind, wanted_amount):
+            return pb.Intent(
+                offer=pb.Offer(
+                    target_id=target_id,
+                    kind=kind,
+                    amount=amount,
+                    wanted_kind=wanted_kind,
+                    wanted_amount=wanted_amount,
+                )
+            )
+        case Accept(target_id):
+            return pb.Intent(accept=pb.Accept(target_id=target_id))
+        case Decline(target_id):
+            return pb.Intent(decline=pb.Decline(target_id=target_id))
         case Sleep():
             return pb.Intent(sleep=pb.Sleep())
         case Wake():
@@ -88,8 +117,20 @@ def _items(message: pb.Pickup | pb.Use | pb.Drop | pb.Give) -> tuple[str, int, s
     item_id = optional_name(message.item_id, "item_id")
     if not kind and not item_id:
         raise MessageError("kind", "the name of a kind of item, unless item_id is set")
-    amount = number(message.amount, "amount", 1, AMOUNT) if message.HasField("amount") else 1
-    return kind, amount, item_id
+    return kind, _amount(message), item_id
+
+
+def _exchange(message: pb.Exchange | pb.Offer) -> tuple[str, str, int]:
+    return name(message.target_id, "target_id"), name(message.kind, "kind"), _amount(message)
+
+
+def _offer(message: pb.Offer) -> Offer:
+    wanted = number(message.wanted_amount, "wanted_amount", 1, AMOUNT) if message.HasField("wanted_amount") else 1
+    return Offer(*_exchange(message), optional_name(message.wanted_kind, "wanted_kind"), wanted)
+
+
+def _amount(message: pb.Pickup | pb.Use | pb.Drop | pb.Give | pb.Exchange | pb.Offer) -> int:
+    return number(message.amount, "amount", 1, AMOUNT) if message.HasField("amount") else 1
 
 
 def _say(message: pb.Say) -> Say:
@@ -123,6 +164,13 @@ _READERS: dict[str, Callable[[Any], Intent]] = {
     "give": lambda give: Give(name(give.target_id, "target_id"), *_items(give)),
     "sleep": lambda _: _SLEEP,
     "wake": lambda _: _WAKE,
+    "put": lambda put: Put(*_exchange(put)),
+    "take": lambda take: Take(*_exchange(take)),
+    "buy": lambda buy: Buy(*_exchange(buy)),
+    "sell": lambda sell: Sell(*_exchange(sell)),
+    "offer": _offer,
+    "accept": lambda accept: Accept(name(accept.target_id, "target_id")),
+    "decline": lambda decline: Decline(name(decline.target_id, "target_id")),
 }
 
 

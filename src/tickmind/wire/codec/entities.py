@@ -6,6 +6,7 @@ from typing import Any
 
 from tickmind.protocol import (
     ActionInfo,
+    ContainerInfo,
     EntityInfo,
     FloorInfo,
     GroundInfo,
@@ -16,6 +17,7 @@ from tickmind.protocol import (
     ObjectInfo,
     WorldInfo,
 )
+from tickmind.protocol.entity import Prices
 from tickmind.protocol.setting import DAY_MINUTES, Hours
 from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting
 from tickmind.wire.codec.values import (
@@ -145,7 +147,30 @@ def encode_kind(kind: KindInfo) -> pb.KindInfo:
         pb.StateInfo(name=state, walkable=walkable, opaque=opaque, actions=map(_encode_action, actions))
         for state, walkable, opaque, actions in zip(kind.states, kind.walkable, kind.opaque, kind.actions, strict=True)
     ]
-    return pb.KindInfo(name=kind.name, states=states, tags=kind.tags, stock_item=kind.stock_item)
+    return pb.KindInfo(
+        name=kind.name,
+        states=states,
+        tags=kind.tags,
+        stock_item=kind.stock_item,
+        container=None if kind.container is None else _encode_container(kind.container),
+    )
+
+
+def _encode_container(container: ContainerInfo) -> pb.ContainerInfo:
+    return pb.ContainerInfo(
+        holds=container.holds,
+        sells=_encode_prices(container.sells),
+        buys=_encode_prices(container.buys),
+        hours=_encode_hours(container.hours),
+    )
+
+
+def _encode_prices(prices: Prices) -> list[pb.Price]:
+    return [pb.Price(item=item, price=_encode_amounts(price)) for item, price in prices]
+
+
+def _encode_hours(hours: Hours | None) -> pb.Hours | None:
+    return None if hours is None else pb.Hours(first=hours[0], end=hours[1])
 
 
 def _encode_action(action: ActionInfo) -> pb.ActionInfo:
@@ -156,7 +181,7 @@ def _encode_action(action: ActionInfo) -> pb.ActionInfo:
         needs=_encode_amounts(action.needs),
         consumes=_encode_amounts(action.consumes),
         yields=_encode_amounts(action.yields),
-        hours=None if action.hours is None else pb.Hours(first=action.hours[0], end=action.hours[1]),
+        hours=_encode_hours(action.hours),
     )
 
 
@@ -169,7 +194,13 @@ def _encode_objects(objects: Iterable[ObjectInfo]) -> pb.StreamWorldResponse:
     return pb.StreamWorldResponse(
         objects=[
             pb.ObjectInfo(
-                object_id=thing.object_id, kind=thing.kind, x=thing.x, y=thing.y, state=thing.state, stock=thing.stock
+                object_id=thing.object_id,
+                kind=thing.kind,
+                x=thing.x,
+                y=thing.y,
+                state=thing.state,
+                stock=thing.stock,
+                owner=thing.owner,
             )
             for thing in objects
         ]
@@ -286,7 +317,22 @@ def decode_kind(message: pb.KindInfo) -> KindInfo:
         tuple(_decode_actions(state) for state in message.states),
         names(message.tags, "kinds.tags", MAX_TAGS),
         optional_name(message.stock_item, "kinds.stock_item"),
+        _decode_container(message.container) if message.HasField("container") else None,
     )
+
+
+def _decode_container(message: pb.ContainerInfo) -> ContainerInfo:
+    return ContainerInfo(
+        number(message.holds, "container.holds", 1, int(MAX_AMOUNT.maximum)),
+        _decode_prices(message.sells),
+        _decode_prices(message.buys),
+        _decode_hours(message),
+    )
+
+
+def _decode_prices(prices: Sequence[pb.Price]) -> Prices:
+    count(prices, "container.prices", MAX_KINDS)
+    return tuple((name(each.item, "container.prices.item"), _decode_amounts(each.price)) for each in prices)
 
 
 def _decode_actions(message: pb.StateInfo) -> tuple[ActionInfo, ...]:
@@ -305,7 +351,7 @@ def _decode_actions(message: pb.StateInfo) -> tuple[ActionInfo, ...]:
     )
 
 
-def _decode_hours(message: pb.ActionInfo) -> Hours | None:
+def _decode_hours(message: pb.ActionInfo | pb.ContainerInfo) -> Hours | None:
     if not message.HasField("hours"):
         return None
     first, end = message.hours.first, message.hours.end
@@ -328,6 +374,7 @@ def _decode_object(message: pb.ObjectInfo, header: pb.WorldHeader) -> ObjectInfo
         y,
         optional_name(message.state, "objects.state"),
         number(message.stock, "objects.stock", 0, INT32_MAX),
+        optional_name(message.owner, "objects.owner"),
     )
 
 

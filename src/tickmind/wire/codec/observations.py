@@ -12,6 +12,7 @@ from tickmind.protocol import (
     Left,
     Moved,
     Observation,
+    OpenOffer,
     SelfState,
     VisibleEntity,
     VisibleObject,
@@ -96,6 +97,7 @@ def encode_own_part(observation: Observation) -> pb.Observation:
         ),
         tick_start_server_time_ms=observation.tick_start_server_time_ms,
         intent_deadline_server_time_ms=observation.intent_deadline_server_time_ms,
+        offers=[encode_open_offer(offer) for offer in observation.offers],
     )
     if observation.result is not None:
         message.result.CopyFrom(encode_result(observation.result))
@@ -110,6 +112,28 @@ def _stacks(stacks: Iterable[ItemStack]) -> list[pb.ItemStack]:
     return [pb.ItemStack(kind=stack.kind, quantity=stack.quantity, item_id=stack.item_id) for stack in stacks]
 
 
+def encode_open_offer(offer: OpenOffer) -> pb.OpenOffer:
+    """Encode an offer that stands."""
+    return pb.OpenOffer(
+        actor_id=offer.actor_id,
+        kind=offer.kind,
+        amount=offer.amount,
+        wanted_kind=offer.wanted_kind,
+        wanted_amount=offer.wanted_amount,
+    )
+
+
+def decode_open_offer(message: pb.OpenOffer) -> OpenOffer:
+    """Decode an offer that stands."""
+    return OpenOffer(
+        name(message.actor_id, "offers.actor_id"),
+        name(message.kind, "offers.kind"),
+        number(message.amount, "offers.amount", 1, AMOUNT),
+        optional_name(message.wanted_kind, "offers.wanted_kind"),
+        number(message.wanted_amount, "offers.wanted_amount", 0, AMOUNT),
+    )
+
+
 def encode_object(seen: VisibleObject) -> pb.VisibleObject:
     """Encode a visible object."""
     return pb.VisibleObject(
@@ -121,6 +145,7 @@ def encode_object(seen: VisibleObject) -> pb.VisibleObject:
         work_remaining=seen.work_remaining,
         items=_stacks(seen.items),
         verbs=seen.verbs,
+        owner=seen.owner,
     )
 
 
@@ -167,6 +192,7 @@ def decode_observation(message: pb.Observation) -> Observation:
     count(entities, "visible_entities", MAX_SEEN)
     count(objects, "visible_objects", MAX_SEEN)
     count(events, "events", MAX_EVENTS)
+    count(message.offers, "offers", MAX_SEEN)
     return Observation(
         tick(message.tick_id),
         number(message.deadline_ms, "deadline_ms", 0, DURATION_MS),
@@ -178,6 +204,7 @@ def decode_observation(message: pb.Observation) -> Observation:
         decode_result(message.result) if message.HasField("result") else None,
         message.tick_start_server_time_ms,
         message.intent_deadline_server_time_ms,
+        tuple([decode_open_offer(offer) for offer in message.offers]) if message.offers else (),
     )
 
 
@@ -265,6 +292,7 @@ def _decode_object(message: pb.VisibleObject) -> VisibleObject:
         number(message.work_remaining, "visible_objects.work_remaining", 0, INT32_MAX),
         _decode_stacks(message.items, "visible_objects.items"),
         names(message.verbs, "visible_objects.verbs", MAX_STACKS),
+        optional_name(message.owner, "visible_objects.owner"),
     )
 
 

@@ -1,12 +1,30 @@
 """Codec of the setting of a world: its zones, its calendar and its people."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from tickmind.protocol.setting import DAY_MINUTES, MAX_AGE, Area, CalendarInfo, Persona, WorldSetting, ZoneInfo
-from tickmind.wire.codec.values import INT32_MAX, SIDE, count, encoder, name, number, optional_name, text
+from tickmind.protocol.setting import (
+    DAY_MINUTES,
+    MAX_AGE,
+    AgentSetting,
+    Area,
+    CalendarInfo,
+    Persona,
+    WorldSetting,
+    ZoneInfo,
+)
+from tickmind.wire.codec.values import INT32_MAX, SIDE, chosen, count, encoder, name, number, optional_name, text
 from tickmind.wire.errors import MessageError
-from tickmind.wire.messages.limits import MAX_AREAS, MAX_PERSONA_CHARS, MAX_PERSONA_LINES, MAX_ZONES
+from tickmind.wire.messages.limits import (
+    MAX_AGENT_SETTING_CHARS,
+    MAX_AGENT_SETTINGS,
+    MAX_AREAS,
+    MAX_PERSONA_CHARS,
+    MAX_PERSONA_LINES,
+    MAX_SPRITE_CHARS,
+    MAX_ZONES,
+)
 from tickmind.wire.v1 import entity_pb2 as pb
 
 _TEXTS = ("backstory", "voice", "home", "work", "colour", "team", "name")
@@ -70,7 +88,9 @@ def encode_persona(persona: Persona) -> pb.Persona:
     """Encode a person."""
     return pb.Persona(
         age=persona.age,
+        sprite=persona.sprite,
         relations=[pb.Relation(entity_id=who, relation=what) for who, what in persona.relations],
+        agent=[_encode_agent_setting(key, value) for key, value in persona.agent],
         **{field: getattr(persona, field) for field in (*_TEXTS, *_LISTS)},
     )
 
@@ -88,6 +108,8 @@ def decode_persona(message: pb.Persona) -> Persona:
             (name(one.entity_id, "persona.relations"), text(one.relation, "persona.relations", MAX_PERSONA_CHARS))
             for one in message.relations
         ),
+        agent=_agent_settings(message.agent),
+        sprite=text(message.sprite, "persona.sprite", MAX_SPRITE_CHARS),
         **rest,
     )
 
@@ -95,3 +117,33 @@ def decode_persona(message: pb.Persona) -> Persona:
 def _lines(lines: Sequence[str], field: str) -> tuple[str, ...]:
     count(lines, f"persona.{field}", MAX_PERSONA_LINES)
     return tuple(text(line, f"persona.{field}", MAX_PERSONA_CHARS) for line in lines)
+
+
+def _encode_agent_setting(key: str, value: AgentSetting) -> pb.AgentSetting:
+    if isinstance(value, bool):
+        return pb.AgentSetting(name=key, flag=value)
+    if isinstance(value, int):
+        return pb.AgentSetting(name=key, whole=value)
+    if isinstance(value, float):
+        return pb.AgentSetting(name=key, number=value)
+    if isinstance(value, str):
+        return pb.AgentSetting(name=key, text=value)
+    return pb.AgentSetting(name=key, texts=pb.AgentSettingTexts(items=value))
+
+
+def _agent_settings(messages: Sequence[pb.AgentSetting]) -> tuple[tuple[str, AgentSetting], ...]:
+    count(messages, "persona.agent", MAX_AGENT_SETTINGS)
+    return tuple((name(one.name, "persona.agent.name"), _agent_setting(one)) for one in messages)
+
+
+def _agent_setting(message: pb.AgentSetting) -> AgentSetting:
+    kind = chosen(message, "value", "persona.agent")
+    if kind == "texts":
+        count(message.texts.items, "persona.agent.texts", MAX_PERSONA_LINES)
+        return tuple(text(item, "persona.agent.texts", MAX_AGENT_SETTING_CHARS) for item in message.texts.items)
+    if kind == "text":
+        return text(message.text, "persona.agent.text", MAX_AGENT_SETTING_CHARS)
+    if kind == "number" and not math.isfinite(message.number):
+        raise MessageError("persona.agent.number", "a finite number")
+    value: bool | int | float = getattr(message, kind)
+    return value

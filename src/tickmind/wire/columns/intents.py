@@ -14,6 +14,7 @@ from tickmind.protocol import (
     IntentColumns,
     Reason,
 )
+from tickmind.protocol.intent import AT_CONTAINERS, OF_ITEMS, WITH_ACTORS
 from tickmind.wire.codec.actions import AMOUNT, channel, speech
 from tickmind.wire.codec.values import encoder, tick
 from tickmind.wire.columns.packing import I1, I4, U1, ColumnBounds, pack, read_rows, unpack
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 COLUMNS = (("actor", I4), ("action", U1), ("direction", I1), ("kind", I4), ("amount", I4), ("target", I4))
 ILLEGAL = REASON_CODES[Reason.ILLEGAL_ACTION]
 MOVE, SAY = ACTION_CODES[ActionType.MOVE], ACTION_CODES[ActionType.SAY]
-INTERACT, GIVE = ACTION_CODES[ActionType.INTERACT], ACTION_CODES[ActionType.GIVE]
-OF_ITEMS = np.array(
-    [action in (ActionType.PICKUP, ActionType.USE, ActionType.DROP, ActionType.GIVE) for action in ACTION_TYPES]
-)  # action code -> whether it is about items
+INTERACT, OFFER = ACTION_CODES[ActionType.INTERACT], ACTION_CODES[ActionType.OFFER]
+NAMES_ITEMS = np.array([action in OF_ITEMS for action in ACTION_TYPES])  # action code -> whether it names items
+NAMES_OBJECT = np.array([action in (ActionType.INTERACT, *AT_CONTAINERS) for action in ACTION_TYPES])
+NAMES_ACTOR = np.array([action in WITH_ACTORS for action in ACTION_TYPES])
 
 
 @encoder
@@ -44,6 +45,7 @@ def encode_intent_batch(tick_id: int, intents: IntentColumns) -> control_pb2.Int
     columns = pb.IntentColumns(
         speech_place=np.array(places, I4).tobytes(),
         speeches=[pb.Speech(channel=intents.texts[at][0], text=intents.texts[at][1]) for at in places],
+        wishes=[pb.Wish(place=at, kind=kind, amount=amount) for at, (kind, amount) in sorted(intents.wanted.items())],
         **fields,
     )
     return control_pb2.IntentBatch(tick_id=tick_id, intents=columns)
@@ -59,11 +61,13 @@ def decode_intent_batch(message: control_pb2.IntentBatch, bounds: ColumnBounds) 
     arrays = {field: unpack(getattr(columns, field), dtype, field, len(actor)) for field, dtype in COLUMNS[1:]}
     reasons = np.where(_legal(arrays, bounds), 0, ILLEGAL).astype(np.uint8)
     texts = _read_speeches(columns, arrays["action"], reasons)
+    wanted = _read_wishes(columns, arrays["action"], reasons, bounds)
     kept = reasons == 0
     moved_to = np.cumsum(kept) - 1  # old place -> new place, of those that are kept
     intents = IntentColumns(
         actor=actor[kept],
         texts={int(moved_to[at]): said for at, said in texts.items() if kept[at]},
+        wanted={int(moved_to[at]): goods for at, goods in wanted.items() if kept[at]},
         **{field: column[kept] for field, column in arrays.items()},
     )
     return IntentBatch(tick(message.tick_id), intents, actor[~kept], reasons[~kept])
@@ -73,12 +77,13 @@ def _legal(arrays: "dict[str, NDArray[Any]]", bounds: ColumnBounds) -> "NDArray[
     action, direction = arrays["action"], arrays["direction"]
     kind, amount, target = arrays["kind"], arrays["amount"], arrays["target"]
     known = action < len(ACTION_TYPES)
-    of_items = OF_ITEMS[np.where(known, action, 0)]
-    works, gives = action == INTERACT, action == GIVE
+    code = np.where(known, action, 0)
+    of_items, on_objects, with_actors = NAMES_ITEMS[code], NAMES_OBJECT[code], NAMES_ACTOR[code]
+    works = action == INTERACT
     kinds = np.where(of_items, bounds.item_kinds, np.where(works, bounds.verbs, 0))
-    targets = np.where(works, bounds.objects, np.where(gives, bounds.actors, 0))
+    targets = np.where(on_objects, bounds.objects, np.where(with_actors, bounds.actors, 0))
     legal: NDArray[np.bool_] = known & np.where(action == MOVE, (direction >= 0) & (direction < 8), direction == UNUSED)
-    legal &= _named(kind, kinds, of_items | works) & _named(target, targets, works | gives)
+    legal &= _named(kind, kinds, of_items | works) & _named(target, targets, on_objects | with_actors)
     legal &= np.where(of_items, (amount >= 1) & (amount <= AMOUNT), amount == UNUSED)
     return legal
 
@@ -87,6 +92,23 @@ def _named(codes: "Int32", bound: "NDArray[Any]", needed: "NDArray[np.bool_]") -
     good = (codes == UNKNOWN) | ((codes >= 0) & (codes < bound))
     named: NDArray[np.bool_] = np.where(needed, good, codes == UNUSED)
     return named
+
+
+def _read_wishes(
+    columns: pb.IntentColumns, action: "UInt8", reasons: "UInt8", bounds: ColumnBounds
+) -> dict[int, tuple[int, int]]:
+    """Return what offers are for by their places; offers with an invalid wish get a reason."""
+    wanted: dict[int, tuple[int, int]] = {}
+    last = -1
+    for wish in columns.wishes:
+        if not last < wish.place < len(action) or action[wish.place] != OFFER:
+            raise MessageError("wishes", "places of offers, ascending, none twice")
+        last = wish.place
+        if (wish.kind == UNKNOWN or 0 <= wish.kind < bounds.item_kinds) and 1 <= wish.amount <= AMOUNT:
+            wanted[wish.place] = wish.kind, wish.amount
+        else:
+            reasons[wish.place] = ILLEGAL
+    return wanted
 
 
 def _read_speeches(columns: pb.IntentColumns, action: "UInt8", reasons: "UInt8") -> dict[int, tuple[str, str]]:

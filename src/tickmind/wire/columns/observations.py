@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from tickmind.protocol import ACTION_TYPES, REASONS, ObservationColumns, Utterance
-from tickmind.wire.codec.observations import DURATION_MS, NEED, RADIUS
+from tickmind.protocol import ACTION_TYPES, REASONS, ObservationColumns, OpenOffer, Utterance
+from tickmind.wire.codec.observations import DURATION_MS, NEED, RADIUS, decode_open_offer, encode_open_offer
 from tickmind.wire.codec.values import count, encoder, name, number, place, text, tick
 from tickmind.wire.columns.packing import (
     I1,
@@ -104,6 +104,7 @@ def write_observation_columns(message: pb.ObservationColumns, columns: Observati
     message.deadline_ms = columns.deadline_ms
     message.radius = columns.radius
     message.utterances.extend([encode_utterance(utterance) for utterance in columns.utterances])
+    message.offers.extend(encode_placed_offers(columns.offers))
 
 
 def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBounds) -> ObservationColumns:
@@ -132,6 +133,7 @@ def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBou
         heard=heard,
         heard_offset=read_offsets(message.heard_offset, n, len(heard), "heard_offset"),
         utterances=utterances,
+        offers=_decode_placed_offers(message, n),
         **arrays,
     )
 
@@ -153,6 +155,19 @@ def _check_order(offsets: Any, dx: Any, dy: Any) -> None:
     follows[first - 1] = True
     if not follows.all():
         raise MessageError("entity_dx", "in the order of the map for each observer: line by line, from west to east")
+
+
+def encode_placed_offers(offers: tuple[tuple[int, OpenOffer], ...]) -> list[pb.PlacedOffer]:
+    """Encode offers to observers."""
+    return [pb.PlacedOffer(place=at, offer=encode_open_offer(offer)) for at, offer in offers]
+
+
+def _decode_placed_offers(message: pb.ObservationColumns, observers: int) -> tuple[tuple[int, OpenOffer], ...]:
+    count(message.offers, "offers", MAX_EVENTS)
+    places = [number(placed.place, "offers.place", 0, observers - 1) for placed in message.offers]
+    if places != sorted(places):
+        raise MessageError("offers", "in the order of the observers")
+    return tuple((at, decode_open_offer(placed.offer)) for at, placed in zip(places, message.offers, strict=True))
 
 
 def encode_utterance(utterance: Utterance) -> pb.Utterance:

@@ -32,6 +32,13 @@ class ActionType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ACTION_TYPE_GIVE: _ClassVar[ActionType]
     ACTION_TYPE_SLEEP: _ClassVar[ActionType]
     ACTION_TYPE_WAKE: _ClassVar[ActionType]
+    ACTION_TYPE_PUT: _ClassVar[ActionType]
+    ACTION_TYPE_TAKE: _ClassVar[ActionType]
+    ACTION_TYPE_BUY: _ClassVar[ActionType]
+    ACTION_TYPE_SELL: _ClassVar[ActionType]
+    ACTION_TYPE_OFFER: _ClassVar[ActionType]
+    ACTION_TYPE_ACCEPT: _ClassVar[ActionType]
+    ACTION_TYPE_DECLINE: _ClassVar[ActionType]
 
 class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -70,6 +77,11 @@ class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_MISSING_ITEM: _ClassVar[Reason]
     REASON_TARGET_OCCUPIED: _ClassVar[Reason]
     REASON_CLOSED: _ClassVar[Reason]
+    REASON_NOT_A_CONTAINER: _ClassVar[Reason]
+    REASON_NOT_OWNER: _ClassVar[Reason]
+    REASON_CONTAINER_FULL: _ClassVar[Reason]
+    REASON_NOT_FOR_SALE: _ClassVar[Reason]
+    REASON_NO_OFFER: _ClassVar[Reason]
 DIRECTION_UNSPECIFIED: Direction
 DIRECTION_N: Direction
 DIRECTION_NE: Direction
@@ -90,6 +102,13 @@ ACTION_TYPE_DROP: ActionType
 ACTION_TYPE_GIVE: ActionType
 ACTION_TYPE_SLEEP: ActionType
 ACTION_TYPE_WAKE: ActionType
+ACTION_TYPE_PUT: ActionType
+ACTION_TYPE_TAKE: ActionType
+ACTION_TYPE_BUY: ActionType
+ACTION_TYPE_SELL: ActionType
+ACTION_TYPE_OFFER: ActionType
+ACTION_TYPE_ACCEPT: ActionType
+ACTION_TYPE_DECLINE: ActionType
 REASON_UNSPECIFIED: Reason
 REASON_LATE_TICK: Reason
 REASON_EARLY_TICK: Reason
@@ -125,6 +144,11 @@ REASON_WRONG_STATE: Reason
 REASON_MISSING_ITEM: Reason
 REASON_TARGET_OCCUPIED: Reason
 REASON_CLOSED: Reason
+REASON_NOT_A_CONTAINER: Reason
+REASON_NOT_OWNER: Reason
+REASON_CONTAINER_FULL: Reason
+REASON_NOT_FOR_SALE: Reason
+REASON_NO_OFFER: Reason
 
 class Wait(_message.Message):
     __slots__ = ()
@@ -194,6 +218,42 @@ class Give(_message.Message):
     item_id: str
     def __init__(self, target_id: _Optional[str] = ..., kind: _Optional[str] = ..., amount: _Optional[int] = ..., item_id: _Optional[str] = ...) -> None: ...
 
+class Exchange(_message.Message):
+    __slots__ = ("target_id", "kind", "amount")
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    target_id: str
+    kind: str
+    amount: int
+    def __init__(self, target_id: _Optional[str] = ..., kind: _Optional[str] = ..., amount: _Optional[int] = ...) -> None: ...
+
+class Offer(_message.Message):
+    __slots__ = ("target_id", "kind", "amount", "wanted_kind", "wanted_amount")
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    WANTED_KIND_FIELD_NUMBER: _ClassVar[int]
+    WANTED_AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    target_id: str
+    kind: str
+    amount: int
+    wanted_kind: str
+    wanted_amount: int
+    def __init__(self, target_id: _Optional[str] = ..., kind: _Optional[str] = ..., amount: _Optional[int] = ..., wanted_kind: _Optional[str] = ..., wanted_amount: _Optional[int] = ...) -> None: ...
+
+class Accept(_message.Message):
+    __slots__ = ("target_id",)
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    target_id: str
+    def __init__(self, target_id: _Optional[str] = ...) -> None: ...
+
+class Decline(_message.Message):
+    __slots__ = ("target_id",)
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    target_id: str
+    def __init__(self, target_id: _Optional[str] = ...) -> None: ...
+
 class Sleep(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
@@ -203,7 +263,7 @@ class Wake(_message.Message):
     def __init__(self) -> None: ...
 
 class Intent(_message.Message):
-    __slots__ = ("wait", "move", "pickup", "use", "say", "interact", "drop", "give", "sleep", "wake")
+    __slots__ = ("wait", "move", "pickup", "use", "say", "interact", "drop", "give", "sleep", "wake", "put", "take", "buy", "sell", "offer", "accept", "decline")
     WAIT_FIELD_NUMBER: _ClassVar[int]
     MOVE_FIELD_NUMBER: _ClassVar[int]
     PICKUP_FIELD_NUMBER: _ClassVar[int]
@@ -214,6 +274,13 @@ class Intent(_message.Message):
     GIVE_FIELD_NUMBER: _ClassVar[int]
     SLEEP_FIELD_NUMBER: _ClassVar[int]
     WAKE_FIELD_NUMBER: _ClassVar[int]
+    PUT_FIELD_NUMBER: _ClassVar[int]
+    TAKE_FIELD_NUMBER: _ClassVar[int]
+    BUY_FIELD_NUMBER: _ClassVar[int]
+    SELL_FIELD_NUMBER: _ClassVar[int]
+    OFFER_FIELD_NUMBER: _ClassVar[int]
+    ACCEPT_FIELD_NUMBER: _ClassVar[int]
+    DECLINE_FIELD_NUMBER: _ClassVar[int]
     wait: Wait
     move: Move
     pickup: Pickup
@@ -224,7 +291,14 @@ class Intent(_message.Message):
     give: Give
     sleep: Sleep
     wake: Wake
-    def __init__(self, wait: _Optional[_Union[Wait, _Mapping]] = ..., move: _Optional[_Union[Move, _Mapping]] = ..., pickup: _Optional[_Union[Pickup, _Mapping]] = ..., use: _Optional[_Union[Use, _Mapping]] = ..., say: _Optional[_Union[Say, _Mapping]] = ..., interact: _Optional[_Union[Interact, _Mapping]] = ..., drop: _Optional[_Union[Drop, _Mapping]] = ..., give: _Optional[_Union[Give, _Mapping]] = ..., sleep: _Optional[_Union[Sleep, _Mapping]] = ..., wake: _Optional[_Union[Wake, _Mapping]] = ...) -> None: ...
+    put: Exchange
+    take: Exchange
+    buy: Exchange
+    sell: Exchange
+    offer: Offer
+    accept: Accept
+    decline: Decline
+    def __init__(self, wait: _Optional[_Union[Wait, _Mapping]] = ..., move: _Optional[_Union[Move, _Mapping]] = ..., pickup: _Optional[_Union[Pickup, _Mapping]] = ..., use: _Optional[_Union[Use, _Mapping]] = ..., say: _Optional[_Union[Say, _Mapping]] = ..., interact: _Optional[_Union[Interact, _Mapping]] = ..., drop: _Optional[_Union[Drop, _Mapping]] = ..., give: _Optional[_Union[Give, _Mapping]] = ..., sleep: _Optional[_Union[Sleep, _Mapping]] = ..., wake: _Optional[_Union[Wake, _Mapping]] = ..., put: _Optional[_Union[Exchange, _Mapping]] = ..., take: _Optional[_Union[Exchange, _Mapping]] = ..., buy: _Optional[_Union[Exchange, _Mapping]] = ..., sell: _Optional[_Union[Exchange, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., accept: _Optional[_Union[Accept, _Mapping]] = ..., decline: _Optional[_Union[Decline, _Mapping]] = ...) -> None: ...
 
 class Ack(_message.Message):
     __slots__ = ("accepted", "reason")

@@ -1,3 +1,4 @@
+from tickmind.wire.v1 import observation_pb2 as _observation_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -20,8 +21,16 @@ class Utterance(_message.Message):
     y: int
     def __init__(self, actor_id: _Optional[str] = ..., channel: _Optional[str] = ..., text: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ...) -> None: ...
 
+class PlacedOffer(_message.Message):
+    __slots__ = ("place", "offer")
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    OFFER_FIELD_NUMBER: _ClassVar[int]
+    place: int
+    offer: _observation_pb2.OpenOffer
+    def __init__(self, place: _Optional[int] = ..., offer: _Optional[_Union[_observation_pb2.OpenOffer, _Mapping]] = ...) -> None: ...
+
 class ObservationColumns(_message.Message):
-    __slots__ = ("tick_id", "deadline_ms", "radius", "actor", "x", "y", "status_bits", "facing", "energy", "hunger", "inventory", "result_action", "result_reason", "visible", "entity_offset", "entity", "entity_dx", "entity_dy", "entity_status", "entity_facing", "entity_flags", "entity_action", "entity_reason", "left_offset", "left", "object_offset", "object_row", "object_state", "object_work", "object_stock", "ground_offset", "ground_dx", "ground_dy", "ground_kind", "ground_amount", "heard_offset", "heard", "utterances")
+    __slots__ = ("tick_id", "deadline_ms", "radius", "actor", "x", "y", "status_bits", "facing", "energy", "hunger", "inventory", "result_action", "result_reason", "visible", "entity_offset", "entity", "entity_dx", "entity_dy", "entity_status", "entity_facing", "entity_flags", "entity_action", "entity_reason", "left_offset", "left", "object_offset", "object_row", "object_state", "object_work", "object_stock", "ground_offset", "ground_dx", "ground_dy", "ground_kind", "ground_amount", "heard_offset", "heard", "utterances", "offers")
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
     RADIUS_FIELD_NUMBER: _ClassVar[int]
@@ -60,6 +69,7 @@ class ObservationColumns(_message.Message):
     HEARD_OFFSET_FIELD_NUMBER: _ClassVar[int]
     HEARD_FIELD_NUMBER: _ClassVar[int]
     UTTERANCES_FIELD_NUMBER: _ClassVar[int]
+    OFFERS_FIELD_NUMBER: _ClassVar[int]
     tick_id: int
     deadline_ms: int
     radius: int
@@ -98,10 +108,11 @@ class ObservationColumns(_message.Message):
     heard_offset: bytes
     heard: bytes
     utterances: _containers.RepeatedCompositeFieldContainer[Utterance]
-    def __init__(self, tick_id: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., radius: _Optional[int] = ..., actor: _Optional[bytes] = ..., x: _Optional[bytes] = ..., y: _Optional[bytes] = ..., status_bits: _Optional[bytes] = ..., facing: _Optional[bytes] = ..., energy: _Optional[bytes] = ..., hunger: _Optional[bytes] = ..., inventory: _Optional[bytes] = ..., result_action: _Optional[bytes] = ..., result_reason: _Optional[bytes] = ..., visible: _Optional[bytes] = ..., entity_offset: _Optional[bytes] = ..., entity: _Optional[bytes] = ..., entity_dx: _Optional[bytes] = ..., entity_dy: _Optional[bytes] = ..., entity_status: _Optional[bytes] = ..., entity_facing: _Optional[bytes] = ..., entity_flags: _Optional[bytes] = ..., entity_action: _Optional[bytes] = ..., entity_reason: _Optional[bytes] = ..., left_offset: _Optional[bytes] = ..., left: _Optional[bytes] = ..., object_offset: _Optional[bytes] = ..., object_row: _Optional[bytes] = ..., object_state: _Optional[bytes] = ..., object_work: _Optional[bytes] = ..., object_stock: _Optional[bytes] = ..., ground_offset: _Optional[bytes] = ..., ground_dx: _Optional[bytes] = ..., ground_dy: _Optional[bytes] = ..., ground_kind: _Optional[bytes] = ..., ground_amount: _Optional[bytes] = ..., heard_offset: _Optional[bytes] = ..., heard: _Optional[bytes] = ..., utterances: _Optional[_Iterable[_Union[Utterance, _Mapping]]] = ...) -> None: ...
+    offers: _containers.RepeatedCompositeFieldContainer[PlacedOffer]
+    def __init__(self, tick_id: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., radius: _Optional[int] = ..., actor: _Optional[bytes] = ..., x: _Optional[bytes] = ..., y: _Optional[bytes] = ..., status_bits: _Optional[bytes] = ..., facing: _Optional[bytes] = ..., energy: _Optional[bytes] = ..., hunger: _Optional[bytes] = ..., inventory: _Optional[bytes] = ..., result_action: _Optional[bytes] = ..., result_reason: _Optional[bytes] = ..., visible: _Optional[bytes] = ..., entity_offset: _Optional[bytes] = ..., entity: _Optional[bytes] = ..., entity_dx: _Optional[bytes] = ..., entity_dy: _Optional[bytes] = ..., entity_status: _Optional[bytes] = ..., entity_facing: _Optional[bytes] = ..., entity_flags: _Optional[bytes] = ..., entity_action: _Optional[bytes] = ..., entity_reason: _Optional[bytes] = ..., left_offset: _Optional[bytes] = ..., left: _Optional[bytes] = ..., object_offset: _Optional[bytes] = ..., object_row: _Optional[bytes] = ..., object_state: _Optional[bytes] = ..., object_work: _Optional[bytes] = ..., object_stock: _Optional[bytes] = ..., ground_offset: _Optional[bytes] = ..., ground_dx: _Optional[bytes] = ..., ground_dy: _Optional[bytes] = ..., ground_kind: _Optional[bytes] = ..., ground_amount: _Optional[bytes] = ..., heard_offset: _Optional[bytes] = ..., heard: _Optional[bytes] = ..., utterances: _Optional[_Iterable[_Union[Utterance, _Mapping]]] = ..., offers: _Optional[_Iterable[_Union[PlacedOffer, _Mapping]]] = ...) -> None: ...
 
 class IntentColumns(_message.Message):
-    __slots__ = ("actor", "action", "direction", "kind", "amount", "target", "speech_place", "speeches")
+    __slots__ = ("actor", "action", "direction", "kind", "amount", "target", "speech_place", "speeches", "wishes")
     ACTOR_FIELD_NUMBER: _ClassVar[int]
     ACTION_FIELD_NUMBER: _ClassVar[int]
     DIRECTION_FIELD_NUMBER: _ClassVar[int]
@@ -110,6 +121,7 @@ class IntentColumns(_message.Message):
     TARGET_FIELD_NUMBER: _ClassVar[int]
     SPEECH_PLACE_FIELD_NUMBER: _ClassVar[int]
     SPEECHES_FIELD_NUMBER: _ClassVar[int]
+    WISHES_FIELD_NUMBER: _ClassVar[int]
     actor: bytes
     action: bytes
     direction: bytes
@@ -118,7 +130,18 @@ class IntentColumns(_message.Message):
     target: bytes
     speech_place: bytes
     speeches: _containers.RepeatedCompositeFieldContainer[Speech]
-    def __init__(self, actor: _Optional[bytes] = ..., action: _Optional[bytes] = ..., direction: _Optional[bytes] = ..., kind: _Optional[bytes] = ..., amount: _Optional[bytes] = ..., target: _Optional[bytes] = ..., speech_place: _Optional[bytes] = ..., speeches: _Optional[_Iterable[_Union[Speech, _Mapping]]] = ...) -> None: ...
+    wishes: _containers.RepeatedCompositeFieldContainer[Wish]
+    def __init__(self, actor: _Optional[bytes] = ..., action: _Optional[bytes] = ..., direction: _Optional[bytes] = ..., kind: _Optional[bytes] = ..., amount: _Optional[bytes] = ..., target: _Optional[bytes] = ..., speech_place: _Optional[bytes] = ..., speeches: _Optional[_Iterable[_Union[Speech, _Mapping]]] = ..., wishes: _Optional[_Iterable[_Union[Wish, _Mapping]]] = ...) -> None: ...
+
+class Wish(_message.Message):
+    __slots__ = ("place", "kind", "amount")
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    place: int
+    kind: int
+    amount: int
+    def __init__(self, place: _Optional[int] = ..., kind: _Optional[int] = ..., amount: _Optional[int] = ...) -> None: ...
 
 class Speech(_message.Message):
     __slots__ = ("channel", "text")

@@ -43,7 +43,7 @@ class Relation(_message.Message):
     def __init__(self, entity_id: _Optional[str] = ..., relation: _Optional[str] = ...) -> None: ...
 
 class Persona(_message.Message):
-    __slots__ = ("name", "age", "traits", "backstory", "voice", "goals", "fears", "knows", "home", "work", "relations", "habits", "colour", "team")
+    __slots__ = ("name", "age", "traits", "backstory", "voice", "goals", "fears", "knows", "home", "work", "relations", "habits", "colour", "team", "agent", "sprite")
     NAME_FIELD_NUMBER: _ClassVar[int]
     AGE_FIELD_NUMBER: _ClassVar[int]
     TRAITS_FIELD_NUMBER: _ClassVar[int]
@@ -58,6 +58,8 @@ class Persona(_message.Message):
     HABITS_FIELD_NUMBER: _ClassVar[int]
     COLOUR_FIELD_NUMBER: _ClassVar[int]
     TEAM_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    SPRITE_FIELD_NUMBER: _ClassVar[int]
     name: str
     age: int
     traits: _containers.RepeatedScalarFieldContainer[str]
@@ -72,7 +74,31 @@ class Persona(_message.Message):
     habits: _containers.RepeatedScalarFieldContainer[str]
     colour: str
     team: str
-    def __init__(self, name: _Optional[str] = ..., age: _Optional[int] = ..., traits: _Optional[_Iterable[str]] = ..., backstory: _Optional[str] = ..., voice: _Optional[str] = ..., goals: _Optional[_Iterable[str]] = ..., fears: _Optional[_Iterable[str]] = ..., knows: _Optional[_Iterable[str]] = ..., home: _Optional[str] = ..., work: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., habits: _Optional[_Iterable[str]] = ..., colour: _Optional[str] = ..., team: _Optional[str] = ...) -> None: ...
+    agent: _containers.RepeatedCompositeFieldContainer[AgentSetting]
+    sprite: str
+    def __init__(self, name: _Optional[str] = ..., age: _Optional[int] = ..., traits: _Optional[_Iterable[str]] = ..., backstory: _Optional[str] = ..., voice: _Optional[str] = ..., goals: _Optional[_Iterable[str]] = ..., fears: _Optional[_Iterable[str]] = ..., knows: _Optional[_Iterable[str]] = ..., home: _Optional[str] = ..., work: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., habits: _Optional[_Iterable[str]] = ..., colour: _Optional[str] = ..., team: _Optional[str] = ..., agent: _Optional[_Iterable[_Union[AgentSetting, _Mapping]]] = ..., sprite: _Optional[str] = ...) -> None: ...
+
+class AgentSetting(_message.Message):
+    __slots__ = ("name", "text", "whole", "number", "flag", "texts")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    FLAG_FIELD_NUMBER: _ClassVar[int]
+    TEXTS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    text: str
+    whole: int
+    number: float
+    flag: bool
+    texts: AgentSettingTexts
+    def __init__(self, name: _Optional[str] = ..., text: _Optional[str] = ..., whole: _Optional[int] = ..., number: _Optional[float] = ..., flag: _Optional[bool] = ..., texts: _Optional[_Union[AgentSettingTexts, _Mapping]] = ...) -> None: ...
+
+class AgentSettingTexts(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, items: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Area(_message.Message):
     __slots__ = ("west", "north", "east", "south")
@@ -125,20 +151,22 @@ class LifecycleEvent(_message.Message):
     def __init__(self, tick_id: _Optional[int] = ..., kind: _Optional[_Union[LifecycleKind, str]] = ..., entity: _Optional[_Union[EntityInfo, _Mapping]] = ...) -> None: ...
 
 class ObjectInfo(_message.Message):
-    __slots__ = ("object_id", "kind", "x", "y", "state", "stock")
+    __slots__ = ("object_id", "kind", "x", "y", "state", "stock", "owner")
     OBJECT_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     X_FIELD_NUMBER: _ClassVar[int]
     Y_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     STOCK_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
     object_id: str
     kind: str
     x: int
     y: int
     state: str
     stock: int
-    def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., stock: _Optional[int] = ...) -> None: ...
+    owner: str
+    def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., stock: _Optional[int] = ..., owner: _Optional[str] = ...) -> None: ...
 
 class GroundInfo(_message.Message):
     __slots__ = ("x", "y", "item", "amount")
@@ -199,16 +227,38 @@ class StateInfo(_message.Message):
     def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., actions: _Optional[_Iterable[_Union[ActionInfo, _Mapping]]] = ...) -> None: ...
 
 class KindInfo(_message.Message):
-    __slots__ = ("name", "states", "tags", "stock_item")
+    __slots__ = ("name", "states", "tags", "stock_item", "container")
     NAME_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
     STOCK_ITEM_FIELD_NUMBER: _ClassVar[int]
+    CONTAINER_FIELD_NUMBER: _ClassVar[int]
     name: str
     states: _containers.RepeatedCompositeFieldContainer[StateInfo]
     tags: _containers.RepeatedScalarFieldContainer[str]
     stock_item: str
-    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[StateInfo, _Mapping]]] = ..., tags: _Optional[_Iterable[str]] = ..., stock_item: _Optional[str] = ...) -> None: ...
+    container: ContainerInfo
+    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[StateInfo, _Mapping]]] = ..., tags: _Optional[_Iterable[str]] = ..., stock_item: _Optional[str] = ..., container: _Optional[_Union[ContainerInfo, _Mapping]] = ...) -> None: ...
+
+class ContainerInfo(_message.Message):
+    __slots__ = ("holds", "sells", "buys", "hours")
+    HOLDS_FIELD_NUMBER: _ClassVar[int]
+    SELLS_FIELD_NUMBER: _ClassVar[int]
+    BUYS_FIELD_NUMBER: _ClassVar[int]
+    HOURS_FIELD_NUMBER: _ClassVar[int]
+    holds: int
+    sells: _containers.RepeatedCompositeFieldContainer[Price]
+    buys: _containers.RepeatedCompositeFieldContainer[Price]
+    hours: Hours
+    def __init__(self, holds: _Optional[int] = ..., sells: _Optional[_Iterable[_Union[Price, _Mapping]]] = ..., buys: _Optional[_Iterable[_Union[Price, _Mapping]]] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ...) -> None: ...
+
+class Price(_message.Message):
+    __slots__ = ("item", "price")
+    ITEM_FIELD_NUMBER: _ClassVar[int]
+    PRICE_FIELD_NUMBER: _ClassVar[int]
+    item: str
+    price: _containers.RepeatedCompositeFieldContainer[ItemAmount]
+    def __init__(self, item: _Optional[str] = ..., price: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
 
 class FloorInfo(_message.Message):
     __slots__ = ("name", "walkable", "opaque", "hazards")

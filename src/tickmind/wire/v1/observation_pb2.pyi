@@ -72,7 +72,7 @@ class VisibleEntity(_message.Message):
     def __init__(self, entity_id: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., type: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., status_bits: _Optional[int] = ..., facing: _Optional[_Union[_action_pb2.Direction, str]] = ...) -> None: ...
 
 class VisibleObject(_message.Message):
-    __slots__ = ("object_id", "kind", "x", "y", "state", "work_remaining", "items", "verbs")
+    __slots__ = ("object_id", "kind", "x", "y", "state", "work_remaining", "items", "verbs", "owner")
     OBJECT_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     X_FIELD_NUMBER: _ClassVar[int]
@@ -81,6 +81,7 @@ class VisibleObject(_message.Message):
     WORK_REMAINING_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     VERBS_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
     object_id: str
     kind: str
     x: int
@@ -89,7 +90,22 @@ class VisibleObject(_message.Message):
     work_remaining: int
     items: _containers.RepeatedCompositeFieldContainer[ItemStack]
     verbs: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., work_remaining: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ItemStack, _Mapping]]] = ..., verbs: _Optional[_Iterable[str]] = ...) -> None: ...
+    owner: str
+    def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., work_remaining: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ItemStack, _Mapping]]] = ..., verbs: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ...) -> None: ...
+
+class OpenOffer(_message.Message):
+    __slots__ = ("actor_id", "kind", "amount", "wanted_kind", "wanted_amount")
+    ACTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    WANTED_KIND_FIELD_NUMBER: _ClassVar[int]
+    WANTED_AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    actor_id: str
+    kind: str
+    amount: int
+    wanted_kind: str
+    wanted_amount: int
+    def __init__(self, actor_id: _Optional[str] = ..., kind: _Optional[str] = ..., amount: _Optional[int] = ..., wanted_kind: _Optional[str] = ..., wanted_amount: _Optional[int] = ...) -> None: ...
 
 class Entered(_message.Message):
     __slots__ = ("entity_id", "x", "y")
@@ -158,7 +174,7 @@ class Event(_message.Message):
     def __init__(self, entered: _Optional[_Union[Entered, _Mapping]] = ..., left: _Optional[_Union[Left, _Mapping]] = ..., moved: _Optional[_Union[Moved, _Mapping]] = ..., acted: _Optional[_Union[Acted, _Mapping]] = ..., heard: _Optional[_Union[Heard, _Mapping]] = ...) -> None: ...
 
 class Observation(_message.Message):
-    __slots__ = ("tick_id", "deadline_ms", "me", "visible_tiles", "visible_entities", "visible_objects", "events", "result", "tick_start_server_time_ms", "intent_deadline_server_time_ms")
+    __slots__ = ("tick_id", "deadline_ms", "me", "visible_tiles", "visible_entities", "visible_objects", "events", "result", "tick_start_server_time_ms", "intent_deadline_server_time_ms", "offers")
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
     ME_FIELD_NUMBER: _ClassVar[int]
@@ -169,6 +185,7 @@ class Observation(_message.Message):
     RESULT_FIELD_NUMBER: _ClassVar[int]
     TICK_START_SERVER_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     INTENT_DEADLINE_SERVER_TIME_MS_FIELD_NUMBER: _ClassVar[int]
+    OFFERS_FIELD_NUMBER: _ClassVar[int]
     tick_id: int
     deadline_ms: int
     me: SelfState
@@ -179,7 +196,8 @@ class Observation(_message.Message):
     result: _action_pb2.ActionResult
     tick_start_server_time_ms: int
     intent_deadline_server_time_ms: int
-    def __init__(self, tick_id: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., me: _Optional[_Union[SelfState, _Mapping]] = ..., visible_tiles: _Optional[_Union[VisibleTiles, _Mapping]] = ..., visible_entities: _Optional[_Iterable[_Union[VisibleEntity, _Mapping]]] = ..., visible_objects: _Optional[_Iterable[_Union[VisibleObject, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., result: _Optional[_Union[_action_pb2.ActionResult, _Mapping]] = ..., tick_start_server_time_ms: _Optional[int] = ..., intent_deadline_server_time_ms: _Optional[int] = ...) -> None: ...
+    offers: _containers.RepeatedCompositeFieldContainer[OpenOffer]
+    def __init__(self, tick_id: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., me: _Optional[_Union[SelfState, _Mapping]] = ..., visible_tiles: _Optional[_Union[VisibleTiles, _Mapping]] = ..., visible_entities: _Optional[_Iterable[_Union[VisibleEntity, _Mapping]]] = ..., visible_objects: _Optional[_Iterable[_Union[VisibleObject, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., result: _Optional[_Union[_action_pb2.ActionResult, _Mapping]] = ..., tick_start_server_time_ms: _Optional[int] = ..., intent_deadline_server_time_ms: _Optional[int] = ..., offers: _Optional[_Iterable[_Union[OpenOffer, _Mapping]]] = ...) -> None: ...
 
 class StreamObservationsRequest(_message.Message):
     __slots__ = ("lease_id", "entity_id", "want_floors", "once")

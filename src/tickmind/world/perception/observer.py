@@ -19,6 +19,7 @@ from tickmind.protocol import (
     Moved,
     Observation,
     ObservationColumns,
+    OpenOffer,
     SelfState,
     VisibleEntity,
     VisibleObject,
@@ -65,9 +66,19 @@ class Observer:
         """Return the observations that the columns hold."""
         tiles = self._tiles(columns, floors=floors)
         lists = _Lists(columns)
-        return [self._one(columns, lists, place, tiles[place]) for place in range(len(columns))]
+        offers: dict[int, tuple[OpenOffer, ...]] = {}  # place of an observer -> offers to it
+        for place, offer in columns.offers:
+            offers[place] = (*offers.get(place, ()), offer)
+        return [self._one(columns, lists, place, tiles[place], offers.get(place, ())) for place in range(len(columns))]
 
-    def _one(self, columns: ObservationColumns, lists: "_Lists", place: int, tiles: VisibleTiles) -> Observation:
+    def _one(
+        self,
+        columns: ObservationColumns,
+        lists: "_Lists",
+        place: int,
+        tiles: VisibleTiles,
+        offers: tuple[OpenOffer, ...],
+    ) -> Observation:
         row = lists.actor[place]
         me = self._me(row, lists, place)
         seen = lists.entity[lists.entity_offset[place] : lists.entity_offset[place + 1]]
@@ -82,6 +93,7 @@ class Observer:
             visible_objects=(*views, *self._lying(me, lists, place)),
             events=self._events(me, lists, place),
             result=self._result(row) if row in self._place else None,
+            offers=offers,
         )
 
     def _me(self, row: int, lists: "_Lists", place: int) -> SelfState:
@@ -145,6 +157,7 @@ class Observer:
             work_remaining=int(state.object_work[row]),
             items=(ItemStack(kind.stock.item, stock),) if kind.stock and stock else (),
             verbs=tuple(action.verb for action in kind.states[now].actions),
+            owner=tables.object_owner.get(row, ""),
         )
         return view
 

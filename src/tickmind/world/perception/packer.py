@@ -1,10 +1,11 @@
 """`Packer`: observations of many actors as columns."""
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import ACTION_CODES, ActionType, ObservationColumns
+from tickmind.protocol import ACTION_CODES, ActionType, ObservationColumns, OpenOffer
 from tickmind.world.kernels import Placed, RowLists, visible_pairs
 from tickmind.world.kernels.packing import list_left, pack_entities, write_cards
 from tickmind.world.perception.perception import Perception, Seen, take_lists
@@ -117,6 +118,7 @@ class Packer:
             heard_offset=heard.offsets,
             heard=heard.ids,
             utterances=self._last.utterances,
+            offers=self._offers(rows) if len(state.offers) else (),
         )
 
     def _deeds(self) -> "tuple[UInt8, UInt8]":
@@ -163,6 +165,21 @@ class Packer:
             return RowLists.empty(len(rows))
         state = self._state
         return visible_pairs(state.x[rows], state.y[rows], seen.mask, self._rules.sight_radius, placed, own_tile=True)
+
+    def _offers(self, rows: "Int32") -> tuple[tuple[int, OpenOffer], ...]:
+        """Return the offers that stand to these actors, by their places."""
+        place_of = {row: place for place, row in enumerate(rows.tolist())}
+        names, ids = self._tables.item_names, self._tables.actor_ids
+        return tuple(
+            sorted(
+                (
+                    (place_of[taker], OpenOffer(ids[maker], names[kind], amount, names[wanted] if price else "", price))
+                    for maker, taker, kind, amount, wanted, price, _ in self._state.offers.tolist()
+                    if taker in place_of
+                ),
+                key=itemgetter(0),
+            )
+        )
 
     def _heard(self, rows: "Int32") -> RowLists:
         """Return for each observer the places of the utterances that it hears; an actor does not hear itself."""

@@ -87,7 +87,9 @@ def pick_up_items(turn: Turn) -> None:
 
 
 def give_items(turn: Turn) -> None:
-    """Hand items to an actor near, one gift after another."""
+    """Hand items to an actor near, one gift after another; where gifts need consent, they are offers."""
+    if turn.rules.gifts_need_consent:
+        return
     places = turn.items(ActionType.GIVE)
     state, intents, ids = turn.state, turn.intents, turn.tables.actor_ids
     for place in places.tolist():

@@ -4,7 +4,17 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from tickmind.protocol import Direction
-from tickmind.world.scenario.limits import MAX_NAME_CHARS, MAX_PROSE_CHARS, MAX_RADIUS, MAX_SEED, MAX_THINKING_TICKS
+from tickmind.world.scenario.limits import (
+    MAX_AGENT_SETTING_CHARS,
+    MAX_AGENT_SETTINGS,
+    MAX_LINES,
+    MAX_NAME_CHARS,
+    MAX_PROSE_CHARS,
+    MAX_RADIUS,
+    MAX_SEED,
+    MAX_SPRITE_CHARS,
+    MAX_THINKING_TICKS,
+)
 from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES
 
 Schema: TypeAlias = dict[str, Any]
@@ -38,6 +48,13 @@ def scenario_schema(others: Mapping[str, Any] | None = None) -> Schema:
             day_ticks=_number("The number of ticks in a day.", 1),
             begins={"description": 'The time of the day when the world begins, as "07:00".', "type": "string"},
         ),
+        persona_files={
+            "description": "Files of personas beside the scenario, or the paths with what they hold.",
+            "anyOf": [
+                _NAMES,
+                {"type": "object", "additionalProperties": _named("The personas of a file.", _persona())},
+            ],
+        },
         personas=_named("Who actors are, by their ids or by names of your own.", _persona()),
         actors=_list("Who lives there.", _actor(scattered=True)),
     )
@@ -98,6 +115,10 @@ def _amounts(description: str) -> Schema:
     }
 
 
+def _hours(description: str) -> Schema:
+    return {"description": f'{description}, as ["08:00", "18:00"].', **_NAMES, "minItems": 2, "maxItems": 2}
+
+
 def _rules() -> Schema:
     needs = _table(
         "How actors tire and hunger.",
@@ -118,6 +139,8 @@ def _rules() -> Schema:
         text_limit_chars=_number("How long a speech may be.", 1),
         rest_tag=_name("Uncontrolled actors fall asleep on objects with this tag."),
         needs=_said("How actors tire and hunger, or whether they do.", {"anyOf": [{"type": "boolean"}, needs]}),
+        offer_ticks=_number("How many ticks an offer stands.", 1),
+        gifts_need_consent=_truth("Whether a gift is an offer that must be accepted.", default=False),
     )
 
 
@@ -163,6 +186,10 @@ def _kind() -> Schema:
         states=_named("Its states.", _table("A state.", **blocks, change=change)),
         tags=_said("What else is known of it.", _NAMES),
         stock=stock,
+        holds=_number("How many items it holds; actors put items in and take them out.", 1),
+        sells=_named("What it sells: items, each with the price of one.", _amounts("The price of one.")),
+        buys=_named("What it buys: items, each with the price of one.", _amounts("The price of one.")),
+        hours=_hours("When it buys and sells"),
         **blocks,
     )
 
@@ -175,7 +202,7 @@ def _action() -> Schema:
         needs=_amounts("What must be carried and is kept."),
         consumes=_amounts("What must be carried and is used up by the last step."),
         yields=_amounts("What the actor of the last step gets."),
-        hours={"description": 'When it can be done, as ["08:00", "18:00"].', **_NAMES, "minItems": 2, "maxItems": 2},
+        hours=_hours("When it can be done"),
     )
 
 
@@ -206,6 +233,8 @@ def _sign() -> Schema:
         object=_name("The kind of an object there."),
         state=_name("The state of the object."),
         stock=_number("The stock of the object.", 0),
+        owner=_name("The actor that the object belongs to."),
+        contents=_amounts("What the object holds."),
         ground=_amounts("Items that lie there."),
         actor=_actor(scattered=False),
     )
@@ -219,6 +248,8 @@ def _object() -> Schema:
         at=_said("Its tile, as [x, y].", _PLACE),
         state=_name("Its state."),
         stock=_number("Its stock.", 0),
+        owner=_name("The actor that it belongs to; only its owner takes items out of it."),
+        contents=_amounts("What it holds."),
     )
 
 
@@ -260,7 +291,25 @@ def _persona() -> Schema:
         habits=_said("What it does at which time.", _LINES),
         colour={"description": "In a viewer.", "type": "string", "pattern": "^#[0-9a-fA-F]{6}$"},
         team=_name("Its team."),
+        sprite={
+            "description": "What a viewer draws for it: a letter or an emoji.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": int(MAX_SPRITE_CHARS.maximum),
+        },
+        agent=_agent(),
     )
+
+
+def _agent() -> Schema:
+    text = {"type": "string", "maxLength": int(MAX_AGENT_SETTING_CHARS.maximum)}
+    texts = {"type": "array", "items": text, "maxItems": int(MAX_LINES.maximum)}
+    return {
+        "description": "Settings for the program that controls it.",
+        "type": ["object", "null"],
+        "additionalProperties": {"anyOf": [text, {"type": ["number", "boolean"]}, texts]},
+        "maxProperties": int(MAX_AGENT_SETTINGS.maximum),
+    }
 
 
 def _actor(*, scattered: bool) -> Schema:
@@ -278,6 +327,7 @@ def _actor(*, scattered: bool) -> Schema:
         inventory=_amounts("What it carries."),
         energy=_number("From 0 to 1000.", 0, NEED_MOST),
         hunger=_number("From 0 to 1000.", 0, NEED_MOST),
+        agent=_agent(),
         persona=_said("Who it is, or the name of a persona.", {"anyOf": [_TEXT, _persona()]}),
         **(places if scattered else {}),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
+from tickmind.protocol.entity import ContainerInfo, Prices
 from tickmind.protocol.setting import Hours, minute_of
 from tickmind.world.scenario.kinds import (
     Change,
@@ -14,10 +15,12 @@ from tickmind.world.scenario.kinds import (
     Stock,
 )
 from tickmind.world.scenario.limits import (
+    MAX_GROUND,
     MAX_HEARING,
     MAX_INVENTORY,
     MAX_ITEM_CHARS,
     MAX_KINDS,
+    MAX_PRICES,
     MAX_RADIUS,
     MAX_RECIPE_ITEMS,
     MAX_STATES,
@@ -28,6 +31,7 @@ from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES, Needs, Rule
 from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, NodePosition, YamlMapping, leaf, many, table
 
 _OF_A_STATE = ("walkable", "opaque", "actions")  # what a kind with one state may say itself
+_OF_A_CONTAINER = ("sells", "buys", "hours")
 
 
 def read_rules(node: Node | None) -> Rules:
@@ -45,6 +49,8 @@ def read_rules(node: Node | None) -> Rules:
         "text_limit_chars",
         "rest_tag",
         "needs",
+        "offer_ticks",
+        "gifts_need_consent",
     )
     usual = Rules()
     duration_ms = given.integer("tick_duration_ms", usual.tick_duration_ms, 1, 3_600_000)
@@ -59,6 +65,8 @@ def read_rules(node: Node | None) -> Rules:
         text_limit_chars=given.integer("text_limit_chars", usual.text_limit_chars, 1, MAX_TEXT_CHARS),
         rest_tag=given.name("rest_tag", usual.rest_tag),
         needs=given.place.source.part(None, _read_needs, needs) if needs else None,
+        offer_ticks=given.integer("offer_ticks", usual.offer_ticks, 1, MAX_TICKS),
+        gifts_need_consent=given.truth("gifts_need_consent", usual.gifts_need_consent),
     )
 
 
@@ -141,7 +149,7 @@ def _check_recipes(given: YamlMapping, kinds: Iterable[ObjectKind], inventory_li
 
 def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str]) -> ObjectKind:
     given = table(node)
-    given.nothing_but("states", "tags", "stock", *_OF_A_STATE)
+    given.nothing_but("states", "tags", "stock", "holds", *_OF_A_CONTAINER, *_OF_A_STATE)
     states, own = given.get("states"), [key for key in _OF_A_STATE if key in given.entries]
     if states is None:
         only = YamlMapping(given.place, {key: given.entries[key] for key in own}, {})
@@ -150,8 +158,44 @@ def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str
         if own:
             place.note(f"{name!r} has states, so {' and '.join(own)} belong to each of them")
         read = _read_states(table(states), items)
-    stock = given.get("stock")
-    return ObjectKind(name, read, given.names("tags"), _read_stock(table(stock), items) if stock else None)
+    stock, container = given.get("stock"), _read_container(given, items)
+    if container is not None and any(state.walkable for state in read):
+        place.fail(f"{name!r} holds items, so no actor can step on it: say `walkable: false` in each of its states")
+    return ObjectKind(name, read, given.names("tags"), _read_stock(table(stock), items) if stock else None, container)
+
+
+def _read_container(given: YamlMapping, items: Collection[str]) -> ContainerInfo | None:
+    """What a kind holds, buys and sells; None if it holds nothing."""
+    holds, hours = given.get("holds"), given.get("hours")
+    if holds is None:
+        for key in _OF_A_CONTAINER:
+            if key in given.entries:
+                given.keys[key].note(f"{key!r} is for kinds that hold items; say how many with `holds: 50`")
+        return None
+    return ContainerInfo(
+        holds=leaf(holds).integer(1, int(MAX_GROUND.maximum)),
+        sells=_read_prices(given.get("sells"), items),
+        buys=_read_prices(given.get("buys"), items),
+        hours=None if hours is None else _read_hours(many(hours)),
+    )
+
+
+def _read_prices(node: Node | None, items: Collection[str]) -> Prices:
+    if node is None:
+        return ()
+    given = table(node)
+    if not MAX_PRICES.allows(len(given.entries)):
+        given.place.fail(f"more than {MAX_PRICES.maximum} prices")
+    found = []
+    for item, place, price in given.named():
+        known(Leaf(place, item, plain=True), items, "item")
+        amounts = read_amounts(price, items)
+        if not amounts or any(name == item for name, _ in amounts):
+            price.place.fail(f"expected the price of one {item!r} in other items, such as {{coin: 2}}")
+        if not MAX_RECIPE_ITEMS.allows(len(amounts)):
+            price.place.fail(f"more than {MAX_RECIPE_ITEMS.maximum} kinds of items")
+        found.append((item, amounts))
+    return tuple(sorted(found))
 
 
 def _read_states(given: YamlMapping, items: Collection[str]) -> tuple[ObjectState, ...]:

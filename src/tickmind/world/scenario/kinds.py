@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tickmind.protocol.entity import ContainerInfo
 from tickmind.protocol.setting import Hours
 
 Items: TypeAlias = tuple[tuple[str, int], ...]  # (item kind, amount), in ascending kinds
@@ -99,6 +100,7 @@ class ObjectKind:
     states: tuple[ObjectState, ...] = field(default=(ObjectState("plain"),))
     tags: tuple[str, ...] = ()
     stock: Stock | None = None
+    container: ContainerInfo | None = field(default=None, repr=False)  # so other scenarios keep their digest
 
     def state_code(self, name: str) -> int:
         """Return the number of a state in columns."""

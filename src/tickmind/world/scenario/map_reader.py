@@ -91,7 +91,7 @@ def _read_legend(given: YamlMapping, codes: dict[str, int]) -> tuple[dict[str, Y
                 signs[sign] = codes[known(node, codes, "floor")]
                 continue
             one = table(node)
-            one.nothing_but("floor", "object", "state", "stock", "ground", "actor")
+            one.nothing_but("floor", "object", "state", "stock", "owner", "contents", "ground", "actor")
             signs[sign] = codes[known(one.need("floor"), codes, "floor")]
             if len(one.entries) > 1:
                 meanings[sign] = one

@@ -37,6 +37,7 @@ class ObjectSpawn:
     y: int
     state: str
     stock: int = 0
+    owner: str = field(default="", repr=False)  # the id of an actor; so other scenarios keep their digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,16 @@ class Scenario:
         return state.digest()
 
     def _later_rules(self) -> Iterator[tuple[object, ...]]:
-        """Yield what actions use up and when they can be done, if they say so: other scenarios keep their digest."""
+        """Yield rules that came later, where a scenario has them: other scenarios keep their digest."""
+        offers, usual = (("offers", rules.offer_ticks, rules.gifts_need_consent) for rules in (self.rules, Rules()))
+        if offers != usual:
+            yield offers
+        for thing in self.objects:
+            if thing.owner:
+                yield thing.object_id, thing.owner
         for kind in self.kinds:
+            if kind.container is not None:
+                yield kind.name, kind.container, self.setting.calendar if kind.container.hours else None
             for state in kind.states:
                 for action in state.actions:
                     if action.consumes:

@@ -11,6 +11,7 @@ from tickmind.world.scenario.kind_reader import read_floors, read_items, read_ki
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
 from tickmind.world.scenario.map_reader import Land, read_map
+from tickmind.world.scenario.persona_files import read_persona_files, with_persona_files
 from tickmind.world.scenario.scenario import ActorSpawn, Scenario
 from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_calendar, read_zones
 from tickmind.world.scenario.settings import Rules
@@ -32,6 +33,7 @@ SECTIONS = (
     "ground",
     "zones",
     "calendar",
+    "persona_files",
     "personas",
     "actors",
 )
@@ -64,8 +66,9 @@ def scenario_text(path: Path | str) -> str:
 def parse_scenario(
     text: str, source: str = "scenario", *, seed: int | None = None, folder: Path | None = None
 ) -> Scenario:
-    """Make a scenario from its text; `seed` goes before that of the text. A Tiled map is read from `folder`.
+    """Make a scenario from its text; `seed` goes before that of the text.
 
+    `folder` is where the files are that the text names; without it a text that names any can't be read.
     Raises `ScenarioError` with all that is wrong, by `source`, line and column.
     A part that can't be read is noted, and the rest is read with something simple in its place.
     """
@@ -84,18 +87,27 @@ class KeptScenario:
 def parse_to_keep(
     text: str, source: str = "scenario", *, seed: int | None = None, folder: Path | None = None
 ) -> KeptScenario:
-    """Make a scenario that is kept beside a run. Its text is the given one, unless that names a Tiled map."""
+    """Make a scenario that is kept beside a run.
+
+    Its text is the given one, unless that names persona files or a Tiled map: then what they hold is in it.
+    """
     scenario, tiled = _parse(text, source, seed, folder)
-    if tiled is None or not tiled.from_file:
+    kept = with_persona_files(text, source, folder)
+    from_file = tiled is not None and tiled.from_file
+    if tiled is not None and from_file:
+        kept = with_map_inside(kept, tiled.given)
+        if not MAX_SCENARIO_BYTES.allows(len(kept.encode())):
+            message = (
+                f"with its Tiled map in it, it is larger than {MAX_SCENARIO_BYTES.maximum} bytes; draw a smaller map"
+            )
+            raise ScenarioError(source, [Problem((), message)])
+    if kept == text:
         return KeptScenario(scenario, text)
-    kept = with_map_inside(text, tiled.given)
-    if not MAX_SCENARIO_BYTES.allows(len(kept.encode())):
-        message = f"with its Tiled map in it, it is larger than {MAX_SCENARIO_BYTES.maximum} bytes; draw a smaller map"
-        raise ScenarioError(source, [Problem((), message)])
-    if parse_scenario(kept, source, seed=seed) != scenario:
+    again = parse_scenario(kept, source, seed=seed)
+    if from_file and again != scenario:
         message = "its Tiled map can't be kept beside a run; write the name of its file in quotes"
         raise ScenarioError(source, [Problem((), message)])
-    return KeptScenario(scenario, kept, tiled.art())
+    return KeptScenario(again, kept, tiled.art() if tiled is not None else None)
 
 
 def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tuple[Scenario, TiledSections | None]:
@@ -132,11 +144,14 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
     zones: tuple[ZoneInfo, ...] = ()
     if land is not None:
         zones = read.part((), read_zones, given.get("zones"), land)
-        people = PersonaReader(given.get("personas"), [zone.name for zone in zones])
+        shared = read.part([], read_persona_files, given.get("persona_files"), folder)
+        people = PersonaReader(given.get("personas"), [zone.name for zone in zones], shared)
         spawns = Spawns(seed, rules, floors, item_names, kinds, land, people)
         spawns.read(given)
         actors = spawns.actors()
-        check_owners(given.get("zones"), [actor.entity_id for actor in actors])
+        actor_ids = {actor.entity_id for actor in actors}
+        check_owners(given.get("zones"), actor_ids)
+        people.check_relations(actor_ids)
         check_size(given, [actor.persona for actor in actors])
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))

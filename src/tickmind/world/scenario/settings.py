@@ -1,6 +1,6 @@
 """`Rules` and `Needs`: the settings of a scenario's rules, with version, distances, times and needs."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 NEED_MOST = 1000  # energy and hunger go from 0 to this
@@ -38,6 +38,8 @@ class Rules:
     text_limit_chars: int = 500
     rest_tag: str = "furniture"  # uncontrolled actors fall asleep on objects with this tag
     needs: Needs | None = None
+    offer_ticks: int = field(default=60, repr=False)  # that an offer stands; so other scenarios keep their digest
+    gifts_need_consent: bool = field(default=False, repr=False)  # whether `Give` is an offer, too
 
     def with_ticks_of(self, tick_duration_ms: int) -> "Rules":
         """Return the rules with ticks of another length; the deadline keeps its share of them."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
 
 _PLACING = 1  # what the chance is for
-_ACTOR_KEYS = ("id", "type", "tags", "facing", "inventory", "energy", "hunger", "persona")
+_ACTOR_KEYS = ("id", "type", "tags", "facing", "inventory", "energy", "hunger", "persona", "agent")
 
 
 class Spawns:
@@ -49,6 +49,8 @@ class Spawns:
         self._object_at: dict[int, str] = {}  # tile -> object id
         self._actors: dict[str, ActorSpawn] = {}
         self._ground: dict[tuple[int, str], int] = {}  # (tile, item) -> amount
+        self._containers: dict[int, tuple[int, NodePosition]] = {}  # tile -> how much it holds, and where it says so
+        self._owners: list[Node] = []
         self._numbers: dict[str, int] = {}  # pattern of ids -> last number given
 
     def read(self, given: YamlMapping) -> None:
@@ -65,7 +67,7 @@ class Spawns:
         for node in self._list(given, "objects"):
             with noting():
                 one = table(node)
-                one.nothing_but("id", "kind", "at", "state", "stock")
+                one.nothing_but("id", "kind", "at", "state", "stock", "owner", "contents")
                 self._add_object(one.place, one, one.need("kind"), *self._at(one.need("at")))
         for node in self._list(given, "ground"):
             with noting():
@@ -93,6 +95,19 @@ class Spawns:
         for number, one in enumerate(scattered):
             with noting():
                 self._scatter(number, one)
+        self._check_containers()
+
+    def _check_containers(self) -> None:
+        """Note owners that are no actors, and containers that hold more than they can."""
+        for owner in self._owners:
+            with owner.place.source.noting():
+                known(owner, self._actors, "actor")
+        held: dict[int, int] = {}  # tile -> number of items
+        for (tile, _), amount in self._ground.items():
+            held[tile] = held.get(tile, 0) + amount
+        for tile, (holds, place) in self._containers.items():
+            if held.get(tile, 0) > holds:
+                place.note(f"{self._object_at[tile]!r} holds {holds} items at most, not {held[tile]}")
 
     def objects(self) -> tuple[ObjectSpawn, ...]:
         """The objects in the order of their ids."""
@@ -137,9 +152,22 @@ class Spawns:
         object_id = self._id(given.get("id"), kind.name + ":{n}", place, self._objects)
         if not MAX_OBJECTS.allows(len(self._objects) + 1):
             place.fail(f"more than {MAX_OBJECTS.maximum} objects")
+        owner = given.get("owner")
+        if owner is not None:
+            self._owners.append(owner)
         self._object_at[tile] = object_id
-        self._objects[object_id] = ObjectSpawn(object_id, kind.name, x, y, state.name, stock)
+        self._objects[object_id] = ObjectSpawn(
+            object_id, kind.name, x, y, state.name, stock, leaf(owner).name() if owner is not None else ""
+        )
         self._walkable[tile] &= state.walkable
+        contents = given.get("contents")
+        if contents is not None:
+            if kind.container is None:
+                contents.place.fail(f"{kind.name!r} holds nothing; its kind says how much it can with `holds`")
+            for item, amount in read_amounts(contents, self._items):
+                self._add_ground(item, amount, x, y)
+        if kind.container is not None:
+            self._containers[tile] = kind.container.holds, place
 
     def _add_ground(self, item: str, amount: int, x: int, y: int) -> None:
         key = (y * self._land.width + x, item)
@@ -172,7 +200,7 @@ class Spawns:
             inventory=inventory,
             energy=given.integer("energy", NEED_MOST, 0, NEED_MOST),
             hunger=given.integer("hunger", 0, 0, NEED_MOST),
-            persona=self._people.of(entity_id, given.get("persona")),
+            persona=self._people.of(entity_id, given.get("persona"), given.get("agent")),
         )
 
     def _scatter(self, number: int, given: YamlMapping) -> None:
@@ -190,7 +218,8 @@ class Spawns:
         for tile in chosen.tolist():
             entity_id = self._id(pattern, "entity:{n}", given.place, self._actors)
             y, x = divmod(tile, self._land.width)
-            persona = model.persona or self._people.of(entity_id, None)
+            named = given.get("persona") is not None
+            persona = model.persona if named else self._people.of(entity_id, None, given.get("agent"))
             self._actors[entity_id] = replace(model, entity_id=entity_id, x=x, y=y, persona=persona)
         self._taken[chosen] = True
 

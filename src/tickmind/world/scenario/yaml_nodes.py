@@ -20,11 +20,19 @@ T = TypeVar("T")
 
 
 class YamlText:
-    """A text that is being read, and what was found to be wrong with it so far."""
+    """A text that is being read, and what was found to be wrong with it so far.
 
-    def __init__(self, name: str) -> None:
+    Problems of a file that belongs to another text are noted there, with the name of the file.
+    """
+
+    def __init__(self, name: str, part_of: "YamlText | None" = None) -> None:
         self.name = name
-        self.problems: list[Problem] = []
+        self.problems: list[Problem] = [] if part_of is None else part_of.problems
+        self._file = "" if part_of is None else name
+
+    def problem(self, message: str, spot: Spot | None = None) -> Problem:
+        """What is wrong with it."""
+        return Problem((), message, spot, self._file)
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -53,7 +61,7 @@ class NodePosition:
 
     def problem(self, message: str) -> Problem:
         """What is wrong here."""
-        return Problem((), message, Spot(self.line, self.column))
+        return self.source.problem(message, Spot(self.line, self.column))
 
     def east(self, columns: int) -> "NodePosition":
         """The place some columns further on in the same line."""
@@ -197,11 +205,13 @@ def table(node: Node) -> YamlMapping:
     return node
 
 
-def read_tree(text: str, source: str) -> YamlMapping:
+def read_tree(
+    text: str, source: str, part_of: YamlText | None = None, *, begins: str = "a scenario begins with `world: NAME`"
+) -> YamlMapping:
     """The one document of a YAML text. Raises `ScenarioError` with the place of what is wrong."""
+    read = YamlText(source, part_of)
     if not MAX_SCENARIO_BYTES.allows(len(text)):
-        raise ScenarioError(source, [Problem((), f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")])
-    read = YamlText(source)
+        raise ScenarioError(source, [read.problem(f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")])
     builder = _Builder(read)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
@@ -210,11 +220,11 @@ def read_tree(text: str, source: str) -> YamlMapping:
         mark = error.problem_mark or error.context_mark
         spot = Spot(mark.line + 1, mark.column + 1) if mark else None
         message = f"this is no YAML: {error.problem or error.context}"
-        raise ScenarioError(source, [Problem((), message, spot)]) from error
+        raise ScenarioError(source, [read.problem(message, spot)]) from error
     except yaml.YAMLError as error:
-        raise ScenarioError(source, [Problem((), f"this is no YAML: {error}")]) from error
+        raise ScenarioError(source, [read.problem(f"this is no YAML: {error}")]) from error
     if not builder.documents:
-        raise ScenarioError(source, [Problem((), "the file is empty; a scenario begins with `world: NAME`")])
+        raise ScenarioError(source, [read.problem(f"the file is empty; {begins}")])
     if len(builder.documents) != 1:
         NodePosition(read, 1, 1).fail(f"expected one document, found {len(builder.documents)}")
     return table(builder.documents[0])

@@ -35,6 +35,8 @@ class WorldColumns:
     ground_key: "Int64"  # tile * item kinds + item code, ascending
     ground_amount: "Int64"
 
+    offers: "Int64"  # one line of `OFFER_FIELDS` for each that stands, in ascending rows of those that made them
+
     def columns(self) -> "list[tuple[str, np.ndarray[Any, Any]]]":
         """Return all columns with their names, always in the same order."""
         return [(name, getattr(self, name)) for name in _NAMES]
@@ -42,12 +44,21 @@ class WorldColumns:
     def digest(self, tick_id: int) -> bytes:
         """Return a hash of everything; equal worlds have equal hashes, whatever led there."""
         lanes = new_lanes()
-        for _, column in self.columns():
-            take_column(lanes, column)
+        for name, column in self.columns():
+            if name != "offers" or len(column):  # so worlds without offers have the hashes of earlier versions
+                take_column(lanes, column)
         return hashlib.blake2b(tick_id.to_bytes(8, "little") + lanes.astype("<u8").tobytes(), digest_size=16).digest()
 
 
 _NAMES = tuple(column.name for column in fields(WorldColumns))
+
+
+OFFER_FIELDS = ("maker", "taker", "kind", "amount", "wanted_kind", "wanted_amount", "last_tick")
+
+
+def no_offers() -> "Int64":
+    """Return the column of offers of a world without any."""
+    return np.zeros((0, len(OFFER_FIELDS)), dtype=np.int64)
 
 
 def first_state(tables: Tables) -> WorldColumns:
@@ -80,6 +91,7 @@ def first_state(tables: Tables) -> WorldColumns:
         stock_due=stock_times(tables, rows, stock, 0),
         ground_key=np.array([key for key, _ in ground], dtype=np.int64),
         ground_amount=np.array([amount for _, amount in ground], dtype=np.int64),
+        offers=no_offers(),
     )
 
 

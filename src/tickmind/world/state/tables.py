@@ -94,6 +94,7 @@ class Tables:
         self.object_y: Int32 = np.array([thing.y for thing in objects], dtype=np.int32)
         self.object_at: Int32 = np.full((self.height, self.width), -1, dtype=np.int32)
         self.object_at[self.object_y, self.object_x] = np.arange(len(objects), dtype=np.int32)
+        self.object_owner = {row: thing.owner for row, thing in enumerate(objects) if thing.owner}
 
     def kind_of(self, object_row: int) -> ObjectKind:
         """Return the kind of an object."""
@@ -138,11 +139,12 @@ class Tables:
                     actions=tuple(tuple(map(_shown, state.actions)) for state in kind.states),
                     tags=kind.tags,
                     stock_item=kind.stock.item if kind.stock else "",
+                    container=kind.container,
                 )
                 for kind in scenario.kinds
             ),
             objects=tuple(
-                ObjectInfo(thing.object_id, thing.kind, thing.x, thing.y, thing.state, thing.stock)
+                ObjectInfo(thing.object_id, thing.kind, thing.x, thing.y, thing.state, thing.stock, thing.owner)
                 for thing in scenario.objects
             ),
             actors=tuple(

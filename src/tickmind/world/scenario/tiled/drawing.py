@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Meaning = dict[str, Node]  # as in a legend
-TILE_KEYS = ("floor", "object", "state", "stock", "ground", "actor")  # of a legend, and properties of tiles
+TILE_KEYS = ("floor", "object", "state", "stock", "owner", "contents", "ground", "actor")  # those of a legend
 _TABLE = 1 << 22  # entries of a table of codes; above it values are sorted instead
 _NO_SIGNS = "\"'\\ "  # hard to read where a drawing is kept in quotes
 

@@ -151,8 +151,8 @@ class ObjectLayers:
 def _meant(given: Meaning, place: TiledPosition) -> Iterator[tuple[str, Meaning]]:
     """Yield what a tile would mean as what objects of our classes say."""
     if "object" in given:
-        said = (("kind", "object"), ("state", "state"), ("stock", "stock"))
-        yield "object", {key: given[name] for key, name in said if name in given}
+        said: Meaning = {key: given[key] for key in ("state", "stock", "owner", "contents") if key in given}
+        yield "object", {"kind": given["object"], **said}
     if "ground" in given:
         for item, amount in table(given["ground"]).entries.items():
             yield "ground", {"item": Leaf(place, item, plain=True), "amount": amount}
