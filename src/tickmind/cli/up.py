@@ -10,7 +10,7 @@ from tickmind.cli.ensemble.lockstep import Lockstep, Replies, kept_replies, lock
 from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner.commands import STATE_DIR, StateDir, needs_world, state_dir
 from tickmind.cli.world.commands import CheckpointEvery
-from tickmind.cli.world.scenarios import Seed, find_scenario, new_run_id
+from tickmind.cli.world.scenarios import TILE_ART, Seed, find_scenario, new_run_id
 
 if TYPE_CHECKING:
     from tickmind.world import Scenario
@@ -83,7 +83,7 @@ def up(
     ensemble = Ensemble(
         [str(scenario), "--run-id", run_id, "--port", str(port), "--wait-for", "1", *begun, *always],
         models,
-        viewer=["--port", str(viewer_port)] if viewer else [],
+        viewer=["--port", str(viewer_port), "--tiles", str(runs / run_id / TILE_ART)] if viewer else [],
         resume=["--resume", run_id, *always],
         on_page=lambda url: status.say(f"Watch it at {url}"),
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tickmind.base import Clock
+from tickmind.cli.world.scenarios import TILE_ART
 from tickmind.protocol import RuleEvent
 from tickmind.record import (
     CheckpointFolder,
@@ -111,11 +112,13 @@ class WorldRuns:
         `agents` is the text of its mapping, if it has one of its own. `folder` is where the files are that the scenario
         names; the run keeps what they hold.
         """
-        scenario, text = parse_to_keep(text, source, seed=seed, folder=folder)
-        scenario = scenario.with_ticks_of(tick_ms)
+        kept = parse_to_keep(text, source, seed=seed, folder=folder)
+        scenario = kept.scenario.with_ticks_of(tick_ms)
         log = self._store.create(TileWorld.from_scenario(scenario).info, run_id, options=self._options)
         try:
-            write_whole(self._disk, self._store.folder(log.run_id) / SCENARIO, text.encode())
+            write_whole(self._disk, self._store.folder(log.run_id) / SCENARIO, kept.text.encode())
+            if kept.tile_art is not None:
+                write_whole(self._disk, self._store.folder(log.run_id) / TILE_ART, kept.tile_art)
             if agents is not None:
                 write_whole(self._disk, self._store.folder(log.run_id) / AGENTS, agents.encode())
             return self._run(scenario, self._store.open(log.run_id, from_log=True), log, is_new=True)

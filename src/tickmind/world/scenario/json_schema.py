@@ -37,8 +37,8 @@ def scenario_schema(others: Mapping[str, Any] | None = None) -> Schema:
         items=_named("What can be carried.", _item()),
         kinds=_named("Kinds of objects.", _kind()),
         map={
-            "description": "A drawing whose signs are in `legend`, or a size and a floor.",
-            "anyOf": [_TEXT, _plain_map()],
+            "description": "A drawing whose signs are in `legend`, a size and a floor, or a map of the editor Tiled.",
+            "anyOf": [_TEXT, _plain_map(), _tiled_map()],
         },
         legend=_named("What the signs of the map stand for.", {"anyOf": [_TEXT, _sign()]}),
         objects=_list("Objects by their places.", _object()),
@@ -215,6 +215,17 @@ def _plain_map() -> Schema:
         width=_number("Tiles from west to east.", 1),
         height=_number("Tiles from north to south.", 1),
         floor=_name("The floor of all tiles."),
+    )
+
+
+def _tiled_map() -> Schema:
+    return _table(
+        "A map that was drawn with Tiled.",
+        tiled=_said(
+            "Its file (.tmx or .tmj) in the folder of the scenario; in a scenario that a run keeps, what was in it.",
+            {"anyOf": [_TEXT, {"type": "object"}]},
+        ),
+        floor=_name("The floor where no tile says one."),
     )
 
 

@@ -1,5 +1,6 @@
 """Scenario files: YAML and a text map, turned into a checked `Scenario`."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from tickmind.base import ConfigError
@@ -17,6 +18,7 @@ from tickmind.world.scenario.scenario import ActorSpawn, Scenario
 from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_calendar, read_zones
 from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
+from tickmind.world.scenario.tiled.sections import TiledSections, tiled_sections, with_map_inside, with_sections
 from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table
 
 SECTIONS = (
@@ -74,6 +76,46 @@ def parse_scenario(
     Raises `ScenarioError` with all that is wrong, by `source`, line and column.
     A part that can't be read is noted, and the rest is read with something simple in its place.
     """
+    return _parse(text, source, seed, folder)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptScenario:
+    """A scenario with a text that gives the same one without any other file."""
+
+    scenario: Scenario
+    text: str
+    tile_art: bytes | None = None  # the picture of its Tiled map for viewers, as JSON
+
+
+def parse_to_keep(
+    text: str, source: str = "scenario", *, seed: int | None = None, folder: Path | None = None
+) -> KeptScenario:
+    """Make a scenario that is kept beside a run.
+
+    Its text is the given one, unless that names persona files or a Tiled map: then what they hold is in it.
+    """
+    scenario, tiled = _parse(text, source, seed, folder)
+    kept = with_persona_files(text, source, folder)
+    from_file = tiled is not None and tiled.from_file
+    if tiled is not None and from_file:
+        kept = with_map_inside(kept, tiled.given)
+        if not MAX_SCENARIO_BYTES.allows(len(kept.encode())):
+            message = (
+                f"with its Tiled map in it, it is larger than {MAX_SCENARIO_BYTES.maximum} bytes; draw a smaller map"
+            )
+            raise ScenarioError(source, [Problem((), message)])
+    if kept == text:
+        return KeptScenario(scenario, text)
+    again = parse_scenario(kept, source, seed=seed)
+    if from_file and again != scenario:
+        message = "its Tiled map can't be kept beside a run; write the name of its file in quotes"
+        raise ScenarioError(source, [Problem((), message)])
+    return KeptScenario(again, kept, tiled.art() if tiled is not None else None)
+
+
+def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tuple[Scenario, TiledSections | None]:
+    """Make a scenario, and return it with the sections of its Tiled map, if it has one."""
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise ConfigError(f"a seed must be from 0 to {MAX_SEED}, not {seed}")
     given = read_tree(text, source)
@@ -97,7 +139,10 @@ def parse_scenario(
     land: Land | None = None
     spawns: Spawns | None = None
     actors: tuple[ActorSpawn, ...] = ()
+    tiled: TiledSections | None = None
     with read.noting():
+        tiled = tiled_sections(given, [floor.name for floor in floors], [kind.name for kind in kinds], folder)
+        given = given if tiled is None else with_sections(given, tiled.given)
         land = read_map(given, floors, text.split("\n")) if floors else None
     calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"))
     zones: tuple[ZoneInfo, ...] = ()
@@ -119,7 +164,7 @@ def parse_scenario(
     own_rules = read.part((), read_own_rules, given.get("own_rules"), goals)
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))
-    return Scenario(
+    scenario = Scenario(
         name=name,
         seed=seed,
         rules=rules,
@@ -137,18 +182,7 @@ def parse_scenario(
         goals=goals,
         own_rules=own_rules,
     )
-
-
-def parse_to_keep(
-    text: str, source: str = "scenario", *, seed: int | None = None, folder: Path | None = None
-) -> tuple[Scenario, str]:
-    """Make a scenario, and return it with a text that gives the same one without any other file.
-
-    That is the text itself, unless it names persona files: then what they hold is in it.
-    """
-    scenario = parse_scenario(text, source, seed=seed, folder=folder)
-    kept = with_persona_files(text, source, folder)
-    return (scenario, text) if kept == text else (parse_scenario(kept, source, seed=seed), kept)
+    return scenario, tiled
 
 
 def _read_thinking(node: Node | None) -> int:
