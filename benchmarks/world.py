@@ -8,6 +8,7 @@ import numpy as np
 from mesa.space import SingleGrid
 from numpy.typing import NDArray
 
+from benchmarks.bakery import bakery
 from benchmarks.harness import Result, compare, paired
 from tickmind.world.kernels import MoveScratch, Placed, Sight, resolve_moves, visible_pairs, warm_up
 
@@ -150,4 +151,4 @@ def growth() -> list[Result]:
     return [paired("world/growth", *costs, unit="us/actor", peer_name="among 1,000", bar=GROWTH_BAR)]
 
 
-BENCHMARKS = (beside_mesa, sizes, growth)
+BENCHMARKS = (beside_mesa, sizes, growth, bakery)

@@ -39,6 +39,7 @@ def plain(record: TickRecord) -> dict[str, Any]:
         "texts": [[place, list(said)] for place, said in sorted(intents.texts.items())],
         "controlled": None if record.controlled is None else record.controlled.tolist(),
         **({} if needs is None else {"needs": [needs.actor.tolist(), needs.energy.tolist(), needs.hunger.tolist()]}),
+        **({"rule_events": list(map(dataclasses.astuple, record.rule_events))} if record.rule_events else {}),
     }
 
 
@@ -64,6 +65,8 @@ def content(reader: RunReader) -> Any:
         del info["seed"]  # nor that
     if reader.info.inventories is None:
         del info["inventories"]  # nor that
+    if not reader.info.goals:
+        del info["goals"]  # nor that
     meta = reader.meta
     if reader.info.setting == WorldSetting():
         del info["setting"]  # nor that

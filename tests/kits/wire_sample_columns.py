@@ -19,6 +19,7 @@ from tickmind.protocol import (
     ObjectDelta,
     ObservationColumns,
     ResultColumns,
+    RuleEvent,
     Utterance,
 )
 from tickmind.protocol.intent import LOCAL
@@ -251,6 +252,19 @@ class ColumnSamples(Samples):
             statuses=self.several(self.agent_status),
             insights=self.several(self.insight, 2),
             needs=self._needs(),
+            rule_events=self.several(self.rule_event),
+        )
+
+    def rule_event(self) -> RuleEvent:
+        """A goal that was reached, or what a rule did."""
+        return RuleEvent(
+            name=self.name(),
+            actor_ids=self.several(self.name),
+            score=self.number(2**62) - 2**61,
+            ends=self.rng.random() < 0.5,
+            own=self.rng.random() < 0.5,
+            text=self.rng.choice(("", "for the bread")),
+            effects=self.several(self.effect),
         )
 
     def _needs(self) -> NeedColumns | None:

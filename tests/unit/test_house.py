@@ -156,6 +156,7 @@ IMPORTED_AS = {
     "grpcio-reflection": "grpc_reflection",
     "pillow": "PIL",
     "protobuf": "google",
+    "pytiled-parser": "pytiled_parser",
 }
 WITH_ITS_EXTRA = {
     "": ["tick", "ai", "llm", "tools", "strategy"],

@@ -3,9 +3,9 @@
 import type { Film } from "./film/film";
 import type { Places } from "./film/places";
 import { Tag, type Frame } from "./frames/layout";
-import { Status, failedSteps, saidIn, thingChanges } from "./frames/scene";
+import { Status, failedSteps, rulesIn, saidIn, thingChanges } from "./frames/scene";
 import type { EventType, Filters } from "./hash";
-import { deed, effect, plain } from "./words";
+import { deed, effect, plain, ruleNews } from "./words";
 
 const LOOK_TICKS = 2000; // so far back it is looked for what passes the filters
 const LOOK_BYTES = 1 << 18; // of frames that are looked through at once; what is further back waits
@@ -130,6 +130,8 @@ export class EventLog {
         return this.results(frame, false, passes);
       case "speech":
         return this.speech(frame);
+      case "goal":
+        return this.goals(frame, passes);
     }
   }
 
@@ -170,6 +172,17 @@ export class EventLog {
         if (!this.inside(world.thingX[thing], world.thingY[thing])) continue;
         yield [at, -1, () => `${world.thingIds[thing]} is ${plain(world.kindOf(thing).states[state] ?? "?")}`, false];
       }
+    }
+  }
+
+  private *goals(frame: Frame, passes: Passes): Generator<Found> {
+    const narrowed = this.filters.actor !== "" || this.filters.region !== null;
+    const { actorIds } = this.film.world;
+    const found = rulesIn(frame);
+    for (let at = found.length - 1; at >= 0; at -= 1) {
+      const [name, rows, score, ends, own, text, effects] = found[at];
+      if (narrowed && !rows.some(passes)) continue;
+      yield [at, rows[0] ?? -1, () => ruleNews(name, rows.map((row) => actorIds[row]), score, ends, own, text, effects), false];
     }
   }
 
@@ -234,7 +247,7 @@ type Passes = (row: number) => boolean;
 type Detail = [row: number, target: string, effects: [string, number][]];
 
 /** Kinds in the order of lists, the newest first: what agents told came last. */
-const TYPES: readonly EventType[] = ["thought", "control", "object", "failure", "action", "speech"];
+const TYPES: readonly EventType[] = ["goal", "thought", "control", "object", "failure", "action", "speech"];
 const FIRST_STEP = 1 << 20; // failed steps are numbered after all other failures
 
 export interface Conversation {

@@ -3,7 +3,7 @@
 export const TABS = ["inspector", "log", "talk", "charts"] as const;
 export type Tab = (typeof TABS)[number];
 
-export const EVENT_TYPES = ["speech", "action", "failure", "object", "thought", "control"] as const;
+export const EVENT_TYPES = ["speech", "action", "failure", "object", "thought", "control", "goal"] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
 export interface Region {

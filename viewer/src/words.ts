@@ -57,3 +57,24 @@ export function effect([name, value]: [string, number]): string {
   if (name === "work_remaining") return value ? `work left: ${value}` : "done";
   return `${plain(name)} ${value > 0 ? "+" : ""}${value}`;
 }
+
+const MOST_NAMES = 5;
+
+/** "reached both out with tomas: +10 each; the run is over", after the name of the first actor, if there is one. */
+export function ruleNews(
+  name: string,
+  who: string[],
+  score: number,
+  ends: boolean,
+  own: boolean,
+  text: string,
+  effects: [string, number][],
+): string {
+  const more = who.length > MOST_NAMES ? ` and ${who.length - MOST_NAMES} more` : "";
+  const others = who.length > 1 ? ` with ${who.slice(1, MOST_NAMES).join(", ")}${more}` : "";
+  const goal = who.length ? `reached ${plain(name)}${others}` : `goal reached: ${plain(name)}`;
+  const words = own ? `${plain(name)}: ${text || "items"}` : goal;
+  const points = score ? [`${score > 0 ? "+" : ""}${score}${who.length > 1 ? " each" : ""}`] : [];
+  const gains = [...points, ...effects.map(effect)].join(", ");
+  return words + (gains ? ` (${gains})` : "") + (ends ? "; the run is over" : "");
+}

@@ -54,6 +54,25 @@ describe("the log of events", () => {
     expect(texts(log, { ...action, region: { left: 35, top: 0, right: 60, bottom: 60 } }, 60)).toEqual([]);
   });
 
+  it("has goals with who reached them, and what rules of the user's own did", () => {
+    const film = filmOf(["ann", "bob"]);
+    film.add(keyframeOf(0, [[10, 10], [40, 10]]));
+    const rules = [
+      ["both_out", [0, 1], 10, true, false, "", []],
+      ["night_fall", [], 0, false, false, "", []],
+      ["festival", [1], 3, false, true, "for the bread", [["inventory.coin", 2]]],
+    ];
+    film.add(tickOf(1, { [Tag.RULES]: rules }));
+    const log = logOf(film);
+    expect(texts(log, { ...ALL, types: ["goal"] }, 1)).toEqual([
+      "festival: for the bread (+3, +2 coin)",
+      "goal reached: night fall",
+      "reached both out with bob (+10 each); the run is over",
+    ]);
+    expect(log.recent({ ...ALL, types: ["goal"] }, 1, 9).entries.map((entry) => entry.row)).toEqual([1, -1, 0]);
+    expect(texts(log, { ...ALL, types: ["goal"], actor: "ann" }, 1)).toEqual(["reached both out with bob (+10 each); the run is over"]);
+  });
+
   it("ends where it is not known who was in the region", () => {
     const film = filmOf(["ann"]);
     for (let tick = 1; tick <= 9; tick += 1) film.add(tickOf(tick, did(0)));

@@ -11,6 +11,7 @@ from tickmind.base import ConfigError, redact
 from tickmind.cli.world.scenarios import find_scenario
 
 if TYPE_CHECKING:
+    from tickmind.base.problems import Problem
     from tickmind.protocol import EntityInfo
     from tickmind.world import Scenario
 
@@ -153,6 +154,7 @@ def _scenario(file: Path, said: Mapping[str, object]) -> str:
         entities = _entities(scenario)
         size = f"{scenario.width} x {scenario.height} tiles"
         words.append(f"the world {scenario.name}, {size}, {len(scenario.actors):,} characters")
+        problems += _own_rule_problems(scenario)
     except ConfigFileError as error:
         problems += error.problems
     if any(section in said for section in OTHER_SECTIONS) and "world" in said:
@@ -163,6 +165,18 @@ def _scenario(file: Path, said: Mapping[str, object]) -> str:
     if problems:
         raise ConfigFileError(str(file), in_order(problems))
     return "; ".join(words)
+
+
+def _own_rule_problems(scenario: "Scenario") -> "list[Problem]":
+    """Return which of the user's own rules can't be found; none of them is imported."""
+    from tickmind.base import problems
+    from tickmind.cli.world.own_rules import find_own_rules
+
+    try:
+        find_own_rules(scenario.own_rules)
+    except ConfigError as error:
+        return [problems.Problem(("own_rules",), str(error))]
+    return []
 
 
 def _mapping(file: Path, entities: "Collection[EntityInfo] | None") -> str:

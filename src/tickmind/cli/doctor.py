@@ -20,7 +20,13 @@ _VILLAGE = {
     "report": ("duckdb",),
     "viewer": ("aiohttp",),
 }  # extra -> what it brings; `tickmind demo` needs them all
-_MORE = {"gif": ("PIL",), "local": ("xllamacpp",), "openai": ("openai",), "redis": ("redis",)}
+_MORE = {
+    "gif": ("PIL",),
+    "local": ("xllamacpp",),
+    "openai": ("openai",),
+    "redis": ("redis",),
+    "tiled": ("pytiled_parser", "zstandard"),
+}
 _BY_NAMESPACES = "namespaces: no child of an agent outlives it, not even if the runner is killed"
 _KEPT_BY = {
     "pid-namespace": f"PID {_BY_NAMESPACES}",

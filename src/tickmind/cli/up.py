@@ -1,7 +1,7 @@
 """`tickmind up`: a world, the models' gateway and all agents together, with nothing left of them afterwards."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,7 +10,10 @@ from tickmind.cli.ensemble.lockstep import Lockstep, Replies, kept_replies, lock
 from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner.commands import STATE_DIR, StateDir, needs_world, state_dir
 from tickmind.cli.world.commands import CheckpointEvery
-from tickmind.cli.world.scenarios import Seed, find_scenario, new_run_id
+from tickmind.cli.world.scenarios import TILE_ART, Seed, find_scenario, new_run_id
+
+if TYPE_CHECKING:
+    from tickmind.world import Scenario
 
 
 def up(
@@ -48,14 +51,13 @@ def up(
     from tickmind.cli.ensemble.ensemble import Ensemble, bring_up
     from tickmind.cli.runner.status import RunnerStatus
     from tickmind.runner import MappingFile, check_start
-    from tickmind.world import load_scenario
 
     file_given = find_scenario(scenario)
     if file_given != scenario and state is None:
         state = Path.cwd() / STATE_DIR / scenario  # not in the folder of installed files
     scenario = file_given
     mapping = agents or scenario
-    loaded = load_scenario(scenario, seed=seed)  # raises before anything starts, like the next lines
+    loaded = _load(scenario, seed)  # raises before anything starts, like the next lines
     check_start(mapping, os.environ)
     kept = kept_replies(replies)
     gateway = gateway and (kept is None or kept.fills)  # where replies are only played, no model is asked
@@ -81,7 +83,7 @@ def up(
     ensemble = Ensemble(
         [str(scenario), "--run-id", run_id, "--port", str(port), "--wait-for", "1", *begun, *always],
         models,
-        viewer=["--port", str(viewer_port)] if viewer else [],
+        viewer=["--port", str(viewer_port), "--tiles", str(runs / run_id / TILE_ART)] if viewer else [],
         resume=["--resume", run_id, *always],
         on_page=lambda url: status.say(f"Watch it at {url}"),
     )
@@ -96,3 +98,13 @@ def up(
         status.say(outcome.text())
         if outcome.unplayed:
             raise typer.Exit(1)
+
+
+def _load(file: Path, seed: int | None) -> "Scenario":
+    """Read a scenario, and check that its rules of the user's own are installed."""
+    from tickmind.cli.world.own_rules import find_own_rules
+    from tickmind.world import load_scenario
+
+    scenario = load_scenario(file, seed=seed)
+    find_own_rules(scenario.own_rules)
+    return scenario

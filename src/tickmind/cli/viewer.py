@@ -11,9 +11,11 @@ import typer
 from tickmind.base import ConfigError
 from tickmind.base.garbage import settle
 from tickmind.cli.outputs import write_output
+from tickmind.cli.world.scenarios import TILE_ART
 
 if TYPE_CHECKING:
     from tickmind.record import RunReader
+    from tickmind.viewer.frames.tile_art import TileArt
     from tickmind.viewer.server import ViewerConfig
 
 WAIT_S = 5.0  # for the world's first answer
@@ -41,11 +43,15 @@ def viewer(
     world_ca: Annotated[
         Path | None, typer.Option(help="The CA certificate of the world, for worlds behind TLS.")
     ] = None,
+    tiles: Annotated[
+        Path | None, typer.Option(help="The picture of a map from Tiled: the file tiles.json that a run keeps.")
+    ] = None,
 ) -> None:
     """Show a running world in the browser. Ctrl-C stops it."""
     import asyncio
 
     from tickmind.server import load_tokens
+    from tickmind.viewer.frames.tile_art import read_tile_art
     from tickmind.viewer.sources.live import LiveSource
     from tickmind.wire import Tls as WorldTls
     from tickmind.wire import WorldClient, WorldEndpoint
@@ -54,9 +60,10 @@ def viewer(
     token = load_tokens(world_token_file)[0] if world_token_file is not None else None
     roots = WorldTls(root_certificates=_read(world_ca)) if world_ca is not None else None
     connection = WorldEndpoint(world, tls=roots, token=token)
+    art = read_tile_art(tiles) if tiles is not None else None
 
     async def show() -> None:
-        async with WorldClient(connection) as client, LiveSource(client) as source:
+        async with WorldClient(connection) as client, LiveSource(client, tile_art=art) as source:
 
             async def begin() -> None:
                 if not await source.ready(WAIT_S):
@@ -91,19 +98,22 @@ def replay(
 
     from tickmind.cli.minds.asking import WholeMinds
     from tickmind.record import RunStore
+    from tickmind.viewer.frames.tile_art import read_tile_art
     from tickmind.viewer.sources.replay import ReplaySource
 
     runs, run_id = _place_of(run, runs)
-    open_run = partial(RunStore(runs).open, run_id)
+    store = RunStore(runs)
+    open_run = partial(store.open, run_id)
+    art = read_tile_art(store.folder(run_id) / TILE_ART)
     if export is not None:
         from tickmind.viewer.export.clip import clip_of
 
         with open_run() as reader:
-            page = clip_of(reader, first, last)
+            page = clip_of(reader, first, last, art)
         write_output(export, page)
         typer.echo(f"{export}: {len(page):,} bytes; it opens in any browser, without a server.")
     if gif is not None:
-        picture = _gif(open_run, first, last, follow)
+        picture = _gif(open_run, first, last, follow, art)
         write_output(gif, picture)
         typer.echo(f"{gif}: {len(picture):,} bytes.")
     if export is not None or gif is not None:
@@ -111,13 +121,15 @@ def replay(
     config = _config(host, port, tls, token_file, allow_host)
 
     async def show() -> None:
-        async with ReplaySource(open_run, whole_minds=WholeMinds(runs, run_id)) as source:
+        async with ReplaySource(open_run, whole_minds=WholeMinds(runs, run_id), tile_art=art) as source:
             await _serve(source, config)
 
     asyncio.run(show())
 
 
-def _gif(open_run: "Callable[[], RunReader]", first: int | None, last: int | None, follow: str) -> bytes:
+def _gif(
+    open_run: "Callable[[], RunReader]", first: int | None, last: int | None, follow: str, art: "TileArt | None"
+) -> bytes:
     import asyncio
 
     from tickmind.viewer.export.browser import find_chromium
@@ -126,7 +138,7 @@ def _gif(open_run: "Callable[[], RunReader]", first: int | None, last: int | Non
     program = find_chromium()
     with open_run() as reader:
         typer.echo("Drawing; a tick takes about a second.", err=True)
-        return asyncio.run(gif_of(reader, program, first, last, GifLook(follow=follow)))
+        return asyncio.run(gif_of(reader, program, first, last, GifLook(follow=follow), art))
 
 
 def _place_of(run: str, runs: Path) -> tuple[Path, str]:

@@ -152,6 +152,53 @@ class InventoryInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class GoalInfo:
+    """A goal of a world: exactly one condition, and what reaching it brings.
+
+    `tags`, `types` and `ids` choose actors as assignments of agents do; where all are empty, all actors are meant, and
+    the score of an object's state or of a time goes to the world.
+    """
+
+    name: str
+    score: int = 0  # for each actor that reaches it
+    ends: bool = False  # whether the run ends with the tick in which it is reached
+    tags: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    all_in: str = ""  # zone in which all of them stand at the same time
+    each_in: str = ""  # zone in which one stands for the first time
+    carry: ItemAmounts = ()  # what one carries for the first time
+    object_id: str = ""  # object that is in `state`
+    state: str = ""
+    tick_id: int = 0  # tick that has come
+
+    @property
+    def names_actors(self) -> bool:
+        """Whether it chooses actors."""
+        return bool(self.tags or self.types or self.ids)
+
+    def fits(self, tags: Container[str], kind: str, entity_id: str) -> bool:
+        """Return whether it is about an actor: all the tags, one of the types and one of the ids."""
+        return (
+            all(tag in tags for tag in self.tags)
+            and (not self.types or kind in self.types)
+            and (not self.ids or entity_id in self.ids)
+        )
+
+    @property
+    def condition(self) -> str:
+        """The condition in words: `prisoner: all in outside`."""
+        who = ", ".join((*self.types, *self.tags, *self.ids)) or "everyone"
+        if self.all_in:
+            return f"{who}: all in {self.all_in}"
+        if self.each_in:
+            return f"{who}: in {self.each_in}"
+        if self.carry:
+            return f"{who}: with {', '.join(f'{amount} {item}' for item, amount in self.carry)}"
+        return f"{self.object_id} is {self.state}" if self.object_id else f"tick {self.tick_id}"
+
+
+@dataclass(frozen=True, slots=True)
 class WorldInfo:
     """The parts of a world that never change in a run: the map, and the names behind the numbers in columns."""
 
@@ -174,6 +221,7 @@ class WorldInfo:
     setting: WorldSetting = field(default_factory=WorldSetting)
     seed: int | None = field(default=None, compare=False)  # of the run; clients and older records do not know it
     inventories: tuple[InventoryInfo, ...] | None = field(default=None, compare=False)  # None: not known, as the seed
+    goals: tuple[GoalInfo, ...] = field(default=(), compare=False)  # clients do not know them
 
     def personas(self, entity_ids: Container[str]) -> dict[str, Persona]:
         """Return who some actors are, by their ids, as far as that is known."""

@@ -32,6 +32,24 @@ class ObjectDelta:
     new_value: int | str
 
 
+@dataclass(frozen=True, slots=True)
+class RuleEvent:
+    """A goal that was reached in a tick, or something that a rule of the user's own did."""
+
+    name: str  # of the goal, or of the rule
+    actor_ids: tuple[str, ...] = ()  # who reached it, or to whom it happened; none: the world as a whole
+    score: int = 0  # for each of them; for the world if there are none
+    ends: bool = False  # whether the run ends with this tick
+    own: bool = False  # whether it is of a rule of the user's own, not a goal
+    text: str = ""  # its reason in words, of a rule of the user's own
+    effects: tuple[Effect, ...] = ()  # on each of these actors
+
+    @property
+    def points(self) -> int:
+        """The score of all of them together."""
+        return self.score * max(1, len(self.actor_ids))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ActorColumns:
     """All actors after the tick, in ascending rows; row i is `TickRecord.actor_ids[i]`."""
@@ -96,6 +114,12 @@ class TickRecord:
     intents: IntentColumns
     controlled: "Bool | None"  # actor row -> whether a controller holds its lease; None: all
     needs: NeedColumns | None = None  # those that changed enough to report; all of them at intervals
+    rule_events: tuple[RuleEvent, ...] = ()  # goals reached, and what rules of the user's own did
+
+    @property
+    def ends(self) -> bool:
+        """Whether a rule ends the run with this tick."""
+        return any(event.ends for event in self.rule_events)
 
     def action_results(self) -> Iterator[ActionResult]:
         """Yield the results one by one, with names; for small worlds, tests and single actors."""

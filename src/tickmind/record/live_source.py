@@ -14,6 +14,7 @@ from tickmind.protocol import (
     Insight,
     NeedColumns,
     ObjectDelta,
+    RuleEvent,
     ThoughtReport,
     TickRecord,
     TickReports,
@@ -193,6 +194,10 @@ class LiveLogSource:
     def needs(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
         """Iterate over the needs recorded in the ticks from `first` to `last`."""
         return ((tick.tick_id, tick.needs) for tick in self.records(first, last) if tick.needs is not None)
+
+    def rule_events(self, first: int, last: int) -> Iterator[tuple[int, tuple[RuleEvent, ...]]]:
+        """Iterate over goals reached and what rules of the user's own did in the ticks from `first` to `last`."""
+        return ((tick.tick_id, tick.rule_events) for tick in self.records(first, last) if tick.rule_events)
 
     def inventories(self, _first: int, _last: int) -> None:
         """Return None: the log has the changes in each tick, from which a reader counts."""

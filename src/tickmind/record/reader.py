@@ -13,6 +13,7 @@ from tickmind.protocol import (
     Insight,
     NeedColumns,
     ObjectDelta,
+    RuleEvent,
     ThoughtReport,
     TickRecord,
     WorldInfo,
@@ -90,6 +91,10 @@ class TickSource(Protocol):
 
     def needs(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
         """Iterate over the needs recorded in these ticks."""
+        ...
+
+    def rule_events(self, first: int, last: int, /) -> Iterator[tuple[int, tuple[RuleEvent, ...]]]:
+        """Iterate over goals reached and what rules of the user's own did."""
         ...
 
     def inventories(self, first: int, last: int, /) -> Iterator[ItemQuantity] | None:
@@ -317,6 +322,12 @@ class RunReader:
     def needs(self, first: int | None = None, last: int | None = None) -> Iterator[tuple[int, NeedColumns]]:
         """Iterate over ticks with recorded energy and hunger, each with these needs."""
         return self._source.needs(*_bounds(first, last))
+
+    def rule_events(
+        self, first: int | None = None, last: int | None = None
+    ) -> Iterator[tuple[int, tuple[RuleEvent, ...]]]:
+        """Iterate over ticks in which goals were reached or rules of the user's own did something, each with these."""
+        return self._source.rule_events(*_bounds(first, last))
 
     def inventories(self, first: int | None = None, last: int | None = None) -> Iterator[ItemQuantity]:
         """Iterate over the quantities of items that changed in these ticks, of actors, objects and the ground.

@@ -23,12 +23,12 @@ from tickmind.record.log.salvage import Loss
 from tickmind.record.meta import META, RunMeta, RunPace, RunParent, RunState, read_meta, write_meta
 from tickmind.record.parquet.file import TableFile, native_file
 from tickmind.record.parquet.schemas import FINISHED, TableSpec
+from tickmind.record.parquet.targets import SEALING, ArchiveTarget, FileTarget, FolderTarget
 from tickmind.record.reader import FIRST, LAST, RunReader, TickSource
 from tickmind.record.run_id import check_run_id
 from tickmind.record.summary import RunSummary
 from tickmind.record.tables.sealed_source import SealedSource
 from tickmind.record.tables.sealing import Progress, no_progress, seal
-from tickmind.record.tables.targets import SEALING, ArchiveTarget, FileTarget, FolderTarget
 from tickmind.record.tables.world_files import WORLD_TABLES, check_sizes, read_world, world_document, write_world
 
 LIVE = "live"

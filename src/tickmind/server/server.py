@@ -145,7 +145,7 @@ class WorldServer:
         await self.close()
 
     async def run(self, ticks: int | None = None) -> int:
-        """Run so many ticks, or until `stop`; return the number of ticks."""
+        """Run so many ticks, or until a rule ends the run, or until `stop`; return the number of ticks."""
         return await self._loop.run(ticks)
 
     def stop(self) -> None:

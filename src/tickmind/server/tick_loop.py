@@ -95,7 +95,10 @@ class TickLoop:
         self._poke.set()
 
     async def run(self, ticks: int | None = None) -> int:
-        """Run so many ticks, or until stopped; return the number of ticks. The last state is saved as a checkpoint."""
+        """Run so many ticks, or until a rule ends the run, or until stopped; return the number of ticks.
+
+        The last state is saved as a checkpoint.
+        """
         self._authority.on_progress = self._poke.set if self._authority.pace.lockstep else lambda: None
         schedule = TickSchedule(self._authority.pace.tick_s, self._clock.monotonic())
         done = 0
@@ -106,6 +109,8 @@ class TickLoop:
             done += 1
             if self._checkpoints is not None and record.tick_id % self._checkpoint_every_ticks == 0:
                 await asyncio.to_thread(save_checkpoint, self._checkpoints, self._checkpoint())
+            if record.ends:
+                break
             await self._prepare(schedule.next_s)
             overrun = schedule.finish(self._clock.monotonic())
             if overrun and not self._authority.pace.lockstep:

@@ -1,7 +1,7 @@
 """The tile world's rules: pure, columnar, without I/O. The same inputs give the same world, byte for byte.
 
     scenario = load_scenario("clearing.yaml")          # or parse_scenario(text), parse_scenario(generate_village(7))
-    world = TileWorld.from_scenario(scenario)
+    world = TileWorld.from_scenario(scenario)          # and its own rules, if it names some: {name: function}
 
     warm_up()                      compile the inner loops, or load them; once, before the first tick
 
@@ -27,10 +27,11 @@ State is columns, one entry for each actor row: x, y, status, facing, energy, hu
 actors x item kinds; and for each object row: kind, x, y, state, work_remaining, stock.
 """
 
-from tickmind.world.errors import BadIntentsError, ScenarioError, SnapshotMismatchError, WorldError
+from tickmind.world.errors import BadIntentsError, OwnRuleError, ScenarioError, SnapshotMismatchError, WorldError
 from tickmind.world.generators import generate_caves, generate_island, generate_village
 from tickmind.world.kernels import warm_up
 from tickmind.world.perception.view import WorldView
+from tickmind.world.rules.own_rules import OwnRule, RuleTick
 from tickmind.world.scenario.limits import (
     MAX_ACTORS,
     MAX_INVENTORY,
@@ -54,6 +55,9 @@ __all__ = [
     "SIGHT_RULES",
     "BadIntentsError",
     "Needs",
+    "OwnRule",
+    "OwnRuleError",
+    "RuleTick",
     "Rules",
     "Scenario",
     "ScenarioError",

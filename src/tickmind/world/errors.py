@@ -2,6 +2,7 @@
 
 WorldError
 ├── ScenarioError           an impossible scenario; says all that is wrong and where (also a ConfigFileError)
+├── OwnRuleError            a call of a user's own rule that is not possible, or such a rule that is not there
 ├── BadIntentsError         columns of intents that no inbox makes: rows twice, out of order or out of range
 └── SnapshotMismatchError   a snapshot of another scenario, rule set or format, or a damaged one
 """
@@ -16,6 +17,10 @@ class WorldError(TickmindError):
 
 class ScenarioError(WorldError, ConfigFileError):
     """A scenario that can't be used; `problems` lists all mistakes, in the order of the text."""
+
+
+class OwnRuleError(WorldError, ValueError):
+    """A rule of the user's own asked for something impossible, or a world has to step without its own rules."""
 
 
 class BadIntentsError(WorldError, ValueError):

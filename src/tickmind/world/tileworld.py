@@ -18,7 +18,7 @@ from tickmind.protocol import (
     VisibleObject,
     WorldInfo,
 )
-from tickmind.world.errors import BadIntentsError, SnapshotMismatchError, WorldError
+from tickmind.world.errors import BadIntentsError, OwnRuleError, SnapshotMismatchError, WorldError
 from tickmind.world.kernels import MoveScratch, Placed
 from tickmind.world.perception.observer import Observer
 from tickmind.world.perception.packer import GroundMap, Packer
@@ -26,6 +26,7 @@ from tickmind.world.perception.perception import Eyes, Perception
 from tickmind.world.perception.view import WorldView, take_view
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
 from tickmind.world.rules.containers import use_containers
+from tickmind.world.rules.goals import reach_goals
 from tickmind.world.rules.intents import check_intents, compile_intents
 from tickmind.world.rules.inventory import drop_items, give_items, pick_up_items, use_items
 from tickmind.world.rules.movement import move
@@ -38,6 +39,7 @@ from tickmind.world.rules.needs_and_rest import (
 )
 from tickmind.world.rules.needs_reporting import NeedsBefore
 from tickmind.world.rules.objects import change_objects, grow_stock, interact
+from tickmind.world.rules.own_rules import OwnRule, run_own_rules
 from tickmind.world.rules.speech import speak
 from tickmind.world.rules.trade import trade
 from tickmind.world.rules.turn import Turn
@@ -61,8 +63,9 @@ class TileWorld:
         record = world.step({world.row_of("entity:1"): Move(Direction.E)})
     """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, own_rules: Mapping[str, OwnRule] | None = None) -> None:
         self._tables = tables
+        self._own_rules = _named_rules(tables.scenario, own_rules)
         self._state = first_state(tables)
         self._maps = Maps(tables, self._state)
         self._everybody = np.arange(len(tables.actor_ids), dtype=np.int32)
@@ -79,9 +82,13 @@ class TileWorld:
         self._views: dict[int, VisibleObject] = {}  # object row -> its view; without those that have changed
 
     @classmethod
-    def from_scenario(cls, scenario: Scenario) -> "TileWorld":
-        """Return a world before its first tick."""
-        return cls(Tables(scenario))
+    def from_scenario(cls, scenario: Scenario, own_rules: Mapping[str, OwnRule] | None = None) -> "TileWorld":
+        """Return a world before its first tick.
+
+        `own_rules` are the functions that the scenario names. Without them a world of such a scenario can be looked at,
+        and `step` raises `OwnRuleError`: a scenario is data, so it brings no code with it.
+        """
+        return cls(Tables(scenario), own_rules)
 
     @property
     def tick_id(self) -> int:
@@ -125,6 +132,11 @@ class TileWorld:
 
         `controlled` says for each row whether a controller holds its lease; None means all of them.
         """
+        if self._own_rules is None:
+            raise OwnRuleError(
+                f"the world has rules of its user's own ({', '.join(self._tables.scenario.own_rules)}); "
+                "only `tickmind world` and `tickmind up` load them, or pass them to from_scenario()"
+            )
         columns = intents if isinstance(intents, IntentColumns) else self.compile(intents)
         check_intents(self._tables, columns)
         if controlled is not None:
@@ -149,6 +161,8 @@ class TileWorld:
         grow_stock(turn)
         leave_alone(turn)
         feel_needs(turn)
+        run_own_rules(turn, self._own_rules)
+        reach_goals(turn)
         self._maps.update(self._state.object_state, turn.changed_objects)
         self._tick_id += 1
         self._eyes.adapt(self._maps.opaque)
@@ -156,7 +170,7 @@ class TileWorld:
         record = self._record(turn, controlled, None if needs is None else needs.moved(turn.tick_id, self._state))
         self._last = Aftermath(record.results, record.utterances)
         self._observer = None
-        for delta in record.object_deltas:
+        for delta in record.object_deltas if self._views else ():
             self._views.pop(self._tables.object_row.get(delta.object_id, -1), None)
         return record
 
@@ -262,4 +276,15 @@ class TileWorld:
             intents=turn.intents,
             controlled=controlled,
             needs=needs,
+            rule_events=tuple(turn.rule_events),
         )
+
+
+def _named_rules(scenario: Scenario, functions: Mapping[str, OwnRule] | None) -> tuple[tuple[str, OwnRule], ...] | None:
+    """Return the rules of the user's own in the order of the scenario; None if it names some and none are given."""
+    if functions is None:
+        return None if scenario.own_rules else ()
+    missing = [name for name in scenario.own_rules if name not in functions]
+    if missing:
+        raise OwnRuleError(f"the scenario names rules that are not given: {', '.join(missing)}")
+    return tuple((name, functions[name]) for name in scenario.own_rules)

@@ -59,6 +59,8 @@ def test_two_who_talk_get_out():
     done = Counter(result.action_type for record in records for result in record.action_results() if result.ok)
     assert done["Interact"] == 7  # three symbols for each door, and the gate
     assert done["Give"] == 1
+    (reached,) = (event for record in records for event in record.rule_events)
+    assert (reached.name, reached.actor_ids, reached.ends) == ("both_out", ("mira", "tomas"), True)
 
 
 def test_two_who_do_not_hear_each_other_stay_where_they_are():
@@ -66,6 +68,7 @@ def test_two_who_do_not_hear_each_other_stay_where_they_are():
     assert all(y < 6 for _, y in where)
     results = [result for record in records for result in record.action_results()]
     assert not any(result.action_type == "Interact" for result in results)  # nobody guesses
+    assert not any(record.rule_events for record in records)
 
 
 def clever(name):

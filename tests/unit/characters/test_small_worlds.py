@@ -193,9 +193,11 @@ class Trader(Crafter):
         super().__init__(start)
         bakes = start.entity_id == "ada"
         self.makes, self.enough = (("bread",), 2) if bakes else ((), 0)
-        self.stocks, self.collects = (("bread",), ("grain",)) if bakes else ((), ())
+        if bakes:
+            self.stocks, self.collects = ("bread",), ("grain",)
+        else:
+            self.sells = ("grain",)
         self.food = ("bread",)
-        self.sells = () if bakes else ("grain",)
 
     @condition
     def provided(self):

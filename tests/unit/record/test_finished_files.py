@@ -27,7 +27,7 @@ PUBLIC = {
     "object_deltas": "run_id:string tick_id:int64 object_id:string field:string new_value_json:string",
 }
 OTHERS = {"replay", "thoughts", "llm_calls", "agent_statuses", "insights", "needs", "inventories", "gifts"}
-OTHERS |= {"map", "actors", "objects"}
+OTHERS |= {"rule_events", "map", "actors", "objects"}
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from tickmind.protocol import Reason, TickRecord, Wait
 from tickmind.server import Authority, Checkpoint, TickLoop, TickPace
 from tickmind.server.testing import meadow
 from tickmind.wire.messages.requests import AcquireRequest, SubmitRequest
-from tickmind.world import TileWorld
+from tickmind.world import TileWorld, parse_scenario
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 
@@ -216,3 +216,26 @@ async def test_wall_clock_jumps_do_not_move_ticks():
     loop = TickLoop(core, pacer=stepper, on_tick=lambda record: clock.jump_wall(86_400 * (-1) ** record.tick_id))
     await loop.run(4)
     assert stepper.waits == pytest.approx([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5])
+
+
+GOALS = """
+world: short
+floors: {grass: {}}
+map: {width: 3, height: 3, floor: grass}
+actors: [{id: ada, at: [0, 0]}]
+goals:
+  halfway: {tick: 2, score: 1}
+  over: {tick: 4, ends: true}
+"""
+
+
+@pytest.mark.parametrize(("ticks", "done"), [(None, 4), (9, 4), (3, 3)])
+async def test_a_goal_ends_the_run_after_its_tick_is_kept_shown_and_saved(ticks, done):
+    clock, sink, store = ManualClock(), Keeper(), Memory()
+    shown: list[TickRecord] = []
+    core = Authority(TileWorld.from_scenario(parse_scenario(GOALS)), clock=clock)
+    loop = TickLoop(core, sink=sink, checkpoints=store, pacer=Stepper(clock), on_tick=shown.append)
+    assert await loop.run(ticks) == done
+    assert sink.ticks == [record.tick_id for record in shown] == list(range(1, done + 1))
+    assert store.saved[-1].tick_id == done + 1
+    assert shown[-1].ends == (done == 4)

@@ -1,5 +1,7 @@
 """What viewers see, and what their filters leave of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,11 +9,11 @@ from hypothesis import strategies as st
 from tests.long import short_or_long
 
 from tickmind.base import ManualClock
-from tickmind.protocol import Direction, Drop, Interact, Move, Pickup, Say, Wait
+from tickmind.protocol import Direction, Drop, Effect, Interact, Move, Pickup, RuleEvent, Say, Wait
 from tickmind.server.authority import Authority
 from tickmind.server.delivery.viewing import Viewing
 from tickmind.server.testing import meadow
-from tickmind.wire import Region, ViewFilter, codec, columns
+from tickmind.wire import Region, ViewerEventType, ViewFilter, codec, columns
 from tickmind.wire.v1 import viewer_pb2
 from tickmind.world import TileWorld
 
@@ -154,3 +156,36 @@ def test_details_stay_with_their_results(rows):
     kept = np.isin(record.results.actor, [2, 3])
     targets = [record.results.target_ids.get(place, "") for place in np.flatnonzero(kept).tolist()]
     assert [event.results.target_ids.get(place, "") for place in range(len(event.results))] == targets
+
+
+REACHED = RuleEvent("both_out", ("entity:1", "entity:2"), 10, ends=True)
+FESTIVAL = RuleEvent("festival", ("entity:2",), -1, own=True, text="too late", effects=(Effect("inventory.coin", 2),))
+OVER = RuleEvent("nightfall")
+
+
+@pytest.mark.parametrize(
+    ("view", "shown"),
+    [
+        (ViewFilter(), (REACHED, FESTIVAL, OVER)),
+        (ViewFilter(types=(ViewerEventType.RULE,)), (REACHED, FESTIVAL, OVER)),
+        (ViewFilter(types=(ViewerEventType.STATE,)), ()),
+        (ViewFilter(actor_ids=("entity:1",)), (replace(REACHED, actor_ids=("entity:1",)), OVER)),
+    ],
+    ids=["all", "rules", "others", "one actor"],
+)
+def test_goals_and_rules_are_shown_by_type_and_actor(view, shown):
+    world = TileWorld.from_scenario(SCENARIO)
+    viewing = Viewing(world.info, world.view().actors)
+    viewing.publish(replace(world.step({}), rule_events=(REACHED, FESTIVAL, OVER)))
+    message = codec.parse(viewer_pb2.StreamViewerEventsResponse, viewing.encoded(view))
+    bounds = Authority(world, clock=ManualClock()).bounds
+    assert columns.decode_viewer_event(message.event, bounds).rule_events == shown
+
+
+def test_a_goal_of_a_crowd_names_as_many_as_a_message_may_hold():
+    world = TileWorld.from_scenario(SCENARIO)
+    viewing = Viewing(world.info, world.view().actors)
+    crowd = replace(REACHED, actor_ids=("entity:1",) * 2000)
+    viewing.publish(replace(world.step({}), rule_events=(crowd,) * 2000))
+    event = newest(viewing)
+    assert (len(event.rule_events), len(event.rule_events[0].actor_ids)) == (1000, 1000)

@@ -30,6 +30,9 @@ actors: [{id: ada, at: [0, 0]}]
 """
 
 
+NIGHT = '  night: ["21:00", "06:00"]\n  seasons'
+
+
 def calendar_of(text=YEAR, seed=None):
     return parse_scenario(text, seed=seed).setting.calendar
 
@@ -195,6 +198,13 @@ def test_what_limits_actions_is_part_of_a_scenarios_identity():
     )
     assert len({parse_scenario(text).digest for text in texts}) == len(texts)
     assert parse_scenario(limited).digest == parse_scenario(limited.replace("day: 4", "day: 5")).digest
+
+
+def test_rules_of_ones_own_see_all_days_so_these_are_part_of_a_scenarios_identity():
+    own = f"{YEAR}own_rules: [feast]\n"
+    changes = [("day: 4", "day: 5"), ("sun: 5", "sun: 6"), ("summer: 3", "summer: 4"), ("  seasons", NIGHT)]
+    texts = [YEAR, own, *(own.replace(*change) for change in changes)]
+    assert len({parse_scenario(text).digest for text in texts}) == len(texts)
 
 
 def test_worlds_say_what_limits_their_actions():

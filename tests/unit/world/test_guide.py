@@ -1,9 +1,11 @@
-"""The guide to scenario files names every key that is read."""
+"""The guide to scenario files names every key that is read, and its map of Tiled is one."""
 
 import ast
+import re
 from pathlib import Path
 
 import tickmind.world.scenario as readers
+from tickmind.world import load_scenario
 from tickmind.world.scenario.kind_reader import _OF_A_STATE
 from tickmind.world.scenario.scenario_reader import OTHER_SECTIONS, SECTIONS
 from tickmind.world.scenario.setting_reader import _PERSONA_KEYS
@@ -27,3 +29,14 @@ def test_every_key_is_in_the_guide():
     assert {"world", "consumes", "within", "day_ticks", "voice", "spread"} <= keys
     text = GUIDE.read_text()
     assert sorted(key for key in keys if f"`{key}`" not in text) == []
+
+
+def test_the_map_of_tiled_in_the_guide_is_a_world(tmp_path):
+    blocks = dict(re.findall(r"```(xml|yaml)\n(<map.*?|world: oasis.*?)```", GUIDE.read_text(), re.DOTALL))
+    (tmp_path / "oasis.tmx").write_text(blocks["xml"])
+    (tmp_path / "oasis.yaml").write_text(blocks["yaml"])
+    scenario = load_scenario(tmp_path / "oasis.yaml")
+    assert scenario.floor_codes == bytes([0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0])
+    assert [(found.object_id, found.x, found.y) for found in scenario.objects] == [("palm:1", 3, 0)]
+    assert [(actor.entity_id, actor.type, actor.x, actor.y) for actor in scenario.actors] == [("ada", "nomad", 0, 0)]
+    assert [(zone.name, zone.areas) for zone in scenario.setting.zones] == [("pond", ((1, 1, 2, 1),))]

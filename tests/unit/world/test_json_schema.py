@@ -6,11 +6,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from tests.kits.tiled_files import TILED, tmx, write_village
 from tests.unit.world.test_calendar import YEAR
 from tests.unit.world.test_guide import keys_read
 from tests.unit.world.test_setting import VILLAGE
 
 from tickmind.cli.new_scenario import SCENARIO
+from tickmind.world.scenario.scenario_reader import parse_to_keep
 
 FILES = sorted((Path(__file__).parents[3] / "scenarios").glob("*.yaml"))
 
@@ -42,10 +44,17 @@ def test_other_scenarios_fit(schema, text):
     jsonschema.validate(yaml.safe_load(text), schema)
 
 
+def test_a_scenario_with_a_tiled_map_fits_as_it_is_written_and_as_it_is_kept(schema, tmp_path):
+    write_village(tmp_path, tmx())
+    for text in (TILED, parse_to_keep(TILED, folder=tmp_path).text):
+        jsonschema.validate(yaml.safe_load(text), schema)
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"zonse": {}},
+        {"map": {"tield": "village.tmx"}},
         {"zones": {"mill": {"within": [1, 2, 3]}}},
         {"calendar": {"day_ticks": 0}},
         {"calendar": {"seasons": {"summer": {"dayz": 1}}}},

@@ -4,12 +4,14 @@ import { Container, Mesh, type TextureSource } from "pixi.js";
 import type { World } from "../frames/world";
 import { chanceAt, css, fromHsl, hashOf, type Rgb } from "./colours";
 import { CAMERA_GLSL, Shader, program, sheetSource, squares, stateOf, type Camera } from "./sheets";
+import type { TileArt } from "./tile_art";
 
 type Pen = CanvasRenderingContext2D;
 
 const PIECE_TILES = 16;
 const PIXELS = 48; // of a tile, near
 const MOST_PIECES = 60;
+const MOST_TILES_FAR = 300_000; // of a map from Tiled that is drawn with its tiles from far away, too
 const FAR = 11; // pixels of a tile on screen, below which the whole is enough
 
 type Style = "grass" | "path" | "planks" | "water" | "rock" | "sand" | "snow" | "plain";
@@ -164,6 +166,7 @@ export class Ground {
   constructor(
     private readonly world: World,
     private readonly camera: Camera,
+    private readonly art: TileArt | null,
   ) {
     this.looks = world.info.floors.map((floor) => floorLook(floor.name));
     this.picture = this.drawWhole();
@@ -204,6 +207,9 @@ export class Ground {
     const pen = canvas.getContext("2d") as Pen;
     pen.imageSmoothingEnabled = false;
     pen.drawImage(tiles, 0, 0, canvas.width, canvas.height);
+    if (this.art && width * height <= MOST_TILES_FAR) {
+      for (let y = 0; y < height; y += 1) for (let x = 0; x < width; x += 1) this.art.draw(pen, x, y, x * pixels, y * pixels, pixels);
+    }
     return canvas;
   }
 
@@ -274,6 +280,11 @@ export class Ground {
     pen.rect(left, top, PIXELS, PIXELS);
     pen.clip();
     tile(pen, look, x, y, left, top, PIXELS);
+    if (this.art?.covers(x, y)) {
+      this.art.draw(pen, x, y, left, top, PIXELS);
+      pen.restore();
+      return;
+    }
     const own = GROWS.indexOf(look.style);
     [
       [x, y - 1],

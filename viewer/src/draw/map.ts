@@ -12,6 +12,7 @@ import { Ground } from "./ground";
 import { Minimap } from "./minimap";
 import { Overlay, type Label, type Speech } from "./overlay";
 import { cameraUniforms } from "./sheets";
+import { TileArt } from "./tile_art";
 import { Camera2d } from "./view";
 
 const NAMES_UP_TO = 40; // characters on screen
@@ -67,10 +68,11 @@ export class MapView {
     overlay: HTMLElement,
     minimap: HTMLCanvasElement,
     private readonly host: MapHost,
+    art: TileArt | null,
   ) {
     const { scene, world } = host.film;
     this.camera = new Camera2d(world.info.width, world.info.height);
-    this.ground = new Ground(world, this.uniforms);
+    this.ground = new Ground(world, this.uniforms, art);
     this.crowd = new Crowd(scene, this.uniforms);
     this.furniture = new Furniture(scene, this.uniforms);
     this.overlay = new Overlay(overlay, world.actorIds, world.info.setting.zones);
@@ -104,7 +106,8 @@ export class MapView {
       depth: true,
       preserveDrawingBuffer: false,
     } as never);
-    return new MapView(renderer, canvas, overlay, minimap, host);
+    const { tiles, width, height } = host.film.world.info;
+    return new MapView(renderer, canvas, overlay, minimap, host, await TileArt.load(tiles, width, height));
   }
 
   private resize(): void {

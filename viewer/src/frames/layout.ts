@@ -34,6 +34,7 @@ export const Tag = {
   DETAILS: 42,
   SAID: 43,
   OBJECTS: 44,
+  RULES: 45,
   THOUGHTS: 48,
   STATES: 49,
   HOLDING: 50,

@@ -265,6 +265,22 @@ export function failedSteps(frame: Frame, actors: number, wanted?: (row: number)
   return found;
 }
 
+/** A goal that was reached, or what a rule of the user's own did. */
+export type RuleEvent = [
+  name: string,
+  rows: number[],
+  score: number,
+  ends: boolean,
+  own: boolean,
+  text: string,
+  effects: [string, number][],
+];
+
+/** The goals of a tick, and what rules of the user's own did. */
+export function rulesIn(frame: Frame): RuleEvent[] {
+  return frame.json<RuleEvent[]>(Tag.RULES, []);
+}
+
 /** Something that was said, and where. */
 export type Saying = [row: number, channel: string, text: string, x: number, y: number];
 

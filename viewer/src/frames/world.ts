@@ -74,6 +74,26 @@ export interface Person {
   sprite?: string; // a letter or an emoji
 }
 
+/** A tileset of Tiled with its image. */
+export interface TileSet {
+  first: number; // the number of its first tile in the layers
+  count: number;
+  columns: number;
+  width: number; // of a tile, in pixels
+  height: number;
+  margin: number;
+  spacing: number;
+  image: string; // a PNG in base64
+}
+
+/** The picture of a map that was drawn with Tiled. */
+export interface Tiles {
+  width: number; // of the map, in tiles
+  height: number;
+  sets: TileSet[];
+  layers: string[]; // from the lowest on: four bytes for each tile, in zlib and base64
+}
+
 interface Info {
   name: string;
   world_version: string;
@@ -93,6 +113,7 @@ interface Info {
   actor_types: string[];
   setting: { zones: Zone[]; calendar: Calendar };
   people: Record<string, Person>; // by row
+  tiles?: Tiles; // of a map that was drawn with Tiled
 }
 
 export class World {

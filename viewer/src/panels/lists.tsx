@@ -15,6 +15,7 @@ const NAMES: Record<EventType, string> = {
   object: "Objects",
   thought: "Thoughts",
   control: "Control",
+  goal: "Goals",
 };
 
 function FilterBar({ app }: { app: App }) {

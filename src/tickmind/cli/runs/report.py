@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     from tickmind.record.report import PersonFigures, RunFigures
 
@@ -29,9 +31,9 @@ def report(
 ) -> None:
     """Report on a finished run: a summary here, and one self-contained page with charts.
 
-    The page shows actors over time, actions and failures, where characters were, conversations, model calls with
-    latency, tokens and cost, and the times in which a model or an agent was missing. If the scenario names people and
-    places, it says who is who, who spent time where, and where and at which time of the day conversations were.
+    The page shows goals and scores, actors over time, actions and failures, where characters were, conversations, model
+    calls with latency, tokens and cost, and the times in which a model or an agent was missing. If the scenario names
+    people and places, it says who is who, who spent time where, and where and when conversations were.
     """
     from rich.console import Console
 
@@ -99,6 +101,8 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
         for failure in figures.failures[:_TOP]:
             failures.add_row(text(f"{failure.action}: {failure.reason.replace('_', ' ')}"), f"{failure.count:,}")
         console.print(failures)
+    for scored in _goal_tables(figures, table, text):
+        console.print(scored)
     if figures.models:
         models = table("Models", "model", "calls", "failed", "median s", "p95 s", "tokens", "cost $")
         for model in figures.models[:_TOP]:
@@ -137,3 +141,22 @@ def _person(figures: "RunFigures", person: "PersonFigures", shares: "Sequence[tu
         f"was in {listed_shares([(zone or 'no zone', share) for zone, share in shares], 3)}" if shares else "",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def _goal_tables(
+    figures: "RunFigures", table: "Callable[..., Table]", text: "Callable[[object], Text]"
+) -> "Iterator[Table]":
+    """Yield the tables of goals and of scores, if there are any."""
+    if figures.goals:
+        goals = table("Goals", "goal", "reached in tick", "times", "score")
+        for goal in figures.goals[:_TOP]:
+            reached = "not reached" if goal.first_tick_id is None else f"{goal.first_tick_id:,}"
+            end = ", the end" if goal.ended else ""
+            goals.add_row(text(goal.name), f"{reached}{end}", f"{goal.times:,}", f"{goal.points:,}")
+        yield goals
+    if figures.scores:
+        scores = table("Scores", "who", "score")
+        for score in figures.scores[:_TOP]:
+            who = figures.name_of(score.actor_id) if score.actor_id else "the world"
+            scores.add_row(text(who), f"{score.points:,}")
+        yield scores

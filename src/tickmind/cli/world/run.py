@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tickmind.base import Clock
+from tickmind.cli.world.scenarios import TILE_ART
+from tickmind.protocol import RuleEvent
 from tickmind.record import (
     CheckpointFolder,
     Disk,
@@ -46,6 +48,12 @@ class WorldRun:
     def is_empty(self) -> bool:
         """Whether the run is new and has no tick yet, so that nothing is lost without it."""
         return self.is_new and self.log.last_tick_id is None
+
+    @property
+    def last_events(self) -> tuple[RuleEvent, ...]:
+        """What rules did in the last recorded tick; if one ended the run, it is not resumed."""
+        last = self.log.last_tick_id
+        return () if last is None else self.history.tick(last).rule_events
 
     def state_pace(self, *, lockstep: bool, tps: float) -> None:
         """Set the pace for `meta.json`, before the first tick; in lockstep there is no rate."""
@@ -104,11 +112,13 @@ class WorldRuns:
         `agents` is the text of its mapping, if it has one of its own. `folder` is where the files are that the scenario
         names; the run keeps what they hold.
         """
-        scenario, text = parse_to_keep(text, source, seed=seed, folder=folder)
-        scenario = scenario.with_ticks_of(tick_ms)
+        kept = parse_to_keep(text, source, seed=seed, folder=folder)
+        scenario = kept.scenario.with_ticks_of(tick_ms)
         log = self._store.create(TileWorld.from_scenario(scenario).info, run_id, options=self._options)
         try:
-            write_whole(self._disk, self._store.folder(log.run_id) / SCENARIO, text.encode())
+            write_whole(self._disk, self._store.folder(log.run_id) / SCENARIO, kept.text.encode())
+            if kept.tile_art is not None:
+                write_whole(self._disk, self._store.folder(log.run_id) / TILE_ART, kept.tile_art)
             if agents is not None:
                 write_whole(self._disk, self._store.folder(log.run_id) / AGENTS, agents.encode())
             return self._run(scenario, self._store.open(log.run_id, from_log=True), log, is_new=True)

@@ -17,6 +17,7 @@ Seed = Annotated[
         help="The seed of all chance, of the world and of its minds; the scenario's if left out.",
     ),
 ]
+TILE_ART = "tiles.json"  # in a run's folder: the picture of its Tiled map, for viewers
 _NAME_CHARS = 40
 
 

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from tickmind.base import TickmindError
 from tickmind.base.files import RUNS_FOLDER, runs_option
 from tickmind.cli.runs.sealing_progress import SealingProgress
+from tickmind.cli.world.own_rules import load_own_rules
+from tickmind.cli.world.rule_news import RuleNews, rule_event_line
 from tickmind.cli.world.scenarios import new_run_id
 from tickmind.cli.world.status import EVERY_S, LockstepWait, WorldStatus
+from tickmind.protocol import TickRecord
 from tickmind.server import ServerConfig, TickPace, WorldServer
 from tickmind.server.event_loop import run_on_quick_loop
 from tickmind.world import Scenario, TileWorld
@@ -25,7 +28,10 @@ LOOK_S = 0.05
 
 
 class Serving:
-    """Serves one world until a signal, an error or the last of `ticks`; with a run it is recorded."""
+    """Serves one world until a signal, an error, a rule that ends the run, or the last of `ticks`.
+
+    With a run it is recorded.
+    """
 
     def __init__(
         self,
@@ -46,11 +52,16 @@ class Serving:
         self._where = runs_option(runs)
         self._folder = runs
         self._status = WorldStatus(scenario.name, ticks)
+        self._news = RuleNews()
+        self._is_over = False  # whether a rule has ended the run
         self._stopped = False
         self._in_a_hurry = False  # whether a second signal asked to stop at once
 
     def run(self) -> None:
         """Serve, and finish the run in an orderly way."""
+        if self._run is not None and self._say_it_is_over(self._run):
+            self._finish(self._run)
+            return
         if not is_compiled():
             self._status.say("Starting; the first time this takes a minute.")
         try:
@@ -68,11 +79,19 @@ class Serving:
             self._say_how_to_go_on()
             return
         self._finish(self._run)
+        named = f"{self._run.run_id}{self._where}"
+        resumes = "" if self._is_over else f", `tickmind world --resume {named}` resumes it"
         self._status.say(
             f"Run {self._run.run_id} is in {self._folder / self._run.run_id}: "
-            f"`tickmind runs show {self._run.run_id}{self._where}` shows it, "
-            f"`tickmind world --resume {self._run.run_id}{self._where}` resumes it."
+            f"`tickmind runs show {named}` shows it{resumes}."
         )
+
+    def _say_it_is_over(self, run: "WorldRun") -> bool:
+        """Say why a run that a rule has ended is not resumed; return whether it is one."""
+        ends = [event for event in run.last_events if event.ends]
+        for event in ends:
+            self._status.say(f"Run {run.run_id} is not resumed. {rule_event_line(run.log.last_tick_id or 0, event)}")
+        return bool(ends)
 
     def _finish(self, run: "WorldRun") -> None:
         """Write the finished files; a further signal stops that, too."""
@@ -95,7 +114,7 @@ class Serving:
     async def _serve(self) -> None:
         run, status = self._run, self._status
         server = WorldServer(
-            TileWorld.from_scenario(self._scenario),
+            TileWorld.from_scenario(self._scenario, load_own_rules(self._scenario.own_rules)),
             self._config,
             pace=self._pace,
             sink=run.log if run is not None else None,
@@ -103,6 +122,7 @@ class Serving:
             checkpoints=run.checkpoints if run is not None else None,
             history=run.history if run is not None else None,
             run_id=run.run_id if run is not None else new_run_id(self._scenario.name),
+            on_tick=self._take_news,
         )
         async with server, self._signals(server):
             if run is not None:
@@ -113,6 +133,11 @@ class Serving:
                 status.say(f"Its metrics are at {server.metrics_url}.")
             await self._tick(server)
         status.end(server.statistics())
+
+    def _take_news(self, record: TickRecord) -> None:
+        self._is_over = record.ends
+        for line in self._news.lines(record.tick_id, record.rule_events):
+            self._status.say(line)
 
     async def _run_ticks(self, server: WorldServer) -> None:
         """Wait for the first characters, but not forever, and start the ticks."""

@@ -43,6 +43,7 @@ class LogTable(IntEnum):
     LATE_THOUGHTS = 22
     LEFT_OUT = 23  # one row, if reports could not be kept
     INTENT_WISHES = 24  # what offers are for
+    RULE_EVENTS = 25  # goals reached, and what rules of the user's own did
 
 
 SCHEMAS: dict[int, pa.Schema] = {
@@ -135,4 +136,13 @@ SCHEMAS: dict[int, pa.Schema] = {
     LogTable.LEFT_OUT: _schema(count=_I64),
     LogTable.LATE_THOUGHTS: _schema(place=_I32),  # the place of the thought in its table
     LogTable.NEEDS: _schema(row=_I32, energy=_I16, hunger=_I16),
+    LogTable.RULE_EVENTS: _schema(
+        name=_TEXT,
+        actors=pa.binary(),  # their rows, as int32
+        score=_I64,
+        ends=pa.bool_(),
+        own=pa.bool_(),
+        text=_TEXT,
+        effects_json=_TEXT,
+    ),
 }

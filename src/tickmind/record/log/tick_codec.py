@@ -29,6 +29,7 @@ from tickmind.record.log.intent_codec import (
 )
 from tickmind.record.log.log_schema import SCHEMAS, LogTable
 from tickmind.record.log.report_codec import pack_reports, read_insights, read_left_out, read_statuses, read_thoughts
+from tickmind.record.log.rule_event_codec import pack_rule_events, read_rule_events
 from tickmind.record.log.steps import keyframe, read_state, steps
 
 _TICK = pa.struct(list(SCHEMAS[LogTable.TICK]))
@@ -59,6 +60,7 @@ def pack_tick(record: TickRecord, before: ActorColumns | None, reports: TickRepo
             *_pack_utterances(record.utterances, len(record.actor_ids)),
             *_pack_deltas(record.object_deltas),
             *_pack_needs(record.needs),
+            *pack_rule_events(record.rule_events, record.actor_ids),
             *pack_reports(reports),
         ]
     )
@@ -116,6 +118,7 @@ def _read_record(
         intents=intents,
         controlled=controlled,
         needs=_read_needs(batches, actors),
+        rule_events=read_rule_events(batches, actor_ids),
     )
 
 

@@ -3,8 +3,8 @@
 The first five are public: within a schema version none of their columns changes, and a later minor version may add some
 at the end, which files of earlier ones lack (`TableSpec.added`). `replay` holds what is needed to step a world again;
 `thoughts`, `llm_calls`, `agent_statuses` and `insights` the reports of its agents; `needs` the energy and hunger of
-actors whenever they changed; `inventories` which items were held; `gifts` each gift for both sides. Runs of earlier
-versions lack the last four.
+actors whenever they changed; `inventories` which items were held; `gifts` each gift for both sides; `rule_events` goals
+reached and what rules of the user's own did. Runs of earlier versions lack the last five.
 """
 
 from collections.abc import Iterable
@@ -281,7 +281,27 @@ GIFTS = TableSpec(
     ),
     delta=("tick_id", "amount"),
 )
-ADDED = frozenset(spec.name for spec in (INSIGHTS, NEEDS, INVENTORIES, GIFTS))  # runs of earlier versions lack these
+RULE_EVENTS = TableSpec(
+    "rule_events",
+    _columns(
+        "run_id tick_id event name score ends own text",
+        run_id=_TEXT,
+        tick_id=_I64,
+        event=_I32,  # its number in the tick, from 0; each of its actors has a row
+        name=_TEXT,  # of the goal, or of the rule
+        actor_id=_TEXT,  # null: the world as a whole
+        score=_I64,  # for this actor, or for the world
+        ends=pa.bool_(),  # whether the run ended with it
+        own=pa.bool_(),  # whether it is of a rule of the user's own, not a goal
+        text=_TEXT,
+        effects_json=_TEXT,
+    ),
+    delta=("tick_id", "event", "score"),
+    plain=("ends", "own", "text"),
+)
+ADDED = frozenset(  # runs of earlier versions lack these
+    spec.name for spec in (INSIGHTS, NEEDS, INVENTORIES, GIFTS, RULE_EVENTS)
+)
 FINISHED = MappingProxyType(
     {
         spec.name: spec
@@ -299,6 +319,7 @@ FINISHED = MappingProxyType(
             NEEDS,
             INVENTORIES,
             GIFTS,
+            RULE_EVENTS,
         )
     }
 )

@@ -40,6 +40,11 @@ class PastWorld:
     """Step a run's world from its beginning; each tick must give the recorded state."""
 
     def __init__(self, run: "RunReader", scenario: "Scenario") -> None:
+        if scenario.own_rules:
+            raise RecordError(
+                f"run {run.run_id} follows rules of its user's own ({', '.join(scenario.own_rules)}): code that is "
+                "never loaded to read a run, so its world can't be stepped again"
+            )
         self._run = run
         self._world = TileWorld.from_scenario(scenario)
         if self._world.info.actors != run.info.actors:

@@ -164,6 +164,26 @@ class ZoneFigures:
     regulars: tuple[tuple[str, float], ...]  # actor -> share of these ticks; some actors, the largest share first
 
 
+@dataclass(frozen=True, slots=True)
+class GoalFigures:
+    """A goal, or a rule of the user's own: when it was reached, and what it brought."""
+
+    name: str
+    condition: str  # in words; empty for a rule of the user's own
+    first_tick_id: int | None  # None: it was not reached
+    times: int  # actors that reached it; of a rule, what it did
+    points: int
+    ended: bool  # whether it ended the run
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFigures:
+    """The score of an actor, or of the world, which has no id."""
+
+    actor_id: str
+    points: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RunFigures:
     """All figures of a report."""
@@ -189,6 +209,8 @@ class RunFigures:
     calls: tuple[CallMoment, ...]
     outages: tuple[Outage, ...]  # noted ones first, then the longest first
     items: tuple[ItemFigures, ...] = ()  # most gifts first; none of a run of an earlier version
+    goals: tuple[GoalFigures, ...] = ()  # in the order of ticks; those that were not reached are last
+    scores: tuple[ScoreFigures, ...] = ()  # highest first
     setting: WorldSetting = field(default_factory=WorldSetting)
     people: tuple[PersonFigures, ...] = ()  # actors with a persona, in the order of rows
     names: Mapping[str, str] = field(default_factory=dict)  # actor id -> name that no other actor has

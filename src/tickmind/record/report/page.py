@@ -52,6 +52,7 @@ def page(figures: RunFigures) -> str:
         f'<p class="sub">Run {escape(figures.run_id)}, {ticks}, begun {escape(figures.created_at)}{after}</p>',
         _cards(figures),
         *([_section("Who is who", _people(figures))] if figures.people else []),
+        *([_section("Goals", _goals(figures))] if figures.goals else []),
         _section("Actors over time", _actors(figures)),
         _section("Where they were", _heat(figures)),
         *([_section("Who spent time where", _stays(figures))] if figures.zones else []),
@@ -147,6 +148,28 @@ def percent(share: float) -> str:
 def _more(rows: Sized, shown: int) -> str:
     left = len(rows) - shown
     return f'<p class="none">and {number(left)} more</p>' if left > 0 else ""
+
+
+def _goals(figures: RunFigures) -> str:
+    rows = (
+        (
+            one.name,
+            one.condition or "a rule of your own",
+            ("not reached" if one.first_tick_id is None else f"tick {one.first_tick_id}")
+            + (", the end" if one.ended else ""),
+            *map(number, (one.times, one.points)),
+        )
+        for one in figures.goals
+    )
+    drawn = _table(("goal", "condition", "reached", "times", "score"), rows, numbers=2)
+    if not figures.scores:
+        return drawn
+    scores = (
+        (figures.name_of(one.actor_id) if one.actor_id else "the world", number(one.points))
+        for one in figures.scores[:SHOWN_ITEMS]
+    )
+    table = _table(("who", "score"), scores, numbers=1)
+    return f"{drawn}<h3>Scores</h3>{table}{_more(figures.scores, SHOWN_ITEMS)}"
 
 
 def _actors(figures: RunFigures) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.base import Limit
-from tickmind.protocol import ActorStatus, WorldSetting
+from tickmind.protocol import ActorStatus, GoalInfo, WorldSetting
 from tickmind.record.disk import OsDisk, reading_fault
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.parquet.file import TableFile, native_file
@@ -26,6 +26,7 @@ from tickmind.record.parquet.schemas import (
     GIFTS,
     INVENTORIES,
     LLM_CALLS,
+    RULE_EVENTS,
     TICKS,
     UTTERANCES,
     TableSpec,
@@ -37,10 +38,12 @@ from tickmind.record.report.figures import (
     CallMoment,
     Conversation,
     FailureFigures,
+    GoalFigures,
     HeatMap,
     ItemFigures,
     ModelFigures,
     Outage,
+    ScoreFigures,
     StayFigures,
     ZoneFigures,
 )
@@ -51,9 +54,9 @@ POINTS: Final = 200  # on a time axis
 HEAT_CELLS: Final = 160  # on the longer side of the map
 MAX_OUTAGES: Final = Limit("outages in a report", 2000)
 MAX_LINES: Final = Limit("utterances in a report", 100_000)
-MAX_KINDS: Final = Limit("kinds of actions, failures, models or held items in a report", 1000)
 MAX_STAYS: Final = Limit("actors whose places are in a report", 1000)
 REGULARS: Final = 5  # actors that are named for each zone
+MAX_KINDS: Final = Limit("kinds of actions, failures, models, goals, scores or held items in a report", 1000)
 MAX_MEMORY_MB: Final = 1024
 FAILURES_IN_A_ROW: Final = 2  # that make an outage of a model
 _NAME_CHARS: Final = 200  # we write shorter names; longer texts are cut before counting
@@ -74,6 +77,7 @@ _VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in queri
     "tiles": (WORLD_TABLES[MAP], ("x", "y", "walkable")),
     "actors": (WORLD_TABLES[ACTORS], ("actor_id",)),
     "inventories": (INVENTORIES, ("tick_id", "holder_id", "item", "quantity")),
+    "rule_events": (RULE_EVENTS, ("tick_id", "name", "actor_id", "score", "ends")),
     "gifts": (GIFTS, ("tick_id", "actor_id", "side", "item", "amount")),
 }
 
@@ -215,6 +219,34 @@ class RunQueries:
             int(MAX_KINDS.maximum),
         )
         return tuple(ItemFigures(actor, item, *map(int, counts)) for actor, item, *counts in rows)
+
+    def goals(self, goals: Sequence[GoalInfo]) -> tuple[GoalFigures, ...]:
+        """Return what was reached and what rules of the user's own did, then those goals that were not reached."""
+        conditions = {goal.name: goal.condition for goal in goals}
+        rows = self._all(
+            """
+            SELECT name, min(tick_id) AS first, count(*), sum(score), max(CAST(ends AS INTEGER)) FROM rule_events
+            GROUP BY 1 ORDER BY first, 1 LIMIT ?
+            """,
+            int(MAX_KINDS.maximum),
+        )
+        reached = [
+            GoalFigures(name, conditions.pop(name, ""), first, times, int(points), bool(ended))
+            for name, first, times, points, ended in rows
+        ]
+        missed = [GoalFigures(name, condition, None, 0, 0, False) for name, condition in conditions.items()]
+        return (*reached, *missed)
+
+    def scores(self) -> tuple[ScoreFigures, ...]:
+        """Return the scores of actors and of the world, highest first."""
+        rows = self._all(
+            """
+            SELECT coalesce(actor_id, ''), sum(score) AS points FROM rule_events WHERE score != 0
+            GROUP BY 1 ORDER BY points DESC, 1 LIMIT ?
+            """,
+            int(MAX_KINDS.maximum),
+        )
+        return tuple(ScoreFigures(actor_id, int(points)) for actor_id, points in rows)
 
     def heat(self, width: int, height: int) -> HeatMap:
         """Return where actors were."""

@@ -13,7 +13,7 @@ from tickmind.record.report.figures import RunFigures, StayFigures, ZoneFigures
 from tickmind.record.report.noted import noted_outages
 from tickmind.record.report.places import display_names, person_figures
 from tickmind.record.report.queries import RunQueries
-from tickmind.record.tables.world_files import check_sizes, read_people, read_setting
+from tickmind.record.tables.world_files import check_sizes, read_goals, read_people, read_setting
 
 
 def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what: None) -> RunFigures:
@@ -34,6 +34,10 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
             f"the finished files of run {meta.run_id} are at {meta.stored_at[:500]!r}; copy them to a folder of this "
             "machine, and name the folder above them with --runs"
         )
+    try:
+        known_goals = read_goals(world)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DamagedRunError("meta.json has a malformed goal") from error
     with RunQueries(folder) as ask:
         progress("ticks")
         first, last, sim_time_ms = ask.span()
@@ -43,6 +47,8 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
         actions, failures = ask.actions(), ask.failures()
         progress("items")
         items = ask.items()
+        progress("goals")
+        goals, scores = ask.goals(known_goals), ask.scores()
         progress("places")
         heat = ask.heat(width, height)
         progress("people")
@@ -86,6 +92,8 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
             names=display_names(actors),
             stays=stays,
             zones=zones,
+            goals=goals,
+            scores=scores,
         )
 
 

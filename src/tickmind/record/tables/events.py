@@ -1,14 +1,15 @@
 """Events as rows of the finished tables, many ticks at a time."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tickmind.protocol import ACTION_TYPES, REASONS, Effect, TickRecord, WorldInfo
+from tickmind.protocol import ACTION_TYPES, REASONS, TickRecord, WorldInfo
 from tickmind.record.columns import Column, texts
+from tickmind.record.log.rule_event_codec import effects_json
 from tickmind.record.log.tick_codec import LoggedTick
 from tickmind.record.parquet.chunks import (
     Chunk,
@@ -26,11 +27,6 @@ from tickmind.record.tables.result_intents import ResultIntents
 
 _ACTIONS = pa.array([str(one) for one in ACTION_TYPES], pa.string())
 _REASONS = pa.array([str(one) for one in REASONS], pa.string())
-
-
-def effects_json(effects: Iterable[Effect]) -> str:
-    """Return effects as JSON: a list of names and values, in their order."""
-    return json.dumps([{"name": effect.name, "value": effect.value} for effect in effects], ensure_ascii=False)
 
 
 def _coded(codes: Column, names: pa.Array, missing: Column | None = None) -> pa.DictionaryArray:

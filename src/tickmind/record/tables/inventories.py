@@ -78,6 +78,11 @@ class InventoryLedger:
                     yield (actor_id, effect.name.removeprefix(INVENTORY)), None, effect.value
         for _, other, item, by in handed_over(record):
             yield (other, item), None, -by
+        for event in record.rule_events:
+            for effect in event.effects:
+                if effect.name.startswith(INVENTORY):
+                    for actor_id in event.actor_ids:
+                        yield (actor_id, effect.name.removeprefix(INVENTORY)), None, effect.value
         for delta in record.object_deltas:
             if not isinstance(delta.new_value, int):
                 continue

@@ -22,6 +22,7 @@ from tickmind.protocol import (
 )
 from tickmind.record.columns import Column, values_of
 from tickmind.record.errors import DamagedRunError
+from tickmind.record.log.rule_event_codec import read_effects
 from tickmind.record.parquet.file import TableFile
 
 Decoded = TypeVar("Decoded")
@@ -78,7 +79,7 @@ class Results:
                 _codes(table.column("action_type"), _ACTION_OF_NAME, np.uint8),
                 _codes(table.column("reason"), _REASON_OF_NAME, np.uint8, missing=0),
                 *_filled(table.column("target_id"), str),
-                *_filled(table.column("effects_json"), _effects),
+                *_filled(table.column("effects_json"), read_effects),
             )
 
         return decode
@@ -141,13 +142,6 @@ def _filled(column: pa.ChunkedArray, read: Callable[[str], Any]) -> tuple[Column
 def _between(places: Column, values: Sequence[Any], where: slice) -> dict[int, Any]:
     start, stop = np.searchsorted(places, (where.start, where.stop))
     return dict(zip((places[start:stop] - where.start).tolist(), values[start:stop], strict=True))
-
-
-def _effects(text: str) -> tuple[Effect, ...]:
-    try:
-        return tuple(Effect(one["name"], one["value"]) for one in json.loads(text))
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise DamagedRunError("the finished files have malformed effects") from error
 
 
 def _scalar(text: str) -> int | str:

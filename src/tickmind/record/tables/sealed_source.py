@@ -14,6 +14,7 @@ from tickmind.protocol import (
     NeedColumns,
     ObjectDelta,
     ResultColumns,
+    RuleEvent,
     ThoughtReport,
     TickRecord,
     Utterance,
@@ -33,6 +34,7 @@ from tickmind.record.parquet.schemas import (
     NEEDS,
     OBJECT_DELTAS,
     REPLAY,
+    RULE_EVENTS,
     TICKS,
     UTTERANCES,
     TableSpec,
@@ -52,6 +54,7 @@ from tickmind.record.tables.row_groups import (
     decode_rows,
     decode_utterances,
 )
+from tickmind.record.tables.rule_events import RuleEventsFile
 
 
 class SealedSource:
@@ -66,6 +69,7 @@ class SealedSource:
         self._events: _Events | None = None
         self._actors: ActorStateReader | None = None
         self._needs: NeedsFile | None = None
+        self._rule_events: RuleEventsFile | None = None
         self._counts: SealedCounts | None = None
         self._told = ReportTables(self._file)
 
@@ -152,6 +156,11 @@ class SealedSource:
         file = self._needs_file()
         return iter(()) if file is None else file.between(first, last)
 
+    def rule_events(self, first: int, last: int) -> Iterator[tuple[int, tuple[RuleEvent, ...]]]:
+        """Iterate over goals reached and what rules of the user's own did in these ticks."""
+        file = self._rule_events_file()
+        return iter(()) if file is None else file.between(first, last)
+
     def inventories(self, first: int, last: int) -> Iterator[ItemQuantity]:
         """Iterate over the quantities of items that changed in these ticks, from their own table alone."""
         return read_inventories(self._file(INVENTORIES), first, last) if self._has(INVENTORIES) else iter(())
@@ -160,6 +169,11 @@ class SealedSource:
         if self._needs is None and self._has(NEEDS):
             self._needs = NeedsFile(self._file(NEEDS), self._rows)
         return self._needs
+
+    def _rule_events_file(self) -> RuleEventsFile | None:
+        if self._rule_events is None and self._has(RULE_EVENTS):
+            self._rule_events = RuleEventsFile(self._file(RULE_EVENTS), self._rows)
+        return self._rule_events
 
     def _needs_at(self, tick_id: int) -> NeedColumns | None:
         file = self._needs_file()
@@ -194,6 +208,7 @@ class SealedSource:
         tick, replay = self._events.of(tick_id - (self._meta.first_tick_id or 0))
         if tick["tick_id"] != tick_id or replay["tick_id"] != tick_id:
             raise DamagedRunError(f"tick {tick_id} is missing or misplaced in the finished files")
+        events = self._rule_events_file()
         state, bits = self._blocks().state_at(tick_id), replay["controlled"]
         return TickRecord(
             tick_id=tick_id,
@@ -208,6 +223,7 @@ class SealedSource:
             intents=_intents(replay, state.facing),
             controlled=None if bits is None else read_bits(bits, len(self._actor_ids)),
             needs=self._needs_at(tick_id),
+            rule_events=() if events is None else events.at(tick_id),
         )
 
 

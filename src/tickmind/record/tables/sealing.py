@@ -26,11 +26,13 @@ from tickmind.record.parquet.schemas import (
     NEEDS,
     OBJECT_DELTAS,
     REPLAY,
+    RULE_EVENTS,
     THOUGHTS,
     TICKS,
     UTTERANCES,
     TableSpec,
 )
+from tickmind.record.parquet.targets import FileTarget, python_file
 from tickmind.record.tables.actor_state_writer import LARGE, ActorStateWriter, Blocks
 from tickmind.record.tables.events import (
     ResultsTable,
@@ -43,7 +45,7 @@ from tickmind.record.tables.events import (
 from tickmind.record.tables.gifts import gifts_table
 from tickmind.record.tables.inventories import InventoryLedger, inventories_table
 from tickmind.record.tables.reports import insight_table, status_table, thought_tables
-from tickmind.record.tables.targets import FileTarget, python_file
+from tickmind.record.tables.rule_events import rule_events_table
 
 _FLUSH_ROWS = 1 << 19  # of the table that grows fastest
 _FLUSH_ROWS_OF_LARGE = 1 << 20  # as each row group names all actors
@@ -165,6 +167,7 @@ class Sealer:
         self._actors.add(record.tick_id, record.actor_state)
         self._logged.append(tick)
         self._pending_rows += len(record.results) + len(record.utterances) + len(record.object_deltas)
+        self._pending_rows += sum(max(1, len(event.actor_ids)) for event in record.rule_events)
         self._pending_needs += 0 if record.needs is None else len(record.needs.actor)
         if max(self._pending_rows, self._pending_needs) >= self._flush_rows or len(self._logged) >= _FLUSH_TICKS:
             self._flush_events()
@@ -203,6 +206,7 @@ class Sealer:
         tables.write(TICKS, ticks_table(logged, run_id))
         tables.write(NEEDS, needs_table(records, run_id, self._ids))
         tables.write(GIFTS, gifts_table(records, run_id))
+        tables.write(RULE_EVENTS, rule_events_table(records, run_id))
         changes = [change for record in records for change in self._ledger.add(record)]
         tables.write(INVENTORIES, inventories_table(changes, run_id))
         said, deltas = utterances_table(records, run_id), deltas_table(records, run_id)

@@ -9,25 +9,18 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import (
-    ActionInfo,
-    CalendarInfo,
-    ContainerInfo,
     EntityInfo,
-    FestivalInfo,
-    FloorInfo,
+    GoalInfo,
     GroundInfo,
     InventoryInfo,
-    ItemAmounts,
-    KindInfo,
     ObjectInfo,
     Persona,
-    SeasonInfo,
     WorldInfo,
     WorldSetting,
-    ZoneInfo,
 )
-from tickmind.protocol.setting import AgentSetting, Area, Hours, Weights
 from tickmind.record.columns import Column, values_of
+from tickmind.record.documents.kinds import floor_document, floor_of, kind_document, kind_of
+from tickmind.record.documents.setting import persona_of, setting_of
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES
 from tickmind.record.parquet.file import TableFile, open_writer
@@ -93,9 +86,6 @@ WORLD_TABLES = {
 }
 _GROUP_ROWS = 1 << 20
 _MALFORMED = (AttributeError, KeyError, OverflowError, TypeError, ValueError, RecursionError)
-_ACTION_ITEMS = ("needs", "consumes", "yields", "wears")
-_FLOOR_VALUES = ("name", "walkable", "opaque", "energy", "hunger")
-_ACTION_TIMES = ("seasons", "weather")
 _SCALARS = (
     "name",
     "world_version",
@@ -116,70 +106,43 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
         "setting": asdict(info.setting),
         "actors": len(info.actors),
         "objects": len(info.objects),
-        "floors": [
-            {**{name: getattr(one, name) for name in _FLOOR_VALUES}, "hazards": list(one.hazards)}
-            for one in info.floors
-        ],
+        "floors": list(map(floor_document, info.floors)),
         "item_kinds": list(info.item_kinds),
         "ground": [[heap.x, heap.y, heap.item, heap.amount] for heap in info.ground[: int(MAX_HEAPS.maximum)]],
         "verbs": list(info.verbs),
-        "kinds": [
-            {
-                "name": one.name,
-                "states": list(one.states),
-                "walkable": list(one.walkable),
-                "opaque": list(one.opaque),
-                "verbs": [list(verbs) for verbs in one.verbs],
-                "actions": [[_action_document(action) for action in actions] for actions in one.actions],
-                "tags": list(one.tags),
-                "stock_item": one.stock_item,
-                "container": None if one.container is None else _container_document(one.container),
-            }
-            for one in info.kinds
-        ],
+        "kinds": list(map(kind_document, info.kinds)),
+        **({"goals": [_goal_document(goal) for goal in info.goals]} if info.goals else {}),
     }
 
 
-def _container_document(container: ContainerInfo) -> dict[str, Any]:
-    prices = {name: {item: dict(price) for item, price in getattr(container, name)} for name in ("sells", "buys")}
-    return {"holds": container.holds, **prices, "hours": None if container.hours is None else list(container.hours)}
+def _goal_document(goal: GoalInfo) -> dict[str, Any]:
+    return {name: value for name, value in asdict(goal).items() if value}
 
 
-def _read_container(document: Mapping[str, Any] | None) -> ContainerInfo | None:
-    """Return what a kind holds, buys and sells; a run of an earlier version says nothing of it."""
-    if document is None:
-        return None
-    sells, buys = (
-        tuple((str(item), _read_amounts(price)) for item, price in sorted(document[name].items()))
-        for name in ("sells", "buys")
+def read_goals(document: Mapping[str, Any]) -> tuple[GoalInfo, ...]:
+    """Return the goals of a world; none of a run of an earlier version. Raises `ValueError` for malformed ones."""
+    return tuple(map(_read_goal, document.get("goals", ())))
+
+
+def _read_goal(document: Mapping[str, Any]) -> GoalInfo:
+    all_in, each_in, object_id, state = (
+        str(document.get(name, "")) for name in ("all_in", "each_in", "object_id", "state")
     )
-    return ContainerInfo(int(document["holds"]), sells, buys, _read_hours(document["hours"]))
-
-
-def _read_amounts(document: Mapping[str, Any]) -> ItemAmounts:
-    return tuple((str(item), int(amount)) for item, amount in sorted(document.items()))
-
-
-def _action_document(action: ActionInfo) -> dict[str, Any]:
-    parts = {name: dict(getattr(action, name)) for name in _ACTION_ITEMS if getattr(action, name)}
-    hours = {} if action.hours is None else {"hours": list(action.hours)}
-    times = {name: list(getattr(action, name)) for name in _ACTION_TIMES if getattr(action, name)}
-    return {"verb": action.verb, "to": action.to, "work": action.work, **parts, **hours, **times}
-
-
-def _read_actions(kind: Mapping[str, Any]) -> tuple[tuple[ActionInfo, ...], ...]:
-    """Return the actions of a kind, by state; a run of an earlier version has only their verbs."""
-    if "actions" not in kind:
-        return tuple(tuple(map(ActionInfo, verbs)) for verbs in kind["verbs"])
-    return tuple(tuple(map(_read_action, actions)) for actions in kind["actions"])
-
-
-def _read_action(document: Mapping[str, Any]) -> ActionInfo:
-    needs, consumes, yields, wears = (_read_amounts(document.get(name, {})) for name in _ACTION_ITEMS)
-    hours = _read_hours(document.get("hours"))
-    verb, to, work = str(document["verb"]), str(document["to"]), int(document["work"])
-    seasons, weather = (tuple(map(str, document.get(name, ()))) for name in _ACTION_TIMES)
-    return ActionInfo(verb, to, work, needs, consumes, yields, hours, seasons, weather, wears)
+    tags, types, ids = (tuple(map(str, document.get(name, ()))) for name in ("tags", "types", "ids"))
+    return GoalInfo(
+        name=str(document["name"]),
+        score=int(document.get("score", 0)),
+        ends=bool(document.get("ends", False)),
+        tags=tags,
+        types=types,
+        ids=ids,
+        all_in=all_in,
+        each_in=each_in,
+        carry=tuple((str(item), int(amount)) for item, amount in document.get("carry", ())),
+        object_id=object_id,
+        state=state,
+        tick_id=int(document.get("tick_id", 0)),
+    )
 
 
 def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
@@ -228,31 +191,10 @@ def _persona_json(actor: EntityInfo) -> str | None:
     return None if actor.persona is None else json.dumps(asdict(actor.persona), ensure_ascii=False)
 
 
-def _read_persona(text: str | None) -> Persona | None:
-    if text is None:
-        return None
-    document = json.loads(text)
-    values: dict[str, Any] = {"age": int(document.pop("age", 0))}
-    values["agent"] = tuple(map(_read_agent_setting, document.pop("agent", ())))
-    values["relations"] = tuple((str(who), str(what)) for who, what in document.pop("relations", ()))
-    for name, value in document.items():
-        values[name] = tuple(map(str, value)) if isinstance(value, list) else str(value)
-    return Persona(**values)
-
-
-def _read_agent_setting(document: Sequence[Any]) -> tuple[str, AgentSetting]:
-    name, value = document
-    if isinstance(value, list):
-        return str(name), tuple(map(str, value))
-    if not isinstance(value, bool | int | float | str):
-        raise TypeError("a setting of an agent is of an unknown kind")
-    return str(name), value
-
-
 def read_setting(document: Mapping[str, Any]) -> WorldSetting:
     """Return the places and the calendar of the world in `meta.json`."""
     try:
-        return _read_setting(document.get("setting"))
+        return setting_of(document.get("setting"))
     except _MALFORMED as error:
         raise DamagedRunError("the places or the calendar of the world are malformed") from error
 
@@ -263,62 +205,9 @@ def read_people(
     """Return the ids of all actors, in the order of rows, and who they are as far as that is known."""
     try:
         ids, personas = _read(open_table, ACTORS, ("actor_id", "persona_json"), document["actors"])
-        return [(actor_id, _read_persona(persona)) for actor_id, persona in zip(ids, personas, strict=True)]
+        return [(actor_id, persona_of(persona)) for actor_id, persona in zip(ids, personas, strict=True)]
     except _MALFORMED as error:
         raise DamagedRunError("the people of the world are malformed") from error
-
-
-def _read_floor(document: Mapping[str, Any]) -> FloorInfo:
-    """Return a kind of floor; on those of earlier versions nothing happens."""
-    changes = int(document.get("energy", 0)), int(document.get("hunger", 0))
-    walkable, opaque = bool(document["walkable"]), bool(document["opaque"])
-    return FloorInfo(document["name"], walkable, opaque, tuple(document["hazards"]), *changes)
-
-
-def _read_setting(document: Mapping[str, Any] | None) -> WorldSetting:
-    """Return the places and the calendar; a run of an earlier version has none."""
-    if document is None:
-        return WorldSetting()
-    zones = tuple(
-        ZoneInfo(str(zone["name"]), tuple(map(_read_area, zone["areas"])), str(zone["owner"]), str(zone["purpose"]))
-        for zone in document["zones"]
-    )
-    return WorldSetting(zones, _read_calendar(document["calendar"]))
-
-
-def _read_calendar(document: Mapping[str, Any]) -> CalendarInfo:
-    """Return the calendar; a run of an earlier version has only days."""
-    return CalendarInfo(
-        day_ticks=max(1, int(document["day_ticks"])),
-        first_minute=int(document["first_minute"]),
-        seasons=tuple(
-            SeasonInfo(str(one["name"]), max(1, int(one["days"])), _read_weather(one["weather"]))
-            for one in document.get("seasons", ())
-        ),
-        weather=_read_weather(document.get("weather", ())),
-        weather_key=int(document.get("weather_key", 0)),
-        festivals=tuple(map(_read_festival, document.get("festivals", ()))),
-        night=_read_hours(document.get("night")),
-    )
-
-
-def _read_weather(document: Sequence[Any]) -> Weights:
-    return tuple((str(kind), max(1, int(weight))) for kind, weight in document)
-
-
-def _read_festival(document: Mapping[str, Any]) -> FestivalInfo:
-    name, where, purpose = (str(document[key]) for key in ("name", "where", "purpose"))
-    day, every = int(document["day"]), max(0, int(document["every"]))
-    return FestivalInfo(name, day, every, _read_hours(document["hours"]), where, purpose)
-
-
-def _read_hours(document: Sequence[Any] | None) -> Hours | None:
-    return None if document is None else (int(document[0]), int(document[1]))
-
-
-def _read_area(corners: Sequence[Any]) -> Area:
-    west, north, east, south = map(int, corners)
-    return west, north, east, south
 
 
 def _inventories_json(info: WorldInfo) -> list[str | None]:
@@ -383,33 +272,22 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
         info = WorldInfo(
             **{name: document[name] for name in _SCALARS},
             seed=_seed(document),
-            floors=tuple(map(_read_floor, document["floors"])),
+            floors=tuple(map(floor_of, document["floors"])),
             floor_codes=codes.tobytes(),
             item_kinds=tuple(document["item_kinds"]),
             verbs=tuple(document["verbs"]),
-            kinds=tuple(
-                KindInfo(
-                    one["name"],
-                    tuple(one["states"]),
-                    tuple(map(bool, one["walkable"])),
-                    tuple(map(bool, one["opaque"])),
-                    _read_actions(one),
-                    tuple(one["tags"]),
-                    one["stock_item"],
-                    _read_container(one.get("container")),
-                )
-                for one in document["kinds"]
-            ),
+            kinds=tuple(map(kind_of, document["kinds"])),
             objects=tuple(map(ObjectInfo, *objects, (owner or "" for owner in owners))),
             actors=tuple(
-                EntityInfo(entity_id, kind, tuple(json.loads(tags)), spawn_tick, _read_persona(persona))
+                EntityInfo(entity_id, kind, tuple(json.loads(tags)), spawn_tick, persona_of(persona))
                 for entity_id, kind, tags, spawn_tick, persona in zip(*actors, personas, strict=True)
             ),
-            setting=_read_setting(document.get("setting")),
+            setting=setting_of(document.get("setting")),
             ground=tuple(
                 GroundInfo(int(x), int(y), str(item), int(amount)) for x, y, item, amount in document.get("ground", ())
             ),
             inventories=_read_inventories(list(actors[0]), list(inventories)),
+            goals=read_goals(document),
         )
     except _MALFORMED as error:
         raise DamagedRunError("the description of the world is malformed") from error

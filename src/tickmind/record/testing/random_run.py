@@ -30,6 +30,7 @@ from tickmind.protocol import (
     ObjectDelta,
     ObjectInfo,
     ResultColumns,
+    RuleEvent,
     Thought,
     ThoughtReport,
     TickRecord,
@@ -120,6 +121,18 @@ class RandomRun:
             intents=intents,
             controlled=None if self._random.random() < 0.5 else self._rng.random(len(self.actor_ids)) < 0.9,
             needs=self._needs(),
+            rule_events=self._rule_events(),
+        )
+
+    def _rule_events(self) -> tuple[RuleEvent, ...]:
+        if not self.actor_ids or self._random.random() < 0.8:
+            return ()
+        some = tuple(self.actor_ids[: self._random.randrange(4)])
+        effects = (Effect("inventory.wood", self._random.randrange(-3, 4)), Effect("inventory.berries", 1))
+        return (
+            RuleEvent("both_out", some, 2**40, ends=self._random.random() < 0.5),
+            RuleEvent("festival", some[:1], -3, own=True, text=self._random.choice(_WORDS), effects=effects),
+            RuleEvent("festival", own=True, text="over"),
         )
 
     def _needs(self) -> NeedColumns | None:
@@ -226,7 +239,15 @@ def differences(one: TickRecord, other: TickRecord) -> list[str]:
     """Return the names of the fields in which two ticks differ; types of columns count."""
     fields = [
         name
-        for name in ("tick_id", "sim_time_ms", "world_version", "state_hash", "utterances", "object_deltas")
+        for name in (
+            "tick_id",
+            "sim_time_ms",
+            "world_version",
+            "state_hash",
+            "utterances",
+            "object_deltas",
+            "rule_events",
+        )
         if getattr(one, name) != getattr(other, name)
     ]
     if tuple(one.actor_ids) != tuple(other.actor_ids):

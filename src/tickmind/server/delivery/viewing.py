@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +15,7 @@ from tickmind.protocol import (
     NeedColumns,
     ObjectDelta,
     ResultColumns,
+    RuleEvent,
     TickRecord,
     TickReports,
     WorldInfo,
@@ -22,7 +23,7 @@ from tickmind.protocol import (
 from tickmind.server.delivery.lens import Lens, Lenses
 from tickmind.wire import ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
 from tickmind.wire.columns import encode_viewer_event
-from tickmind.wire.messages.limits import MAX_EVENTS
+from tickmind.wire.messages.limits import MAX_EVENTS, MAX_RULE_ACTORS, MAX_RULE_EVENTS
 from tickmind.wire.messages.viewing import GroundColumns, ObjectColumns
 from tickmind.wire.v1 import viewer_pb2
 from tickmind.world import WorldView
@@ -74,6 +75,7 @@ class Viewing:
             statuses=reports.statuses,
             insights=reports.insights,
             needs=record.needs,
+            rule_events=_bounded_events(record.rule_events),
         )
         self._old, self._now, self._before = old, now, now
         self._encoded = {}
@@ -107,6 +109,7 @@ class Viewing:
             statuses=tuple(item for item in event.statuses if shown[self._rows[item.entity_id]]),
             insights=tuple(item for item in event.insights if shown[self._rows[item.entity_id]]),
             needs=_some_needs(event.needs, shown),
+            rule_events=tuple(self._events_of(event.rule_events, shown)),
         )
 
     def snapshot(self, world: WorldView, view: ViewFilter) -> ViewerSnapshot:
@@ -144,6 +147,13 @@ class Viewing:
         with self._looking:
             return self._lenses.of(view.regions)
 
+    def _events_of(self, events: Iterable[RuleEvent], shown: "Bool") -> Iterator[RuleEvent]:
+        """Yield events of rules with those of their actors that are shown; those of the world are shown to all."""
+        for event in events:
+            kept = tuple(actor_id for actor_id in event.actor_ids if shown[self._rows[actor_id]])
+            if kept or not event.actor_ids:
+                yield replace(event, actor_ids=kept)
+
     def _deltas_in(self, deltas: Iterable[ObjectDelta], view: ViewFilter) -> list[ObjectDelta]:
         placed: list[tuple[ObjectDelta, tuple[int, int]]] = []
         for delta in deltas:
@@ -178,6 +188,7 @@ def _of_types(event: ViewerEvent, types: frozenset[ViewerEventType]) -> ViewerEv
         statuses=of(ViewerEventType.STATUS, event.statuses),
         insights=of(ViewerEventType.INSIGHT, event.insights),
         needs=event.needs if ViewerEventType.NEED in types else None,
+        rule_events=of(ViewerEventType.RULE, event.rule_events),
     )
 
 
@@ -210,3 +221,10 @@ def _bounded(results: ResultColumns) -> ResultColumns:
         target_ids={at: name for at, name in results.target_ids.items() if at in kept},
         effects={at: details for at, details in results.effects.items() if at in kept},
     )
+
+
+def _bounded_events(events: tuple[RuleEvent, ...]) -> tuple[RuleEvent, ...]:
+    """Limit events of rules and their actors to what one message may hold."""
+    most = int(MAX_RULE_ACTORS.maximum)
+    kept = events[: int(MAX_RULE_EVENTS.maximum)]
+    return tuple(replace(one, actor_ids=one.actor_ids[:most]) if len(one.actor_ids) > most else one for one in kept)

@@ -12,6 +12,7 @@ import orjson
 from tickmind.base import Limit
 from tickmind.viewer.errors import NoSuchWindowError, PageMissingError
 from tickmind.viewer.frames import hello, whole_thought
+from tickmind.viewer.frames.tile_art import TileArt, shown_art
 from tickmind.viewer.page import page_files
 from tickmind.viewer.sources.digest import MOST_BUCKETS, Digest
 from tickmind.viewer.sources.minds import LOOK_BACK_TICKS, NeedsNow, shown_insight
@@ -30,7 +31,9 @@ _STYLE = re.compile(rb'<link rel="stylesheet"[^>]*href="\./([^"]+)">')
 _ICON = re.compile(rb'<link rel="icon"[^>]*>')
 
 
-def clip_of(reader: "RunReader", first: int | None = None, last: int | None = None) -> bytes:
+def clip_of(
+    reader: "RunReader", first: int | None = None, last: int | None = None, tile_art: TileArt | None = None
+) -> bytes:
     """Return the page with these ticks inside; by default the whole run, if that is not too long."""
     begin, end = reader.first_tick_id, reader.last_tick_id
     if begin is None or end is None:
@@ -41,7 +44,7 @@ def clip_of(reader: "RunReader", first: int | None = None, last: int | None = No
     MAX_CLIP_TICKS.check(last - first + 1)
     info, maker = reader.info, RunFrames(reader)
     window = window_ticks(len(info.actors))
-    frames = [hello(info, mode="clip", window_ticks=window, run_id=reader.run_id)]
+    frames = [hello(info, mode="clip", window_ticks=window, run_id=reader.run_id, **shown_art(tile_art))]
     size = 0
     for frame in _frames(maker, first, last, window):
         size += len(frame)

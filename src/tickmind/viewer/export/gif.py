@@ -12,6 +12,7 @@ from tickmind.base import Limit
 from tickmind.viewer.errors import NoSuchWindowError
 from tickmind.viewer.export.browser import Tab, browsing
 from tickmind.viewer.export.clip import clip_of
+from tickmind.viewer.frames.tile_art import TileArt
 
 if TYPE_CHECKING:
     from tickmind.record import RunReader
@@ -55,7 +56,12 @@ class GifLook:
 
 
 async def gif_of(
-    reader: "RunReader", program: Path, first: int | None = None, last: int | None = None, look: GifLook | None = None
+    reader: "RunReader",
+    program: Path,
+    first: int | None = None,
+    last: int | None = None,
+    look: GifLook | None = None,
+    tile_art: TileArt | None = None,
 ) -> bytes:
     """Return these ticks as an animation, drawn by the page itself in the browser `program`."""
     look = look or GifLook()
@@ -69,7 +75,7 @@ async def gif_of(
     rows = {actor.entity_id: row for row, actor in enumerate(reader.info.actors)}
     if look.follow and look.follow not in rows:
         raise NoSuchWindowError(f"run {reader.run_id} has no actor {look.follow[:100]!r} to follow")
-    page = clip_of(reader, first, last)
+    page = clip_of(reader, first, last, tile_art)
     with tempfile.TemporaryDirectory(prefix="tickmind-gif-") as folder:
         clip = Path(folder) / "clip.html"
         clip.write_bytes(page)

@@ -74,6 +74,7 @@ class Tag(IntEnum):
     DETAILS = 42  # JSON list of [row, target, [[effect, value], ...]]
     SAID = 43  # JSON list of [row, channel, text, x, y]
     OBJECTS = 44  # JSON list of [object row, field, value] and of [x, y, item kind, amount] on the ground
+    RULES = 45  # JSON list of [name, actor rows, score, ends, own, text, [[effect, value], ...]], if there are any
 
     # notes
     THOUGHTS = 48  # JSON list of objects

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tickmind.protocol import ActorColumns, ObjectDelta, ResultColumns, Utterance
+from tickmind.protocol import ActorColumns, Effect, ObjectDelta, ResultColumns, RuleEvent, Utterance
 from tickmind.viewer.frames.layout import FrameKind, Tag, json_section, pack
 from tickmind.viewer.frames.steps import NOTHING, OTHER, pack_steps, step_codes
 
@@ -38,6 +38,7 @@ class Happened:
     results: ResultColumns
     utterances: Sequence[Utterance]
     object_deltas: Sequence[ObjectDelta]
+    rule_events: Sequence[RuleEvent] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,8 @@ def tick(old: ActorColumns, scene: Scene, happened: Happened, names: Names) -> b
         ]
     )
     sections[Tag.OBJECTS] = json_section([_object(delta, names) for delta in happened.object_deltas[:MOST_ENTRIES]])
+    if happened.rule_events:
+        sections[Tag.RULES] = json_section([_rule(event, names) for event in happened.rule_events[:MOST_ENTRIES]])
     return pack(FrameKind.TICK, scene.tick_id, scene.sim_time_ms, sections)
 
 
@@ -114,13 +117,22 @@ def _object(delta: ObjectDelta, names: Names) -> list[Any]:
     return [row, delta.field, delta.new_value]
 
 
+def _rule(event: RuleEvent, names: Names) -> list[Any]:
+    rows = [names.actor_rows[actor_id] for actor_id in event.actor_ids[:MOST_ENTRIES]]
+    return [event.name, rows, event.score, event.ends, event.own, event.text, _effects(event.effects)]
+
+
+def _effects(effects: Sequence[Effect]) -> list[list[str | int]]:
+    return [[effect.name, effect.value] for effect in effects]
+
+
 def _details(results: ResultColumns) -> list[Any]:
     places = sorted({*results.target_ids, *results.effects})[:MOST_ENTRIES]
     return [
         [
             int(results.actor[place]),
             results.target_ids.get(place, ""),
-            [[one.name, one.value] for one in results.effects.get(place, ())],
+            _effects(results.effects.get(place, ())),
         ]
         for place in places
     ]

@@ -28,7 +28,7 @@ class FrameBuilder:
 
     def record(self, record: TickRecord) -> bytes:
         """Advance by a recorded tick, and return its frame."""
-        happened = Happened(record.results, record.utterances, record.object_deltas)
+        happened = Happened(record.results, record.utterances, record.object_deltas, record.rule_events)
         return self._go_on(record.tick_id, record.sim_time_ms, record.actor_state, happened)
 
     def event(self, event: "ViewerEvent") -> bytes:
@@ -36,7 +36,7 @@ class FrameBuilder:
         old, rows, new = self.scene.actors, event.actor, event.state
         x, y, status, facing = old.x.copy(), old.y.copy(), old.status_bits.copy(), old.facing.copy()
         x[rows], y[rows], status[rows], facing[rows] = new.x, new.y, new.status_bits, new.facing
-        happened = Happened(event.results, event.utterances, event.object_deltas)
+        happened = Happened(event.results, event.utterances, event.object_deltas, event.rule_events)
         return self._go_on(event.tick_id, event.sim_time_ms, ActorColumns(x, y, status, facing), happened)
 
     def apply_objects(self, deltas: Sequence[ObjectDelta]) -> None:

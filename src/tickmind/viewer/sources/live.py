@@ -10,6 +10,7 @@ from tickmind.base import Clock, Limit, SystemClock, get_logger
 from tickmind.protocol import WorldInfo
 from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError
 from tickmind.viewer.frames import hello, notes, whole_thought
+from tickmind.viewer.frames.tile_art import TileArt, shown_art
 from tickmind.viewer.sources.digest import Digest
 from tickmind.viewer.sources.frame_builder import FrameBuilder, scene_of_snapshot
 from tickmind.viewer.sources.history import MAX_HISTORY_BYTES, FrameHistory
@@ -44,8 +45,10 @@ class LiveSource:
         retry: Backoff = RETRY,
         history: Limit = MAX_HISTORY_BYTES,
         rng: random.Random | None = None,
+        tile_art: TileArt | None = None,
     ) -> None:
         self._client = client
+        self._art = shown_art(tile_art)
         self._clock = clock or SystemClock()
         self._retry = retry
         self._limit = history
@@ -189,7 +192,7 @@ class LiveSource:
             self._world = world
             self._world_run_id = snapshot.run_id
             self._run_id = snapshot.run_id if named and snapshot.run_id else f"{self._rng.getrandbits(64):016x}"
-            self._hello = hello(world, mode="live", window_ticks=window, run_id=self._run_id)
+            self._hello = hello(world, mode="live", window_ticks=window, run_id=self._run_id, **self._art)
             self._history = FrameHistory(window, limit=self._limit)
             self._digest = Digest(scene.tick_id + 1)
             self._thoughts = LiveReportHistory(MAX_THOUGHT_BYTES)

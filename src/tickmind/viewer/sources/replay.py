@@ -17,6 +17,7 @@ from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, NeedColumn
 from tickmind.protocol.direction import DX, DY
 from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError
 from tickmind.viewer.frames import Names, Scene, hello, keyframe, names_of, notes, whole_thought
+from tickmind.viewer.frames.tile_art import TileArt, shown_art
 from tickmind.viewer.sources.frame_builder import FrameBuilder, scene_at_start
 from tickmind.viewer.sources.minds import LOOK_BACK_TICKS, NEED_TICKS, needs_of, shown_insight, shown_mind
 from tickmind.viewer.sources.scan import AT_MOST_S, Scan, span_of
@@ -173,6 +174,7 @@ class ReplaySource:
         *,
         cache: Limit = MAX_CACHE_BYTES,
         whole_minds: AskWholeMind | None = None,
+        tile_art: TileArt | None = None,
     ) -> None:
         self._open_run = open_run
         self._whole_minds = whole_minds
@@ -180,9 +182,9 @@ class ReplaySource:
         self._reader = open_run()
         info = self._reader.info
         self._frames = RunFrames(self._reader)
-        self._hello = hello(
-            info, mode="replay", window_ticks=window_ticks(len(info.actors)), run_id=self._reader.run_id
-        )
+        window = window_ticks(len(info.actors))
+        art = shown_art(tile_art)
+        self._hello = hello(info, mode="replay", window_ticks=window, run_id=self._reader.run_id, **art)
         self._jumper = open_run()
         self._states = RunFrames(self._jumper, self._frames.names)
         self._reading = asyncio.Lock()  # one window at a time

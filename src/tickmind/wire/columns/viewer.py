@@ -2,7 +2,16 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tickmind.protocol import ACTION_TYPES, REASONS, ActorColumns, Effect, NeedColumns, ObjectDelta, ResultColumns
+from tickmind.protocol import (
+    ACTION_TYPES,
+    REASONS,
+    ActorColumns,
+    Effect,
+    NeedColumns,
+    ObjectDelta,
+    ResultColumns,
+    RuleEvent,
+)
 from tickmind.wire.codec.actions import decode_effects, encode_effects
 from tickmind.wire.codec.entities import decode_lifecycle, encode_lifecycle
 from tickmind.wire.codec.insights import decode_insight, encode_insight
@@ -17,6 +26,7 @@ from tickmind.wire.codec.values import (
     names,
     optional_name,
     place,
+    text,
     tick,
 )
 from tickmind.wire.columns.observations import decode_utterances, encode_utterance
@@ -35,7 +45,14 @@ from tickmind.wire.columns.packing import (
     read_rows,
 )
 from tickmind.wire.errors import MessageError
-from tickmind.wire.messages.limits import MAX_EVENTS, MAX_FILTER_ITEMS, MAX_NEED
+from tickmind.wire.messages.limits import (
+    MAX_EVENTS,
+    MAX_FILTER_ITEMS,
+    MAX_NEED,
+    MAX_RULE_ACTORS,
+    MAX_RULE_EVENTS,
+    MAX_TEXT_CHARS,
+)
 from tickmind.wire.messages.viewing import (
     GroundColumns,
     ObjectColumns,
@@ -110,6 +127,7 @@ def encode_viewer_event(event: ViewerEvent) -> pb.ViewerEvent:
         statuses=[encode_status(status) for status in event.statuses],
         insights=[encode_insight(insight) for insight in event.insights],
         needs=_encode_needs(event.needs),
+        rule_events=[_encode_rule_event(one) for one in event.rule_events],
     )
 
 
@@ -157,10 +175,35 @@ def _encode_delta(delta: ObjectDelta) -> pb.ObjectDelta:
     return pb.ObjectDelta(object_id=delta.object_id, field=delta.field, number=delta.new_value)
 
 
+def _encode_rule_event(event: RuleEvent) -> pb.RuleEvent:
+    return pb.RuleEvent(
+        name=event.name,
+        actor_ids=event.actor_ids,
+        score=event.score,
+        ends=event.ends,
+        own=event.own,
+        text=event.text,
+        effects=encode_effects(event.effects),
+    )
+
+
+def _decode_rule_event(message: pb.RuleEvent) -> RuleEvent:
+    return RuleEvent(
+        name=name(message.name, "rule_events.name"),
+        actor_ids=names(message.actor_ids, "rule_events.actor_ids", MAX_RULE_ACTORS),
+        score=message.score,
+        ends=message.ends,
+        own=message.own,
+        text=text(message.text, "rule_events.text", MAX_TEXT_CHARS),
+        effects=decode_effects(message.effects),
+    )
+
+
 def decode_viewer_event(message: pb.ViewerEvent, bounds: ColumnBounds) -> ViewerEvent:
     """Decode the event of one tick."""
     for field in ("object_deltas", "lifecycle", "thoughts", "statuses", "insights"):
         count(getattr(message, field), field, MAX_EVENTS)
+    count(message.rule_events, "rule_events", MAX_RULE_EVENTS)
     actor, state = _decode_actors(message.actors, bounds)
     return ViewerEvent(
         tick_id=tick(message.tick_id),
@@ -175,6 +218,7 @@ def decode_viewer_event(message: pb.ViewerEvent, bounds: ColumnBounds) -> Viewer
         statuses=tuple(decode_status(status) for status in message.statuses),
         insights=tuple(decode_insight(insight) for insight in message.insights),
         needs=_decode_needs(message, bounds),
+        rule_events=tuple(_decode_rule_event(one) for one in message.rule_events),
     )
 
 

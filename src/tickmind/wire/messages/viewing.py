@@ -12,6 +12,7 @@ from tickmind.protocol import (
     NeedColumns,
     ObjectDelta,
     ResultColumns,
+    RuleEvent,
     ThoughtReport,
     Utterance,
 )
@@ -32,6 +33,7 @@ class ViewerEventType(StrEnum):
     STATUS = "status"
     INSIGHT = "insight"
     NEED = "need"
+    RULE = "rule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class ViewerEvent:
     statuses: tuple[AgentStatus, ...] = ()
     insights: tuple[Insight, ...] = ()
     needs: NeedColumns | None = None  # those that changed
+    rule_events: tuple[RuleEvent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,7 @@ class ViewerEventType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     VIEWER_EVENT_TYPE_STATUS: _ClassVar[ViewerEventType]
     VIEWER_EVENT_TYPE_INSIGHT: _ClassVar[ViewerEventType]
     VIEWER_EVENT_TYPE_NEED: _ClassVar[ViewerEventType]
+    VIEWER_EVENT_TYPE_RULE: _ClassVar[ViewerEventType]
 VIEWER_EVENT_TYPE_UNSPECIFIED: ViewerEventType
 VIEWER_EVENT_TYPE_STATE: ViewerEventType
 VIEWER_EVENT_TYPE_RESULT: ViewerEventType
@@ -33,6 +34,7 @@ VIEWER_EVENT_TYPE_THOUGHT: ViewerEventType
 VIEWER_EVENT_TYPE_STATUS: ViewerEventType
 VIEWER_EVENT_TYPE_INSIGHT: ViewerEventType
 VIEWER_EVENT_TYPE_NEED: ViewerEventType
+VIEWER_EVENT_TYPE_RULE: ViewerEventType
 
 class Region(_message.Message):
     __slots__ = ("min_x", "min_y", "max_x", "max_y")
@@ -114,8 +116,26 @@ class ObjectDelta(_message.Message):
     word: str
     def __init__(self, object_id: _Optional[str] = ..., field: _Optional[str] = ..., number: _Optional[int] = ..., word: _Optional[str] = ...) -> None: ...
 
+class RuleEvent(_message.Message):
+    __slots__ = ("name", "actor_ids", "score", "ends", "own", "text", "effects")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ACTOR_IDS_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    ENDS_FIELD_NUMBER: _ClassVar[int]
+    OWN_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    EFFECTS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    actor_ids: _containers.RepeatedScalarFieldContainer[str]
+    score: int
+    ends: bool
+    own: bool
+    text: str
+    effects: _containers.RepeatedCompositeFieldContainer[_action_pb2.Effect]
+    def __init__(self, name: _Optional[str] = ..., actor_ids: _Optional[_Iterable[str]] = ..., score: _Optional[int] = ..., ends: _Optional[bool] = ..., own: _Optional[bool] = ..., text: _Optional[str] = ..., effects: _Optional[_Iterable[_Union[_action_pb2.Effect, _Mapping]]] = ...) -> None: ...
+
 class ViewerEvent(_message.Message):
-    __slots__ = ("tick_id", "sim_time_ms", "actors", "results", "utterances", "object_deltas", "lifecycle", "thoughts", "statuses", "insights", "needs")
+    __slots__ = ("tick_id", "sim_time_ms", "actors", "results", "utterances", "object_deltas", "lifecycle", "thoughts", "statuses", "insights", "needs", "rule_events")
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     SIM_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     ACTORS_FIELD_NUMBER: _ClassVar[int]
@@ -127,6 +147,7 @@ class ViewerEvent(_message.Message):
     STATUSES_FIELD_NUMBER: _ClassVar[int]
     INSIGHTS_FIELD_NUMBER: _ClassVar[int]
     NEEDS_FIELD_NUMBER: _ClassVar[int]
+    RULE_EVENTS_FIELD_NUMBER: _ClassVar[int]
     tick_id: int
     sim_time_ms: int
     actors: ActorColumns
@@ -138,7 +159,8 @@ class ViewerEvent(_message.Message):
     statuses: _containers.RepeatedCompositeFieldContainer[_telemetry_pb2.AgentStatus]
     insights: _containers.RepeatedCompositeFieldContainer[_telemetry_pb2.Insight]
     needs: NeedColumns
-    def __init__(self, tick_id: _Optional[int] = ..., sim_time_ms: _Optional[int] = ..., actors: _Optional[_Union[ActorColumns, _Mapping]] = ..., results: _Optional[_Union[ResultColumns, _Mapping]] = ..., utterances: _Optional[_Iterable[_Union[_columns_pb2.Utterance, _Mapping]]] = ..., object_deltas: _Optional[_Iterable[_Union[ObjectDelta, _Mapping]]] = ..., lifecycle: _Optional[_Iterable[_Union[_entity_pb2.LifecycleEvent, _Mapping]]] = ..., thoughts: _Optional[_Iterable[_Union[_telemetry_pb2.ThoughtReport, _Mapping]]] = ..., statuses: _Optional[_Iterable[_Union[_telemetry_pb2.AgentStatus, _Mapping]]] = ..., insights: _Optional[_Iterable[_Union[_telemetry_pb2.Insight, _Mapping]]] = ..., needs: _Optional[_Union[NeedColumns, _Mapping]] = ...) -> None: ...
+    rule_events: _containers.RepeatedCompositeFieldContainer[RuleEvent]
+    def __init__(self, tick_id: _Optional[int] = ..., sim_time_ms: _Optional[int] = ..., actors: _Optional[_Union[ActorColumns, _Mapping]] = ..., results: _Optional[_Union[ResultColumns, _Mapping]] = ..., utterances: _Optional[_Iterable[_Union[_columns_pb2.Utterance, _Mapping]]] = ..., object_deltas: _Optional[_Iterable[_Union[ObjectDelta, _Mapping]]] = ..., lifecycle: _Optional[_Iterable[_Union[_entity_pb2.LifecycleEvent, _Mapping]]] = ..., thoughts: _Optional[_Iterable[_Union[_telemetry_pb2.ThoughtReport, _Mapping]]] = ..., statuses: _Optional[_Iterable[_Union[_telemetry_pb2.AgentStatus, _Mapping]]] = ..., insights: _Optional[_Iterable[_Union[_telemetry_pb2.Insight, _Mapping]]] = ..., needs: _Optional[_Union[NeedColumns, _Mapping]] = ..., rule_events: _Optional[_Iterable[_Union[RuleEvent, _Mapping]]] = ...) -> None: ...
 
 class ObjectColumns(_message.Message):
     __slots__ = ("object_row", "state", "work", "stock")

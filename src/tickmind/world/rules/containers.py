@@ -1,23 +1,29 @@
 """Containers and stalls: put items in, take them out, buy and sell them, all of them or none.
 
-What a container holds lies on its tile, where no actor can stand, so that nothing else moves it.
+What a container holds lies on its tile, where no actor can stand, so that nothing else moves it. Actors at one of them
+come one after another; there are few, because they stand beside it.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import ActionType, ContainerInfo, Effect, Reason
-from tickmind.protocol.intent import ACTION_TYPES, AT_CONTAINERS
-from tickmind.world.rules.piles import lay
+from tickmind.protocol import ACTION_TYPES, ActionType, ContainerInfo, Effect, Reason
+from tickmind.protocol.intent import AT_CONTAINERS
+from tickmind.world.rules.piles import lay, lying, lying_in_all
 from tickmind.world.rules.turn import Turn
 
-_Amounts = list[tuple[int, int]]  # item codes with amounts
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, Int64
+
+_TRADES = (ActionType.BUY, ActionType.SELL)
+_Amounts = list[tuple[int, int]]  # item codes, each with an amount
 
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """What an actor puts into a container and what it takes out."""
+    """What an actor puts into a container for one item that its intent names, and what it takes out."""
 
     put: _Amounts
     taken: _Amounts
@@ -29,114 +35,106 @@ class _Exchange:
 
 
 def use_containers(turn: Turn) -> None:
-    """Let actors put items into containers near them, take them out, buy and sell, one after another."""
-    places = sorted(place for action in AT_CONTAINERS for place in turn.items(action).tolist())
-    if not places:
+    """Let actors put items into containers near them, take them out, buy and sell."""
+    parts = [places for action in AT_CONTAINERS if len(places := turn.items(action))]
+    if not parts:
         return
-    contents = _Contents(turn)
-    for place in places:
-        reason = _exchange_one(turn, contents, place)
-        if reason:
-            turn.refuse(place, reason)
-    contents.store()
+    places = turn.with_object(np.sort(np.concatenate(parts)))
+    places = turn.keep(places, turn.tables.is_container[turn.intents.target[places]], Reason.NOT_A_CONTAINER)
+    places = turn.in_reach(places)
+    takes = turn.intents.action[places] == ACTION_TYPES.index(ActionType.TAKE)
+    places = turn.keep(places, ~takes | _may_take(turn, places), Reason.NOT_OWNER)
+    while len(places):
+        now = turn.first_at_each(places)
+        _exchange(turn, places[now])
+        places = places[~now]
 
 
-def _exchange_one(turn: Turn, contents: "_Contents", place: int) -> Reason:
-    state, tables, intents = turn.state, turn.tables, turn.intents
-    row, target = int(intents.actor[place]), int(intents.target[place])
-    if not 0 <= target < len(tables.object_ids):
-        return Reason.UNKNOWN_TARGET
-    turn.target_ids[place] = tables.object_ids[target]
-    container = tables.kind_of(target).container
-    if container is None:
-        return Reason.NOT_A_CONTAINER
-    x, y = int(tables.object_x[target]), int(tables.object_y[target])
-    if max(abs(x - int(state.x[row])), abs(y - int(state.y[row]))) > 1:
-        return Reason.TOO_FAR
-    action = ACTION_TYPES[intents.action[place]]
-    if action is ActionType.TAKE and tables.object_owner.get(target, tables.actor_ids[row]) != tables.actor_ids[row]:
-        return Reason.NOT_OWNER
-    exchange = _meant(turn, place, action, container)
+def _may_take(turn: Turn, places: "Int64") -> "Bool":
+    owner = turn.tables.object_owner_row[turn.intents.target[places]]
+    allowed: Bool = (owner < 0) | (owner == turn.intents.actor[places])
+    return allowed
+
+
+def _exchange(turn: Turn, places: "Int64") -> None:
+    """Let actors exchange items, each with a container of its own; those that do the same thing at once."""
+    intents, kinds = turn.intents, len(turn.tables.item_names)
+    container_kind = turn.tables.object_kind[intents.target[places]].astype(np.int64)
+    groups = (container_kind * len(ACTION_TYPES) + intents.action[places]) * kinds + intents.kind[places]
+    for group in np.unique(groups).tolist():
+        rest, item = divmod(group, kinds)
+        kind, action = divmod(rest, len(ACTION_TYPES))
+        container = turn.tables.scenario.kinds[kind].container
+        assert container is not None, "others were refused"
+        _exchange_alike(turn, places[groups == group], ACTION_TYPES[action], item, container)
+
+
+def _exchange_alike(turn: Turn, places: "Int64", action: ActionType, item: int, container: ContainerInfo) -> None:
+    exchange = _meant(turn, action, item, container)
     if exchange is None:
-        return Reason.NOT_FOR_SALE
-    hours = container.hours if action in (ActionType.BUY, ActionType.SELL) else None
+        turn.refuse(places, Reason.NOT_FOR_SALE)
+        return
+    hours = container.hours if action in _TRADES else None
     if hours is not None and not turn.time.allows(hours):
-        turn.effects[place] = (Effect("opens_at", hours[0]),)
-        return Reason.CLOSED
-    return _carry_out(turn, place, exchange, contents.of(y * tables.width + x), container.holds)
+        turn.refuse(places, Reason.CLOSED)
+        turn.effects.update(dict.fromkeys(places.tolist(), (Effect("opens_at", hours[0]),)))
+        return
+    places = _able(turn, places, exchange, container.holds)
+    _carry_out(turn, places, exchange)
 
 
-def _meant(turn: Turn, place: int, action: ActionType, container: ContainerInfo) -> _Exchange | None:
-    """Return what an intent exchanges; None if it has no price there."""
-    kind, amount = int(turn.intents.kind[place]), int(turn.intents.amount[place])
-    goods = [(kind, amount)]
+def _meant(turn: Turn, action: ActionType, item: int, container: ContainerInfo) -> _Exchange | None:
+    """Return what is exchanged for one item; None if it has no price there."""
     if action is ActionType.PUT:
-        return _Exchange(goods, [])
+        return _Exchange([(item, 1)], [])
     if action is ActionType.TAKE:
-        return _Exchange([], goods)
-    price = container.price(turn.tables.item_names[kind], sells=action is ActionType.BUY)
+        return _Exchange([], [(item, 1)])
+    price = container.price(turn.tables.item_names[item], sells=action is ActionType.BUY)
     if price is None:
         return None
-    money = [(code, each * amount) for code, each in turn.tables.item_codes(price)]
-    return _Exchange(money, goods) if action is ActionType.BUY else _Exchange(goods, money)
+    money = turn.tables.item_codes(price)
+    return _Exchange(money, [(item, 1)]) if action is ActionType.BUY else _Exchange([(item, 1)], money)
 
 
-def _carry_out(turn: Turn, place: int, exchange: _Exchange, held: dict[int, int], holds: int) -> Reason:
-    """Exchange items between an actor and what a container holds, unless one side can't."""
-    row, names = int(turn.intents.actor[place]), turn.tables.item_names
-    carried = turn.state.inventory[row]
-    missing = [(kind, amount - int(carried[kind])) for kind, amount in exchange.put if carried[kind] < amount]
-    if missing:
-        turn.effects[place] = tuple(Effect(f"missing.{names[kind]}", amount) for kind, amount in missing)
-        return Reason.MISSING_ITEM
-    if any(held.get(kind, 0) < amount for kind, amount in exchange.taken):
-        return Reason.NOTHING_HERE
-    if int(turn.room(np.array([row], dtype=np.int32))[0]) + exchange.growth < 0:
-        return Reason.INVENTORY_FULL
-    if sum(held.values()) + exchange.growth > holds:
-        return Reason.CONTAINER_FULL
+def _able(turn: Turn, places: "Int64", exchange: _Exchange, holds: int) -> "Int64":
+    """Return the places of exchanges for which both sides have the items and the room."""
+    count = turn.intents.amount[places].astype(np.int64)
+    carried = turn.state.inventory[turn.intents.actor[places]]
+    short: Bool = np.zeros(len(places), dtype=np.bool_)
     for kind, amount in exchange.put:
-        carried[kind] -= amount
-        held[kind] = held.get(kind, 0) + amount
+        short |= carried[:, kind] < count * amount
+    for at in np.flatnonzero(short).tolist():
+        wanted = [(kind, amount * int(count[at])) for kind, amount in exchange.put]
+        turn.effects[int(places[at])] = turn.missing(carried[at].tolist(), wanted)
+    places, count = turn.keep(places, ~short, Reason.MISSING_ITEM), count[~short]
+    there: Bool = np.ones(len(places), dtype=np.bool_)
     for kind, amount in exchange.taken:
-        carried[kind] += amount
-        held[kind] -= amount
-    turn.effects[place] = (
-        *(Effect(f"inventory.{names[kind]}", -amount) for kind, amount in exchange.put),
-        *(Effect(f"inventory.{names[kind]}", amount) for kind, amount in exchange.taken),
-    )
-    return Reason.NONE
+        there &= lying(turn, _keys(turn, places, kind)) >= count * amount
+    places, count = turn.keep(places, there, Reason.NOTHING_HERE), count[there]
+    fits = turn.room(turn.intents.actor[places]) + count * exchange.growth >= 0
+    places, count = turn.keep(places, fits, Reason.INVENTORY_FULL), count[fits]
+    fits = lying_in_all(turn, _tiles(turn, places)) + count * exchange.growth <= holds
+    return turn.keep(places, fits, Reason.CONTAINER_FULL)
 
 
-class _Contents:
-    """What the containers hold that are used in this tick: read once, and written back once."""
+def _carry_out(turn: Turn, places: "Int64", exchange: _Exchange) -> None:
+    if not len(places):
+        return
+    rows, count = turn.intents.actor[places], turn.intents.amount[places].astype(np.int64)
+    names, inventory = turn.tables.item_names, turn.state.inventory
+    for sign, items in ((1, exchange.put), (-1, exchange.taken)):
+        for kind, amount in items:
+            moved = count * amount
+            inventory[rows, kind] = (inventory[rows, kind] - sign * moved).astype(np.uint16)
+            lay(turn, _keys(turn, places, kind), sign * moved)
+            turn.add_effect(places, f"inventory.{names[kind]}", -sign * moved)
 
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
-        self._kinds = len(turn.tables.item_names)
-        self._held: dict[int, dict[int, int]] = {}  # tile -> item code -> amount
-        self._before: dict[int, dict[int, int]] = {}
 
-    def of(self, tile: int) -> dict[int, int]:
-        """Return what the container on a tile holds, by item codes, to be changed in place."""
-        held = self._held.get(tile)
-        if held is None:
-            state, first = self._turn.state, tile * self._kinds
-            start, end = np.searchsorted(state.ground_key, (first, first + self._kinds)).tolist()
-            codes, amounts = state.ground_key[start:end] - first, state.ground_amount[start:end]
-            held = self._held[tile] = dict(zip(codes.tolist(), amounts.tolist(), strict=True))
-            self._before[tile] = dict(held)
-        return held
+def _tiles(turn: Turn, places: "Int64") -> "Int64":
+    tables, target = turn.tables, turn.intents.target[places]
+    tiles: Int64 = tables.object_y[target].astype(np.int64) * tables.width + tables.object_x[target]
+    return tiles
 
-    def store(self) -> None:
-        """Write the changes to the ground."""
-        changes = {
-            tile * self._kinds + kind: by
-            for tile, held in self._held.items()
-            for kind, amount in held.items()
-            if (by := amount - self._before[tile].get(kind, 0))
-        }
-        for wanted in (1, -1):  # `lay` adds or removes
-            keys = sorted(key for key, by in changes.items() if by * wanted > 0)
-            if keys:
-                lay(self._turn, np.array(keys, np.int64), np.array([changes[key] for key in keys], np.int64))
+
+def _keys(turn: Turn, places: "Int64", kind: int) -> "Int64":
+    return _tiles(turn, places) * len(turn.tables.item_names) + kind

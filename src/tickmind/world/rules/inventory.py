@@ -111,27 +111,28 @@ def give_items(turn: Turn) -> None:
             turn.effects[place] = (Effect(f"inventory.{turn.tables.item_names[kind]}", -amount),)
 
 
-def use_up(turn: Turn, row: int, items: list[tuple[int, int]]) -> tuple[Effect, ...]:
-    """Take items that are there out of an actor's inventory. Return what it lost."""
+def use_up(turn: Turn, rows: "Int32", items: list[tuple[int, int]]) -> None:
+    """Take items that are there out of the inventories of actors."""
     for kind, amount in items:
-        turn.state.inventory[row, kind] -= amount
-    return tuple(Effect(f"inventory.{turn.tables.item_names[kind]}", -amount) for kind, amount in items)
+        turn.state.inventory[rows, kind] -= np.uint16(amount)
 
 
-def hand_over(turn: Turn, row: int, items: list[tuple[int, int]]) -> tuple[Effect, ...]:
-    """Put items into an actor's inventory; what it can't carry falls to the ground. Return what it got."""
-    effects = []
-    rows = np.array([row], dtype=np.int32)
-    tile = int(turn.tile(rows)[0])
+def hand_over(turn: Turn, rows: "Int32", items: list[tuple[int, int]]) -> "list[tuple[int, Int64]]":
+    """Put items into the inventories of actors; what they can't carry falls to the ground.
+
+    Return for each kind of item how many each of them took.
+    """
+    room = turn.room(rows) if items else np.zeros(0, dtype=np.int64)
+    all_taken: list[tuple[int, Int64]] = []
     for kind, amount in items:
-        taken = min(amount, int(turn.room(rows)[0]))
-        if taken:
-            turn.state.inventory[row, kind] += taken
-            effects.append(Effect(f"inventory.{turn.tables.item_names[kind]}", taken))
-        if amount > taken:
-            key = np.array([tile * len(turn.tables.item_names) + kind], dtype=np.int64)
-            lay(turn, key, np.array([amount - taken], dtype=np.int64))
-    return tuple(effects)
+        taken = np.minimum(amount, room)
+        room -= taken
+        turn.state.inventory[rows, kind] += taken.astype(np.uint16)
+        falls = taken < amount
+        if falls.any():
+            lay(turn, turn.tile(rows[falls]) * len(turn.tables.item_names) + kind, amount - taken[falls])
+        all_taken.append((kind, taken))
+    return all_taken
 
 
 def _change(turn: Turn, places: "Int64", rows: "Int32", by: "Int32 | Int64") -> None:

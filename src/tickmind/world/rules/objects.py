@@ -1,4 +1,12 @@
-"""Changes of objects: actors work on them, and they change and grow by themselves."""
+"""Changes of objects: actors work on them, and they change and grow by themselves.
+
+Work is done for all actors with the same action at once. Actors at one object come one after another; there are few of
+them, because they stand beside it.
+"""
+
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,80 +17,137 @@ from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.kinds import ObjectAction
 from tickmind.world.state.timing import change_times, stock_times
 
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, Int64
+
 _WEAR = 5  # purpose of the random numbers
 
 
+@dataclass(slots=True)
+class _Work:
+    """The work of one tick: its deltas with the places of the intents behind them, and effects that many share."""
+
+    deltas: list[tuple[int, ObjectDelta]] = field(default_factory=list)
+    _steps: dict[int, tuple[Effect, ...]] = field(default_factory=dict)
+
+    def step(self, left: int) -> tuple[Effect, ...]:
+        """Return the effects of a step after which so much work is left."""
+        if left not in self._steps:
+            self._steps[left] = (Effect("work_remaining", left),)
+        return self._steps[left]
+
+
 def interact(turn: Turn) -> None:
-    """Let actors work on objects near them, one after another; the last of the work changes the object's state."""
-    for place in turn.places(ActionType.INTERACT).tolist():
-        reason = _interact_one(turn, place)
-        if reason:
-            turn.refuse(place, reason)
+    """Let actors work on objects near them; the last of the work changes the object's state."""
+    places = turn.places(ActionType.INTERACT)
+    if not len(places):
+        return
+    places = turn.with_object(places)
+    verbs = turn.intents.kind[places]
+    places = turn.keep(places, (verbs >= 0) & (verbs < len(turn.tables.verbs)), Reason.ILLEGAL_ACTION)
+    places = turn.in_reach(places)
+    work = _Work()
+    while len(places):
+        now = turn.first_at_each(places)
+        _work_on(turn, places[now], work)
+        places = places[~now]
+    turn.deltas += [delta for _, delta in sorted(work.deltas, key=itemgetter(0))]
 
 
-def _interact_one(turn: Turn, place: int) -> Reason:
-    state, tables = turn.state, turn.tables
-    row, target, verb = (int(column[place]) for column in (turn.intents.actor, turn.intents.target, turn.intents.kind))
-    if not 0 <= target < len(tables.object_ids):
-        return Reason.UNKNOWN_TARGET
-    turn.target_ids[place] = tables.object_ids[target]
-    if not 0 <= verb < len(tables.verbs):
-        return Reason.ILLEGAL_ACTION
-    x, y = int(tables.object_x[target]), int(tables.object_y[target])
-    if max(abs(x - int(state.x[row])), abs(y - int(state.y[row]))) > 1:
-        return Reason.TOO_FAR
-    action = tables.action(target, int(state.object_state[target]), verb)
-    if action is None:
-        return Reason.WRONG_STATE
+def _work_on(turn: Turn, places: "Int64", work: _Work) -> None:
+    """Let actors work, each on an object of its own."""
+    objects = turn.intents.target[places]
+    actions = turn.tables.find_actions(objects, turn.state.object_state[objects], turn.intents.kind[places])
+    known = actions >= 0
+    places, actions = turn.keep(places, known, Reason.WRONG_STATE), actions[known]
+    for number in np.unique(actions).tolist():
+        kind, action = turn.tables.actions[number]
+        _do(turn, places[actions == number], kind, action, work)
+
+
+def _do(turn: Turn, places: "Int64", kind: int, action: ObjectAction, work: _Work) -> None:
+    """Let actors do one action with objects of one kind and state."""
+    tables = turn.tables
     if action.limited and not turn.time.allows(action.hours, action.seasons, action.weather):
+        turn.refuse(places, Reason.CLOSED)
         if action.hours is not None and turn.time.allows(None, action.seasons, action.weather):
-            turn.effects[place] = (Effect("opens_at", action.hours[0]),)
-        return Reason.CLOSED
-    if missing := _missing(turn, row, action):
-        turn.effects[place] = missing
-        return Reason.MISSING_ITEM
-    left = int(state.object_work[target]) - 1 if action.work > 1 else 0
-    if left > 0:
-        state.object_work[target] = left
-        turn.deltas.append(ObjectDelta(tables.object_ids[target], "work_remaining", left))
-        turn.effects[place] = (Effect("work_remaining", left),)
-        return Reason.NONE
-    code = tables.kind_of(target).state_code(action.to)
-    if _in_the_way(turn, target, code):
-        return Reason.TARGET_OCCUPIED
-    _enter_state(turn, target, code)
-    spent = use_up(turn, row, [*tables.item_codes(action.consumes), *_broken(turn, row, action)])
-    gained = hand_over(turn, row, tables.item_codes(action.yields))
-    turn.effects[place] = (Effect("work_remaining", 0), *spent, *gained)
-    return Reason.NONE
+            turn.effects.update(dict.fromkeys(places.tolist(), (Effect("opens_at", action.hours[0]),)))
+        return
+    places = _equipped(turn, places, action)
+    if action.work > 1:
+        places = _steps(turn, places, work)
+    code = tables.scenario.kinds[kind].state_code(action.to)
+    objects = turn.intents.target[places].astype(np.int64)
+    blocked = in_the_way(turn, objects, kind, code)
+    places, objects = turn.keep(places, ~blocked, Reason.TARGET_OCCUPIED), objects[~blocked]
+    if not len(places):
+        return
+    for at, delta in enter_state(turn, objects, kind, code):
+        work.deltas.append((int(places[at]), delta))
+    turn.effects.update(dict.fromkeys(places.tolist(), work.step(0)))
+    rows, names, consumes = turn.intents.actor[places], tables.item_names, tables.item_codes(action.consumes)
+    use_up(turn, rows, consumes)
+    for item, amount in consumes:
+        turn.add_effect(places, f"inventory.{names[item]}", np.full(len(places), -amount))
+    _wear(turn, places, action)
+    for item, taken in hand_over(turn, rows, tables.item_codes(action.yields)):
+        turn.add_effect(places, f"inventory.{names[item]}", taken)
 
 
-def _missing(turn: Turn, row: int, action: ObjectAction) -> tuple[Effect, ...]:
-    """Return what an actor lacks for an action."""
-    if not (action.needs or action.consumes or action.wears):
-        return ()
-    carried = turn.state.inventory[row]
-    lacks = ((item, amount - int(carried[turn.tables.item_code[item]])) for item, amount in action.takes)
-    return tuple(Effect(f"missing.{item}", amount) for item, amount in lacks if amount > 0)
+def _wear(turn: Turn, places: "Int64", action: ObjectAction) -> None:
+    """Break tools of those that have done an action, by chance."""
+    tables, rows = turn.tables, turn.intents.actor[places]
+    for item, times in tables.item_codes(action.wears):
+        keys = rows.astype(np.int64) * len(tables.item_names) + item
+        broken = draw(tables.scenario.seed, _WEAR, turn.tick_id, keys, np.full(len(rows), times)) == 0
+        turn.state.inventory[rows[broken], item] -= 1
+        turn.add_effect(places, f"inventory.{tables.item_names[item]}", -broken.astype(np.int64))
 
 
-def _broken(turn: Turn, row: int, action: ObjectAction) -> list[tuple[int, int]]:
-    """Return the tools that an action breaks, each with the number one."""
-    if not action.wears:
-        return []
-    tools = np.array(turn.tables.item_codes(action.wears), dtype=np.int64)  # item code, times
-    keys = row * len(turn.tables.item_names) + tools[:, 0]
-    breaks = draw(turn.tables.scenario.seed, _WEAR, turn.tick_id, keys, tools[:, 1]) == 0
-    return [(code, 1) for code in tools[breaks, 0].tolist()]
+def _equipped(turn: Turn, places: "Int64", action: ObjectAction) -> "Int64":
+    """Return the places of actors that carry what an action takes; the results of the others say what is missing."""
+    takes = turn.tables.item_codes(action.takes)
+    if not takes:
+        return places
+    carried = turn.state.inventory[turn.intents.actor[places]]
+    short: Bool = np.zeros(len(places), dtype=np.bool_)
+    for kind, amount in takes:
+        short |= carried[:, kind] < amount
+    for at in np.flatnonzero(short).tolist():
+        turn.effects[int(places[at])] = turn.missing(carried[at].tolist(), takes)
+    return turn.keep(places, ~short, Reason.MISSING_ITEM)
+
+
+def _steps(turn: Turn, places: "Int64", work: _Work) -> "Int64":
+    """Do a step of the work, and return the places of those that have done the last one."""
+    state, names = turn.state, turn.tables.object_ids
+    objects = turn.intents.target[places]
+    left = state.object_work[objects] - 1
+    goes_on = left > 0
+    state.object_work[objects[goes_on]] = left[goes_on]
+    each = zip(places[goes_on].tolist(), objects[goes_on].tolist(), left[goes_on].tolist(), strict=True)
+    for place, row, remaining in each:
+        turn.effects[place] = work.step(remaining)
+        work.deltas.append((place, ObjectDelta(names[row], "work_remaining", remaining)))
+    return places[~goes_on]
 
 
 def change_objects(turn: Turn) -> None:
     """Let objects leave states that do not last; an object waits while an actor stands in its way."""
     state, tables = turn.state, turn.tables
-    for row in np.flatnonzero(state.change_due <= turn.tick_id).tolist():
-        code = int(tables.change_to[tables.object_kind[row], state.object_state[row]])
-        if not _in_the_way(turn, row, code):
-            _enter_state(turn, row, code)
+    due = np.flatnonzero(state.change_due <= turn.tick_id)
+    if not len(due):
+        return
+    deltas: list[tuple[int, ObjectDelta]] = []
+    kinds, codes = tables.object_kind[due].astype(np.int64), state.object_state[due]
+    groups = kinds * tables.change_to.shape[1] + codes
+    for group in np.unique(groups).tolist():
+        kind, before = divmod(group, tables.change_to.shape[1])
+        code = int(tables.change_to[kind, before])
+        rows = due[groups == group]
+        rows = rows[~in_the_way(turn, rows, kind, code)]
+        deltas += [(int(rows[at]), delta) for at, delta in enter_state(turn, rows, kind, code)]
+    turn.deltas += [delta for _, delta in sorted(deltas, key=itemgetter(0))]
 
 
 def grow_stock(turn: Turn) -> None:
@@ -93,27 +158,36 @@ def grow_stock(turn: Turn) -> None:
         return
     state.object_stock[rows] += 1
     state.stock_due[rows] = stock_times(tables, rows, state.object_stock[rows], turn.tick_id)
-    turn.deltas += [ObjectDelta(tables.object_ids[row], "stock", int(state.object_stock[row])) for row in rows.tolist()]
+    names, stock = tables.object_ids, state.object_stock[rows].tolist()
+    turn.deltas += [ObjectDelta(names[row], "stock", now) for row, now in zip(rows.tolist(), stock, strict=True)]
 
 
-def _in_the_way(turn: Turn, row: int, code: int) -> bool:
-    """Return whether an actor stands where the object would block the tile."""
+def in_the_way(turn: Turn, objects: "Int64", kind: int, code: int) -> "Bool":
+    """Return for which objects of a kind an actor stands where they would block the tile in this state."""
     tables = turn.tables
-    if tables.kind_walkable[tables.object_kind[row], code]:
-        return False
-    return bool(turn.maps.occupancy[tables.object_y[row], tables.object_x[row]] >= 0)
+    if tables.kind_walkable[kind, code]:
+        return np.zeros(len(objects), dtype=np.bool_)
+    stands: Bool = turn.maps.occupancy[tables.object_y[objects], tables.object_x[objects]] >= 0
+    return stands
 
 
-def _enter_state(turn: Turn, row: int, code: int) -> None:
+def enter_state(turn: Turn, objects: "Int64", kind: int, code: int) -> list[tuple[int, ObjectDelta]]:
+    """Bring objects of one kind and state into another; return the deltas with the places of the objects."""
     state, tables = turn.state, turn.tables
-    kind, before, name = int(tables.object_kind[row]), int(state.object_state[row]), tables.object_ids[row]
-    work = int(tables.kind_work[kind, code])
-    if work != state.object_work[row]:
-        turn.deltas.append(ObjectDelta(name, "work_remaining", work))
-    state.object_state[row] = code
-    state.object_work[row] = work
-    rows = np.array([row], dtype=np.int64)
-    state.change_due[row] = change_times(tables, rows, np.array([code], dtype=np.uint8), turn.tick_id)[0]
-    if code != before:
-        turn.deltas.append(ObjectDelta(name, "state", tables.kind_of(row).states[code].name))
-        turn.changed_objects.append(row)
+    if not len(objects):
+        return []
+    names, work = tables.object_ids, int(tables.kind_work[kind, code])
+    rows = objects.tolist()
+    deltas = [
+        (at, ObjectDelta(names[rows[at]], "work_remaining", work))
+        for at in np.flatnonzero(state.object_work[objects] != work).tolist()
+    ]
+    if int(state.object_state[rows[0]]) != code:
+        name = tables.scenario.kinds[kind].states[code].name
+        deltas += [(at, ObjectDelta(names[row], "state", name)) for at, row in enumerate(rows)]
+        turn.changed_objects += rows
+    state.object_state[objects] = code
+    state.object_work[objects] = work
+    codes = np.full(len(rows), code, dtype=np.uint8)
+    state.change_due[objects] = change_times(tables, objects.astype(np.int64), codes, turn.tick_id)
+    return deltas

@@ -27,6 +27,15 @@ def lying(turn: Turn, keys: "Int64") -> "Int64":
     return np.where(state.ground_key[place] == keys, state.ground_amount[place], 0)
 
 
+def lying_in_all(turn: Turn, tiles: "Int64") -> "Int64":
+    """Return how many items of all kinds lie on tiles."""
+    state, kinds = turn.state, max(len(turn.tables.item_names), 1)
+    sums = np.concatenate(([0], np.cumsum(state.ground_amount)))
+    first, last = (np.searchsorted(state.ground_key, keys) for keys in (tiles * kinds, (tiles + 1) * kinds))
+    total: Int64 = sums[last] - sums[first]
+    return total
+
+
 def lay(turn: Turn, keys: "Int64", amounts: "Int64") -> None:
     """Add items to the ground, or remove them: all amounts are positive, or all negative. No key is there twice."""
     state = turn.state

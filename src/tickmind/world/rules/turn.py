@@ -1,5 +1,6 @@
 """`Turn`: one tick while it is being resolved, with its intents and their outcomes so far."""
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +13,11 @@ from tickmind.protocol import (
     IntentColumns,
     ObjectDelta,
     Reason,
+    RuleEvent,
     Utterance,
     WorldTime,
 )
+from tickmind.protocol.setting import Area
 from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.tables import Tables
@@ -44,6 +47,7 @@ class Turn:
         self.effects: dict[int, tuple[Effect, ...]] = {}  # place -> effects
         self.utterances: list[Utterance] = []
         self.deltas: list[ObjectDelta] = []
+        self.rule_events: list[RuleEvent] = []
         self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
 
     @property
@@ -69,6 +73,45 @@ class Turn:
         self.refuse(places[~good], reason)
         return places[good]
 
+    def with_object(self, places: "Int64") -> "Int64":
+        """Return the places of all intents whose object there is; their results name it."""
+        target = self.intents.target[places]
+        places = self.keep(places, (target >= 0) & (target < len(self.tables.object_ids)), Reason.UNKNOWN_TARGET)
+        names, target = self.tables.object_ids, self.intents.target[places]
+        self.target_ids.update(zip(places.tolist(), [names[row] for row in target.tolist()], strict=True))
+        return places
+
+    def in_reach(self, places: "Int64") -> "Int64":
+        """Return the places of all intents whose object is on the actor's tile or one beside it."""
+        rows, target = self.intents.actor[places], self.intents.target[places]
+        away = np.maximum(
+            np.abs(self.tables.object_x[target] - self.state.x[rows]),
+            np.abs(self.tables.object_y[target] - self.state.y[rows]),
+        )
+        return self.keep(places, away <= 1, Reason.TOO_FAR)
+
+    def first_at_each(self, places: "Int64") -> "Bool":
+        """Return which of these intents are the first for their object."""
+        now: Bool = np.zeros(len(places), dtype=np.bool_)
+        now[np.unique(self.intents.target[places], return_index=True)[1]] = True
+        return now
+
+    def missing(self, carried: Sequence[int], wanted: Iterable[tuple[int, int]]) -> tuple[Effect, ...]:
+        """Return what is missing of some items in an inventory."""
+        lacks = ((self.tables.item_names[kind], amount - carried[kind]) for kind, amount in wanted)
+        return tuple(Effect(f"missing.{name}", amount) for name, amount in lacks if amount > 0)
+
+    def add_effect(self, places: "Int64", name: str, values: "Int64") -> None:
+        """Add an effect to those of each intent, unless its value is 0."""
+        made: dict[tuple[int, int], tuple[Effect, ...]] = {}  # identity of the effects so far and value -> effects then
+        for place, value in zip(places.tolist(), values.tolist(), strict=True):
+            if value:
+                before = self.effects.get(place, ())
+                after = made.get((id(before), value))
+                if after is None:
+                    after = made[id(before), value] = (*before, Effect(name, value))
+                self.effects[place] = after
+
     def items(self, action: ActionType) -> "Int64":
         """Return the places of all intents of this type that name a kind of item and a positive amount."""
         places = self.places(action)
@@ -86,6 +129,14 @@ class Turn:
         """Return how many more items these actors can carry."""
         carried: Int64 = self.state.inventory[rows].sum(axis=1, dtype=np.int64)
         return self.rules.inventory_limit - carried
+
+    def in_areas(self, areas: Iterable[Area], rows: "Int64") -> "Bool":
+        """Return which of these actors stand in one of some rectangles."""
+        x, y = self.state.x[rows], self.state.y[rows]
+        inside = np.zeros(len(rows), dtype=np.bool_)
+        for west, north, east, south in areas:
+            inside |= (x >= west) & (x <= east) & (y >= north) & (y <= south)
+        return inside
 
     def tile(self, rows: "Int32") -> "Int64":
         """Return the tiles where these actors stand."""

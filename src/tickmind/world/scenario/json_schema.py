@@ -11,6 +11,7 @@ from tickmind.world.scenario.limits import (
     MAX_NAME_CHARS,
     MAX_PROSE_CHARS,
     MAX_RADIUS,
+    MAX_SCORE,
     MAX_SEED,
     MAX_SPRITE_CHARS,
     MAX_THINKING_TICKS,
@@ -36,8 +37,8 @@ def scenario_schema(others: Mapping[str, Any] | None = None) -> Schema:
         items=_named("What can be carried.", _item()),
         kinds=_named("Kinds of objects.", _kind()),
         map={
-            "description": "A drawing whose signs are in `legend`, or a size and a floor.",
-            "anyOf": [_TEXT, _plain_map()],
+            "description": "A drawing whose signs are in `legend`, a size and a floor, or a map of the editor Tiled.",
+            "anyOf": [_TEXT, _plain_map(), _tiled_map()],
         },
         legend=_named("What the signs of the map stand for.", {"anyOf": [_TEXT, _sign()]}),
         objects=_list("Objects by their places.", _object()),
@@ -53,6 +54,8 @@ def scenario_schema(others: Mapping[str, Any] | None = None) -> Schema:
         },
         personas=_named("Who actors are, by their ids or by names of your own.", _persona()),
         actors=_list("Who lives there.", _actor(scattered=True)),
+        own_rules=_said("Rules of your own: entry points of the group tickmind.rules, by their names.", _NAMES),
+        goals=_named("What can be reached, with a score or as the end of the run.", _goal()),
     )
     schema["properties"] |= dict(others or {})
     return {"$schema": DIALECT, "title": "tickmind scenario", **schema, "required": ["world", "floors", "map"]}
@@ -219,6 +222,17 @@ def _plain_map() -> Schema:
     )
 
 
+def _tiled_map() -> Schema:
+    return _table(
+        "A map that was drawn with Tiled.",
+        tiled=_said(
+            "Its file (.tmx or .tmj) in the folder of the scenario; in a scenario that a run keeps, what was in it.",
+            {"anyOf": [_TEXT, {"type": "object"}]},
+        ),
+        floor=_name("The floor where no tile says one."),
+    )
+
+
 def _sign() -> Schema:
     return _table(
         "A floor and what stands on it.",
@@ -289,6 +303,29 @@ def _calendar() -> Schema:
         ),
         weather=weather,
         festivals=_named("Festivals, by their names.", festival),
+    )
+
+
+def _goal() -> Schema:
+    who = _table(
+        "The actors that it is about: all of the tags, one of the types, one of the ids.",
+        tags=_said("Tags that they have.", _LINES),
+        type=_said("Their type, or several.", _LINES),
+        id=_said("Their id, or several.", _LINES),
+    )
+    return _table(
+        "One condition, and what reaching it brings.",
+        who=who,
+        all_in=_name("The zone in which all of them stand at the same time."),
+        each_in=_name("The zone in which each of them stands for the first time."),
+        carry=_amounts("What each of them carries for the first time."),
+        object=_name("The object that is in `state`."),
+        state=_name("The state of `object`."),
+        tick=_number("The tick that has come.", 1),
+        day=_number("The day that has come; with `clock`, the time of that day.", 1),
+        clock={"description": 'The time of the day, as "06:00"; midnight if left out.', "type": "string"},
+        score=_number("What each of `who` gets, or the world.", -int(MAX_SCORE.maximum), int(MAX_SCORE.maximum)),
+        ends=_truth("Whether the run ends with the tick in which it is reached.", default=False),
     )
 
 

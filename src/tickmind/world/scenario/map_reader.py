@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from tickmind.world.scenario.kind_reader import known
 from tickmind.world.scenario.kinds import FloorKind
 from tickmind.world.scenario.limits import MAX_MAP_SIDE
+from tickmind.world.scenario.tiled.position import TiledPosition
 from tickmind.world.scenario.yaml_nodes import Leaf, Node, NodePosition, YamlMapping, leaf, table
 
 
@@ -63,11 +64,7 @@ def read_map(given: YamlMapping, floors: tuple[FloorKind, ...], lines: list[str]
         painted.append(row.translate(floor_of).encode("latin-1"))
         if used & telling:
             start = _at(drawing, lines, y, 0, row)
-            marks += [
-                Mark(x, y, NodePosition(start.source, start.line, start.column + x), legend[sign])
-                for x, sign in enumerate(row)
-                if sign in telling
-            ]
+            marks += [Mark(x, y, start.east(x), legend[sign]) for x, sign in enumerate(row) if sign in telling]
     return Land(width, len(rows), b"".join(painted), tuple(marks)) if good else None
 
 
@@ -103,6 +100,8 @@ def _read_legend(given: YamlMapping, codes: dict[str, int]) -> tuple[dict[str, Y
 
 def _at(drawing: Leaf, lines: list[str], y: int, x: int, row: str) -> NodePosition:
     """Where in the file a tile of the map is drawn."""
+    if isinstance(drawing.place, TiledPosition):
+        return drawing.place.at(x, y)
     line = drawing.place.line + y  # the block begins in the line after its mark
     written = lines[line] if line < len(lines) else ""
     indent = written.find(row) if row else 0

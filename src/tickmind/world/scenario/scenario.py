@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from tickmind.protocol import GoalInfo
 from tickmind.protocol.setting import Persona, WorldSetting
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, Items, ObjectKind
 from tickmind.world.scenario.settings import Rules
@@ -72,6 +73,8 @@ class Scenario:
     ground: tuple[GroundSpawn, ...] = ()
     thinking_ticks: int = 0  # after which a reply of a model takes effect; 0: as soon as it arrives
     setting: WorldSetting = field(default_factory=WorldSetting)  # it changes no rule either
+    goals: tuple[GoalInfo, ...] = ()
+    own_rules: tuple[str, ...] = ()  # names of functions of the user, which are no part of a scenario
 
     def __repr__(self) -> str:
         size = f"{self.width} x {self.height}, {len(self.actors)} actors, {len(self.objects)} objects"
@@ -117,6 +120,7 @@ class Scenario:
 
     def _later_rules(self) -> Iterator[tuple[object, ...]]:
         """Yield rules that came later, where a scenario has them: other scenarios keep their digest."""
+        calendar = self.setting.calendar
         offers, usual = (("offers", rules.offer_ticks, rules.gifts_need_consent) for rules in (self.rules, Rules()))
         if offers != usual:
             yield offers
@@ -128,7 +132,7 @@ class Scenario:
                 yield thing.object_id, thing.owner
         for kind in self.kinds:
             if kind.container is not None:
-                yield kind.name, kind.container, self.setting.calendar if kind.container.hours else None
+                yield kind.name, kind.container, calendar if kind.container.hours else None
             for state in kind.states:
                 for action in state.actions:
                     if action.consumes:
@@ -136,10 +140,18 @@ class Scenario:
                     if action.wears:
                         yield kind.name, state.name, action.verb, "wears", action.wears
                     if action.hours is not None:
-                        yield kind.name, state.name, action.verb, action.hours, self.setting.calendar
+                        yield kind.name, state.name, action.verb, action.hours, calendar
                     if action.seasons or action.weather:
-                        days = self.setting.calendar, self.setting.calendar.seasons, self.setting.calendar.weather
-                        yield kind.name, state.name, action.verb, action.seasons, action.weather, days
+                        limits = action.seasons, action.weather, calendar, calendar.seasons, calendar.weather
+                        yield kind.name, state.name, action.verb, limits
+        for goal in self.goals:
+            zone = self.setting.zone(goal.all_in or goal.each_in)
+            yield "goal", goal, () if zone is None else zone.areas
+        if self.own_rules:  # they see places and times
+            yield "own rules", self.own_rules, self.setting
+            days = calendar.seasons, calendar.weather, calendar.festivals, calendar.night
+            if any(days):
+                yield "days of own rules", days
 
 
 def id_order(name: str) -> tuple[tuple[int, int, str], ...]:

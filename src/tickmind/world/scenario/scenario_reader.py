@@ -1,12 +1,15 @@
 """Scenario files: YAML and a text map, turned into a checked `Scenario`."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from tickmind.base import ConfigError
 from tickmind.base.problems import Problem, in_order
+from tickmind.protocol import GoalInfo
 from tickmind.protocol.setting import CalendarInfo, WorldSetting, ZoneInfo
 from tickmind.world.errors import ScenarioError
 from tickmind.world.scenario.calendar_reader import check_festival_places, check_kind_times, read_calendar
+from tickmind.world.scenario.goal_reader import GoalReader, read_own_rules
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
@@ -16,6 +19,7 @@ from tickmind.world.scenario.scenario import ActorSpawn, Scenario
 from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_zones
 from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
+from tickmind.world.scenario.tiled.sections import TiledSections, tiled_sections, with_map_inside, with_sections
 from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table
 
 SECTIONS = (
@@ -35,6 +39,8 @@ SECTIONS = (
     "persona_files",
     "personas",
     "actors",
+    "goals",
+    "own_rules",
 )
 OTHER_SECTIONS = ("agents", "assignments", "defaults")  # of a runner's mapping in the same file
 
@@ -71,6 +77,46 @@ def parse_scenario(
     Raises `ScenarioError` with all that is wrong, by `source`, line and column.
     A part that can't be read is noted, and the rest is read with something simple in its place.
     """
+    return _parse(text, source, seed, folder)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptScenario:
+    """A scenario with a text that gives the same one without any other file."""
+
+    scenario: Scenario
+    text: str
+    tile_art: bytes | None = None  # the picture of its Tiled map for viewers, as JSON
+
+
+def parse_to_keep(
+    text: str, source: str = "scenario", *, seed: int | None = None, folder: Path | None = None
+) -> KeptScenario:
+    """Make a scenario that is kept beside a run.
+
+    Its text is the given one, unless that names persona files or a Tiled map: then what they hold is in it.
+    """
+    scenario, tiled = _parse(text, source, seed, folder)
+    kept = with_persona_files(text, source, folder)
+    from_file = tiled is not None and tiled.from_file
+    if tiled is not None and from_file:
+        kept = with_map_inside(kept, tiled.given)
+        if not MAX_SCENARIO_BYTES.allows(len(kept.encode())):
+            message = (
+                f"with its Tiled map in it, it is larger than {MAX_SCENARIO_BYTES.maximum} bytes; draw a smaller map"
+            )
+            raise ScenarioError(source, [Problem((), message)])
+    if kept == text:
+        return KeptScenario(scenario, text)
+    again = parse_scenario(kept, source, seed=seed)
+    if from_file and again != scenario:
+        message = "its Tiled map can't be kept beside a run; write the name of its file in quotes"
+        raise ScenarioError(source, [Problem((), message)])
+    return KeptScenario(again, kept, tiled.art() if tiled is not None else None)
+
+
+def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tuple[Scenario, TiledSections | None]:
+    """Make a scenario, and return it with the sections of its Tiled map, if it has one."""
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise ConfigError(f"a seed must be from 0 to {MAX_SEED}, not {seed}")
     given = read_tree(text, source)
@@ -82,24 +128,24 @@ def parse_scenario(
     thinking_ticks = read.part(0, _read_thinking, given.get("thinking"))
     rules = read.part(Rules(), read_rules, given.get("rules"))
     floors: tuple[FloorKind, ...] = ()
-    items: tuple[ItemKind, ...] = ()
-    kinds: tuple[ObjectKind, ...] = ()
     with read.noting():
         has_needs = rules.needs is not None or bool(read.problems)  # what is wrong with `rules` is noted already
         floors = read_floors(table(given.need("floors")), has_needs=has_needs)
-    with read.noting():
-        items = read_items(given.get("items"))
+    items: tuple[ItemKind, ...] = read.part((), read_items, given.get("items"))
     item_names = tuple(item.name for item in items)
-    with read.noting():
-        kinds = read_kinds(given.get("kinds"), item_names, rules.inventory_limit)
+    kinds: tuple[ObjectKind, ...] = read.part((), read_kinds, given.get("kinds"), item_names, rules.inventory_limit)
     land: Land | None = None
     spawns: Spawns | None = None
     actors: tuple[ActorSpawn, ...] = ()
+    tiled: TiledSections | None = None
     with read.noting():
+        tiled = tiled_sections(given, [floor.name for floor in floors], [kind.name for kind in kinds], folder)
+        given = given if tiled is None else with_sections(given, tiled.given)
         land = read_map(given, floors, text.split("\n")) if floors else None
     calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"), seed)
     check_kind_times(given.get("kinds"), given.get("calendar"))
     zones: tuple[ZoneInfo, ...] = ()
+    goals: tuple[GoalInfo, ...] = ()
     if land is not None:
         zones = read.part((), read_zones, given.get("zones"), land)
         check_festival_places(given.get("calendar"), [zone.name for zone in zones])
@@ -112,9 +158,13 @@ def parse_scenario(
         check_owners(given.get("zones"), actor_ids)
         people.check_relations(actor_ids)
         check_size(given, [actor.persona for actor in actors])
+        if (section := given.get("goals")) is not None:
+            reader = GoalReader(zones, calendar, item_names, rules.inventory_limit, kinds, spawns.objects(), actors)
+            goals = read.part((), reader.read, section)
+    own_rules = read.part((), read_own_rules, given.get("own_rules"), goals)
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))
-    return Scenario(
+    scenario = Scenario(
         name=name,
         seed=seed,
         rules=rules,
@@ -129,19 +179,10 @@ def parse_scenario(
         ground=spawns.ground(),
         thinking_ticks=thinking_ticks,
         setting=WorldSetting(zones, calendar),
+        goals=goals,
+        own_rules=own_rules,
     )
-
-
-def parse_to_keep(
-    text: str, source: str = "scenario", *, seed: int | None = None, folder: Path | None = None
-) -> tuple[Scenario, str]:
-    """Make a scenario, and return it with a text that gives the same one without any other file.
-
-    That is the text itself, unless it names persona files: then what they hold is in it.
-    """
-    scenario = parse_scenario(text, source, seed=seed, folder=folder)
-    kept = with_persona_files(text, source, folder)
-    return (scenario, text) if kept == text else (parse_scenario(kept, source, seed=seed), kept)
+    return scenario, tiled
 
 
 def _read_thinking(node: Node | None) -> int:

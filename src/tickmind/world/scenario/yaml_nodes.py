@@ -63,6 +63,10 @@ class NodePosition:
         """What is wrong here."""
         return self.source.problem(message, Spot(self.line, self.column))
 
+    def east(self, columns: int) -> "NodePosition":
+        """The place some columns further on in the same line."""
+        return NodePosition(self.source, self.line, self.column + columns)
+
     def fail(self, message: str) -> NoReturn:
         """Raise the error that tells this place."""
         raise ScenarioError(self.source.name, [self.problem(message)])

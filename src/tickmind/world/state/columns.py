@@ -1,7 +1,7 @@
 """`WorldColumns`: everything in a world that changes, as columns."""
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +11,19 @@ from tickmind.world.state.tables import Tables
 from tickmind.world.state.timing import change_times, stock_times
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Int8, Int32, Int64, UInt8, UInt16
+    from tickmind.protocol.columns import Bool, Int8, Int32, Int64, UInt8, UInt16
+
+
+def _empty() -> "Bool":
+    return np.zeros(0, dtype=np.bool_)
 
 
 @dataclass(slots=True, eq=False)
 class WorldColumns:
-    """The columns of a world: by actor row, by object row, and for items on the ground by ascending key."""
+    """The columns of a world: by actor row, by object row, and for items on the ground by ascending key.
+
+    Columns of rules that a scenario does not use are empty, and no part of its digests and snapshots.
+    """
 
     x: "Int32"
     y: "Int32"
@@ -37,9 +44,13 @@ class WorldColumns:
 
     offers: "Int64"  # one line of `OFFER_FIELDS` for each that stands, in ascending rows of those that made them
 
+    goal_reached: "Bool" = field(default_factory=_empty)  # entries of goals -> whether it was reached
+    own_rule_off: "Bool" = field(default_factory=_empty)  # own rule -> whether it has failed
+
     def columns(self) -> "list[tuple[str, np.ndarray[Any, Any]]]":
         """Return all columns with their names, always in the same order."""
-        return [(name, getattr(self, name)) for name in _NAMES]
+        columns = [(name, getattr(self, name)) for name in _NAMES]
+        return [(name, column) for name, column in columns if name not in _LATER or len(column)]
 
     def digest(self, tick_id: int) -> bytes:
         """Return a hash of everything; equal worlds have equal hashes, whatever led there."""
@@ -51,8 +62,7 @@ class WorldColumns:
 
 
 _NAMES = tuple(column.name for column in fields(WorldColumns))
-
-
+_LATER = frozenset(("goal_reached", "own_rule_off"))  # columns that scenarios from before do not have
 OFFER_FIELDS = ("maker", "taker", "kind", "amount", "wanted_kind", "wanted_amount", "last_tick")
 
 
@@ -92,6 +102,8 @@ def first_state(tables: Tables) -> WorldColumns:
         ground_key=np.array([key for key, _ in ground], dtype=np.int64),
         ground_amount=np.array([amount for _, amount in ground], dtype=np.int64),
         offers=no_offers(),
+        goal_reached=np.zeros(tables.goals[-1].entries.stop if tables.goals else 0, dtype=np.bool_),
+        own_rule_off=np.zeros(len(scenario.own_rules), dtype=np.bool_),
     )
 
 

@@ -1,6 +1,6 @@
 """`Tables`: a scenario as tables that the rules look up by number. They never change during a run."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tickmind.protocol import (
 )
 from tickmind.world.scenario.kinds import Items, ObjectAction, ObjectKind
 from tickmind.world.scenario.scenario import Scenario
+from tickmind.world.state.goals import goal_tables
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt8, UInt16
@@ -39,6 +40,10 @@ class Tables:
         self._build_objects()
         self.actor_ids = tuple(actor.entity_id for actor in scenario.actors)
         self.actor_row = {name: row for row, name in enumerate(self.actor_ids)}
+        self.object_owner_row: Int32 = np.full(len(self.object_ids), -1, dtype=np.int32)
+        for row, owner in self.object_owner.items():
+            self.object_owner_row[row] = self.actor_row[owner]
+        self.goals = goal_tables(scenario, self.item_code, self.object_row)
         self.info = self._make_info()
 
     def _build_floors(self) -> None:
@@ -68,6 +73,7 @@ class Tables:
         self.stock_most: Int32 = np.zeros(len(kinds), dtype=np.int32)
         self.stock_ticks: Int64 = np.zeros(len(kinds), dtype=np.int64)
         self.stock_spread: Int64 = np.zeros(len(kinds), dtype=np.int64)
+        self._build_actions()
         for row, kind in enumerate(kinds):
             self.kind_restful[row] = self.scenario.rules.rest_tag in kind.tags
             self._build_states(row, kind)
@@ -76,6 +82,30 @@ class Tables:
                 self.stock_most[row] = kind.stock.most
                 self.stock_ticks[row] = kind.stock.ticks
                 self.stock_spread[row] = kind.stock.spread
+
+    def _build_actions(self) -> None:
+        """Number all actions, and find them by kind, state and verb; verb 0 is the first action of a state."""
+        actions: list[tuple[int, ObjectAction]] = []  # kind, and what can be done with it
+        numbers: dict[int, int] = {}  # key -> number of the action
+        for row, kind in enumerate(self.scenario.kinds):
+            for code, state in enumerate(kind.states):
+                for action in state.actions:
+                    numbers.setdefault(self._action_key(row, code, 0), len(actions))
+                    numbers[self._action_key(row, code, self.verb_code[action.verb])] = len(actions)
+                    actions.append((row, action))
+        self.actions = tuple(actions)
+        keys = sorted(numbers)
+        self._action_keys: Int64 = np.array([*keys, NEVER], dtype=np.int64)
+        self._action_numbers: Int64 = np.array([*(numbers[key] for key in keys), -1], dtype=np.int64)
+
+    def _action_key(self, kind: Any, state: Any, verb: Any) -> Any:
+        return (kind * self.kind_walkable.shape[1] + state) * len(self.verbs) + verb
+
+    def find_actions(self, objects: "Int32", states: "UInt8", verbs: "Int32") -> "Int64":
+        """Return the numbers of what verbs do with objects in these states; -1 where they do nothing."""
+        keys = self._action_key(self.object_kind[objects].astype(np.int64), states.astype(np.int64), verbs)
+        place = np.searchsorted(self._action_keys, keys)
+        return np.where(self._action_keys[place] == keys, self._action_numbers[place], -1)
 
     def _build_states(self, row: int, kind: ObjectKind) -> None:
         for code, state in enumerate(kind.states):
@@ -97,19 +127,13 @@ class Tables:
         self.object_y: Int32 = np.array([thing.y for thing in objects], dtype=np.int32)
         self.object_at: Int32 = np.full((self.height, self.width), -1, dtype=np.int32)
         self.object_at[self.object_y, self.object_x] = np.arange(len(objects), dtype=np.int32)
+        holds = np.array([kind.container is not None for kind in kinds], dtype=np.bool_)
+        self.is_container: Bool = holds[self.object_kind]  # object row -> whether it is one
         self.object_owner = {row: thing.owner for row, thing in enumerate(objects) if thing.owner}
 
     def kind_of(self, object_row: int) -> ObjectKind:
         """Return the kind of an object."""
         return self.scenario.kinds[int(self.object_kind[object_row])]
-
-    def action(self, object_row: int, state: int, verb: int) -> ObjectAction | None:
-        """Return the action of a verb on an object in this state; verb 0 is the first action that it offers."""
-        actions = self.kind_of(object_row).states[state].actions
-        if verb == 0:
-            return actions[0] if actions else None
-        name = self.verbs[verb]
-        return next((action for action in actions if action.verb == name), None)
 
     def item_codes(self, items: Items) -> list[tuple[int, int]]:
         """Return items by their numbers."""
@@ -161,6 +185,7 @@ class Tables:
                 for actor in scenario.actors
                 for item, amount in actor.inventory
             ),
+            goals=scenario.goals,
         )
 
 

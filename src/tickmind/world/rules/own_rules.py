@@ -1,0 +1,295 @@
+"""Rules of the user's own: functions that are called once in each tick, after all other rules but goals."""
+
+import traceback
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from tickmind.protocol import (
+    ActionResult,
+    ActionType,
+    Effect,
+    ObjectDelta,
+    ResultColumns,
+    RuleEvent,
+    Utterance,
+    WorldTime,
+)
+from tickmind.protocol.intent import ACTION_TYPES
+from tickmind.protocol.setting import minute_of
+from tickmind.world.chance import draw
+from tickmind.world.errors import OwnRuleError
+from tickmind.world.rules.inventory import hand_over, use_up
+from tickmind.world.rules.objects import enter_state, in_the_way
+from tickmind.world.rules.turn import Turn
+from tickmind.world.scenario.limits import MAX_INVENTORY, MAX_SCORE, MAX_TEXT_CHARS
+
+_HERE = str(Path(__file__).parents[1])
+_CHANCE = 16  # purpose of the random numbers
+_DRAWS = 1 << 32  # of one rule in one tick, at most
+_ACTIONS, _ACTIONS_PER_ACTOR = (
+    4000,
+    3,
+)  # of one rule in one tick, at most; with these a tick always fits into the record
+
+
+class RuleTick:
+    """One tick as a rule of the user's own sees it, and what the rule may do. It is good until the rule returns.
+
+    A name that the world does not have raises `OwnRuleError`. Everything that a rule does is recorded.
+
+        def festival(tick: RuleTick) -> None:
+            if tick.time_comes("18:00"):
+                for actor_id in tick.actors_in("square"):
+                    tick.give_items(actor_id, "bread", 1)
+                    tick.score(actor_id, 5, "came to the festival")
+    """
+
+    def __init__(self, turn: Turn, name: str, number: int) -> None:
+        self._open: Turn | None = turn
+        self._name = name
+        self._number = number
+        self._draws = 0
+        self._actions_left = _ACTIONS + _ACTIONS_PER_ACTOR * len(turn.tables.actor_ids)
+        self._scores: dict[tuple[int, str], list[str]] = {}  # points and reason -> to whom
+
+    # What it sees
+
+    @property
+    def tick_id(self) -> int:
+        """The number of the tick; the first is 1."""
+        return self._turn.tick_id
+
+    @property
+    def time(self) -> WorldTime:
+        """The day and the time of the day."""
+        return self._turn.tables.scenario.setting.calendar.at(self.tick_id)
+
+    def time_comes(self, clock: str) -> bool:
+        """Return whether a time of the day, such as `18:00`, comes with this tick: once in each day."""
+        calendar = self._turn.tables.scenario.setting.calendar
+        minute = minute_of(clock)
+        before, now = calendar.at(self.tick_id - 1), calendar.at(self.tick_id)
+        return (before.day + (before.minute >= minute)) < (now.day + (now.minute >= minute))
+
+    @property
+    def actor_ids(self) -> Sequence[str]:
+        """The ids of all actors."""
+        return self._turn.tables.actor_ids
+
+    @property
+    def object_ids(self) -> Sequence[str]:
+        """The ids of all objects."""
+        return self._turn.tables.object_ids
+
+    @cached_property
+    def results(self) -> tuple[ActionResult, ...]:
+        """What became of the intents of this tick, without waiting."""
+        turn = self._turn
+        known = np.where(turn.intents.action < len(ACTION_TYPES), turn.intents.action, 0)
+        columns = ResultColumns(turn.intents.actor, known, turn.reason, turn.target_ids, turn.effects)
+        named = (columns.named(place, turn.tables.actor_ids) for place in range(len(columns)))
+        return tuple(result for result in named if result.action_type is not ActionType.WAIT)
+
+    @property
+    def utterances(self) -> tuple[Utterance, ...]:
+        """What was said in this tick."""
+        return tuple(self._turn.utterances)
+
+    @property
+    def object_deltas(self) -> tuple[ObjectDelta, ...]:
+        """What has changed about objects in this tick so far."""
+        return tuple(self._turn.deltas)
+
+    def type_of(self, actor_id: str) -> str:
+        """Return the type of an actor."""
+        return self._turn.tables.scenario.actors[self._actor(actor_id)].type
+
+    def position(self, actor_id: str) -> tuple[int, int]:
+        """Return the tile of an actor."""
+        row, state = self._actor(actor_id), self._turn.state
+        return int(state.x[row]), int(state.y[row])
+
+    def zone(self, actor_id: str) -> str:
+        """Return the smallest zone that an actor is in; empty outside of all."""
+        zone = self._turn.tables.scenario.setting.zone_at(*self.position(actor_id))
+        return "" if zone is None else zone.name
+
+    def actors_in(self, zone: str) -> tuple[str, ...]:
+        """Return the actors in a zone."""
+        turn = self._turn
+        found = turn.tables.scenario.setting.zone(zone)
+        if found is None:
+            raise OwnRuleError(f"there is no zone {zone[:100]!r}")
+        inside = turn.in_areas(found.areas, np.arange(len(turn.state.x)))
+        return tuple(turn.tables.actor_ids[row] for row in np.flatnonzero(inside).tolist())
+
+    def items(self, actor_id: str) -> dict[str, int]:
+        """Return what an actor carries, without what it has none of."""
+        carried = self._turn.state.inventory[self._actor(actor_id)].tolist()
+        return {item: count for item, count in zip(self._turn.tables.item_names, carried, strict=True) if count}
+
+    def object_state(self, object_id: str) -> str:
+        """Return the state of an object."""
+        row = self._object(object_id)
+        return self._turn.tables.kind_of(row).states[int(self._turn.state.object_state[row])].name
+
+    def chance(self, below: int) -> int:
+        """Return a number from 0 up to, not including, `below`, from the seed of the run: the same in every repetition.
+
+        Use no other source of chance, or a world can't be resumed after a crash.
+        """
+        if below < 1 or self._draws >= _DRAWS:
+            raise OwnRuleError(f"chance() takes a number of at least 1, not {below}")
+        key = np.array([self._number * _DRAWS + self._draws], dtype=np.int64)
+        self._draws += 1
+        seed = self._turn.tables.scenario.seed
+        return int(draw(seed, _CHANCE, self.tick_id, key, np.array([below], dtype=np.int64))[0])
+
+    # What it does
+
+    def give_items(self, actor_id: str, item: str, amount: int) -> int:
+        """Give items to an actor; what it can't carry falls to the ground. Return how many it took."""
+        row, kind, amount = self._actor(actor_id), self._item(item, amount), int(amount)
+        self._count()
+        ((_, taken),) = hand_over(self._turn, np.array([row], dtype=np.int32), [(kind, amount)])
+        self._note_items(actor_id, item, int(taken[0]))
+        return int(taken[0])
+
+    def take_items(self, actor_id: str, item: str, amount: int) -> int:
+        """Take items from an actor, as far as it has them. Return how many that were."""
+        row, kind, amount = self._actor(actor_id), self._item(item, amount), int(amount)
+        self._count()
+        taken = min(amount, int(self._turn.state.inventory[row, kind]))
+        use_up(self._turn, np.array([row], dtype=np.int32), [(kind, taken)])
+        self._note_items(actor_id, item, -taken)
+        return taken
+
+    def set_object_state(self, object_id: str, state: str) -> bool:
+        """Put an object into a state. Return False if an actor stands where it would block the tile."""
+        row, turn = self._object(object_id), self._turn
+        names = [one.name for one in turn.tables.kind_of(row).states]
+        if state not in names:
+            raise OwnRuleError(f"{object_id} has no state {state[:100]!r}; it has {', '.join(names)}")
+        code = names.index(state)
+        self._count()
+        objects, kind = np.array([row], dtype=np.int64), int(turn.tables.object_kind[row])
+        if in_the_way(turn, objects, kind, code).any():
+            return False
+        turn.deltas += [delta for _, delta in enter_state(turn, objects, kind, code)]
+        return True
+
+    def score(self, actor_id: str | None, points: int, why: str) -> None:
+        """Give points to an actor, or to the world if that is None."""
+        if actor_id is not None:
+            self._actor(actor_id)
+        if not 0 < abs(points) <= MAX_SCORE.maximum or int(points) != points:
+            raise OwnRuleError(f"points must be a whole number up to {MAX_SCORE.maximum:,} and not 0, not {points}")
+        self._count()
+        if actor_id is None:
+            self._add(RuleEvent(self._name, (), int(points), own=True, text=_line(why)))
+        else:
+            self._scores.setdefault((int(points), _line(why)), []).append(actor_id)
+
+    def end(self, why: str) -> None:
+        """End the run after this tick."""
+        self._count()
+        self._add(RuleEvent(self._name, ends=True, own=True, text=_line(why)))
+
+    # What calls it
+
+    def close(self, error: Exception | None = None) -> None:
+        """Record the scores, and the error that switches the rule off, if there is one."""
+        for (points, why), actor_ids in self._scores.items():
+            self._add(RuleEvent(self._name, tuple(actor_ids), points, own=True, text=why))
+        if error is not None:
+            self._add(RuleEvent(self._name, own=True, text=f"switched off after an error: {_fault(error)}"))
+        self._open = None
+
+    def _note_items(self, actor_id: str, item: str, by: int) -> None:
+        if by:
+            effects = (Effect(f"inventory.{item}", by),)
+            self._add(RuleEvent(self._name, (actor_id,), own=True, effects=effects))
+
+    @property
+    def _turn(self) -> Turn:
+        if self._open is None:
+            raise OwnRuleError("this tick is over; a rule may use it only while it is called")
+        return self._open
+
+    def _count(self) -> None:
+        if not self._actions_left:
+            raise OwnRuleError("the rule has done too much in one tick; is it in a loop?")
+        self._actions_left -= 1
+
+    def _add(self, event: RuleEvent) -> None:
+        self._turn.rule_events.append(event)
+
+    def _actor(self, actor_id: str) -> int:
+        row = self._turn.tables.actor_row.get(actor_id)
+        if row is None:
+            raise OwnRuleError(f"there is no actor {str(actor_id)[:100]!r}")
+        return row
+
+    def _object(self, object_id: str) -> int:
+        row = self._turn.tables.object_row.get(object_id)
+        if row is None:
+            raise OwnRuleError(f"there is no object {str(object_id)[:100]!r}")
+        return row
+
+    def _item(self, item: str, amount: int) -> int:
+        kind = self._turn.tables.item_code.get(item)
+        if kind is None:
+            raise OwnRuleError(f"there is no item {str(item)[:100]!r}")
+        if not 1 <= amount <= MAX_INVENTORY.maximum or int(amount) != amount:
+            raise OwnRuleError(f"an amount of items must be from 1 to {MAX_INVENTORY.maximum:,}, not {amount}")
+        return kind
+
+
+OwnRule: TypeAlias = Callable[[RuleTick], None]
+"""A rule of the user's own. It keeps nothing between calls: after a restart that would be gone."""
+
+
+def run_own_rules(turn: Turn, rules: Sequence[tuple[str, OwnRule]]) -> None:
+    """Call the rules one after another. One that raises is switched off for good, and the tick goes on."""
+    for number, (name, rule) in enumerate(rules):
+        if turn.state.own_rule_off[number]:
+            continue
+        tick = RuleTick(turn, name, number)
+        try:
+            _call(rule, tick)
+        except Exception as error:  # noqa: BLE001  whatever the user's code raises, the world goes on and says so
+            turn.state.own_rule_off[number] = True
+            tick.close(error)
+        else:
+            tick.close()
+
+
+def _call(rule: Callable[[RuleTick], object], tick: RuleTick) -> None:
+    """Call a rule. Raises also if it is a coroutine or a generator, which would do nothing."""
+    result = rule(tick)
+    if result is not None:
+        raise OwnRuleError(f"a rule is a plain function that returns nothing, not {type(result).__name__}")
+
+
+def _line(text: str) -> str:
+    """Return a text of the user on one line, as long as a text may be."""
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in str(text)).split())
+    if not line:
+        raise OwnRuleError("a reason must not be empty: it is what people read")
+    return line[: int(MAX_TEXT_CHARS.maximum)]
+
+
+def _fault(error: Exception) -> str:
+    """Return what was raised, and where in the user's code."""
+    places = traceback.extract_tb(error.__traceback__)
+    own = [place for place in places if not place.filename.startswith(_HERE)]
+    where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001  the text of an error is the user's code, too
+        text = "its text can't be made"
+    return _line(f"{type(error).__name__}: {text}"[: int(MAX_TEXT_CHARS.maximum) - 150]) + where
