@@ -25,6 +25,7 @@ from tickmind.world.perception.packer import GroundMap, Packer
 from tickmind.world.perception.perception import Eyes, Perception
 from tickmind.world.perception.view import WorldView, take_view
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
+from tickmind.world.rules.arrivals import come_and_go
 from tickmind.world.rules.containers import use_containers
 from tickmind.world.rules.goals import reach_goals
 from tickmind.world.rules.intents import check_intents, compile_intents
@@ -44,7 +45,7 @@ from tickmind.world.rules.speech import speak
 from tickmind.world.rules.trade import trade
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.scenario import Scenario
-from tickmind.world.state.columns import WorldColumns, first_state, no_offers
+from tickmind.world.state.columns import AWAY, WorldColumns, first_state, no_offers
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.snapshot import Snapshot, pack, unpack
 from tickmind.world.state.tables import Tables
@@ -115,6 +116,12 @@ class TileWorld:
         """The map and the names behind the numbers in columns."""
         return self._tables.info
 
+    @property
+    def present(self) -> "Bool":
+        """Row of an actor -> whether it is in the world now; the others have not come yet, or have left."""
+        present: Bool = self._state.x != AWAY
+        return present
+
     def row_of(self, entity_id: str) -> int | None:
         """Return the row of an actor in columns, or None if there is no such actor."""
         return self._tables.actor_row.get(entity_id)
@@ -164,6 +171,7 @@ class TileWorld:
         run_own_rules(turn, self._own_rules)
         reach_goals(turn)
         self._maps.update(self._state.object_state, turn.changed_objects)
+        come_and_go(turn)
         self._tick_id += 1
         self._eyes.adapt(self._maps.opaque)
         self._before, self._now = self._now.pass_by(), self._perceive()
@@ -185,13 +193,18 @@ class TileWorld:
         return self._observer.observe(columns, floors=floors)
 
     def observe_columns(self, rows: "Int32 | None" = None, deadline_ms: int | None = None) -> ObservationColumns:
-        """Return the observations of `observe`, packed, for hosts of many actors; without rows for all of them.
+        """Return the observations of `observe`, packed, for hosts of many actors; without rows for all that are there.
 
         Passing the same rows tick after tick is cheapest.
         """
-        rows = self._everybody if rows is None else np.array(rows, dtype=np.int32)  # a copy, because it is kept
+        if rows is None:
+            rows = self._everybody if self.present.all() else np.flatnonzero(self.present).astype(np.int32)
+        else:
+            rows = np.array(rows, dtype=np.int32)  # a copy, because it is kept
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self._everybody):
             raise WorldError(f"rows of actors go from 0 to {len(self._everybody) - 1}; look them up with row_of()")
+        if (self._state.x[rows] == AWAY).any():
+            raise WorldError("an actor that is away perceives nothing; ask `present` who is there")
         if deadline_ms is None:
             deadline_ms = self._tables.scenario.rules.intent_deadline_ms
         packer = Packer(

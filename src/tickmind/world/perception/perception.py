@@ -8,6 +8,7 @@ import numpy as np
 from tickmind.world.kernels import Placed, RowLists, Sight, SightRule, hearers, visible_pairs
 from tickmind.world.kernels.sight import SIGHT_CACHE
 from tickmind.world.scenario.settings import Rules
+from tickmind.world.state.columns import AWAY
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt64
@@ -103,7 +104,8 @@ class Perception:
             return self._eyes.look(rows, self.x, self.y)
         rules = self._rules
         occupancy = np.full(self.opaque.shape, -1, dtype=np.int32)
-        occupancy[self.y, self.x] = np.arange(len(self.x), dtype=np.int32)
+        there = np.flatnonzero(self.x != AWAY).astype(np.int32)
+        occupancy[self.y[there], self.x[there]] = there
         actors = Placed(occupancy)
         actors.update(self.x, self.y)
         rule = SightRule(rules.sight_rule)

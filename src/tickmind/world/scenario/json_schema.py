@@ -338,6 +338,15 @@ def _agent() -> Schema:
     }
 
 
+def _time(description: str) -> Schema:
+    return _table(
+        description,
+        tick=_number("The tick.", 1),
+        day=_number("The day, from 1.", 1),
+        clock=_name('The time of the day, as "08:00".'),
+    )
+
+
 def _actor(*, scattered: bool) -> Schema:
     places = {
         "at": _said("Its tile, as [x, y].", _PLACE),
@@ -354,6 +363,8 @@ def _actor(*, scattered: bool) -> Schema:
         energy=_number("From 0 to 1000.", 0, NEED_MOST),
         hunger=_number("From 0 to 1000.", 0, NEED_MOST),
         agent=_agent(),
+        arrives=_time("When it comes into the world; from the beginning if left out."),
+        leaves=_time("When it leaves the world; never if left out."),
         persona=_said("Who it is, or the name of a persona.", {"anyOf": [_TEXT, _persona()]}),
         **(places if scattered else {}),
     )

@@ -151,7 +151,7 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         zones = read.part((), read_zones, given.get("zones"), land)
         shared = read.part([], read_persona_files, given.get("persona_files"), folder)
         people = PersonaReader(given.get("personas"), [zone.name for zone in zones], shared)
-        spawns = Spawns(seed, rules, floors, item_names, kinds, land, people)
+        spawns = Spawns(seed, rules, floors, item_names, kinds, land, people, calendar)
         spawns.read(given)
         actors = spawns.actors()
         actor_ids = {actor.entity_id for actor in actors}

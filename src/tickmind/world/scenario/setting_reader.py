@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import TypeAlias
 
-from tickmind.protocol.setting import MAX_AGE, AgentSetting, Area, CalendarInfo, Persona, ZoneInfo
+from tickmind.protocol.setting import DAY_MINUTES, MAX_AGE, AgentSetting, Area, CalendarInfo, Persona, ZoneInfo
 from tickmind.world.scenario.kind_reader import known, read_minute
 from tickmind.world.scenario.limits import (
     MAX_AGENT_SETTING_CHARS,
@@ -84,6 +84,25 @@ def _read_area(given: Many, land: Land) -> Area:
     if west > east or north > south:
         given.place.fail("expected the north-west corner first, then the south-east one")
     return west, north, east, south
+
+
+def read_tick(given: YamlMapping, calendar: CalendarInfo) -> int:
+    """The first tick of a time, by its number (`tick: 100`) or by the calendar (`day: 2, clock: "08:00"`); 0: none."""
+    number, day = given.get("tick"), given.get("day")
+    if number is not None:
+        return leaf(number).integer(1, MAX_TICKS)
+    if day is None:
+        return 0
+    days = leaf(day).integer(1, 1_000_000)
+    clock = given.get("clock")
+    minute = read_minute(leaf(clock)) if clock is not None else 0
+    minutes = (days - 1) * DAY_MINUTES + minute - calendar.first_minute
+    if minutes <= 0:
+        day.place.fail(f"this time is not after the beginning of the world, which is {calendar.at(0)}")
+    tick_id = -(-minutes * calendar.day_ticks // DAY_MINUTES)
+    if not MAX_TICKS.allows(tick_id):
+        day.place.fail(f"this time is after tick {MAX_TICKS.maximum}")
+    return tick_id
 
 
 def check_owners(node: Node | None, actors: Collection[str]) -> None:
