@@ -20,6 +20,7 @@ from tickmind.protocol import (
 )
 from tickmind.world.errors import BadIntentsError, OwnRuleError, SnapshotMismatchError, WorldError
 from tickmind.world.kernels import MoveScratch, Placed
+from tickmind.world.perception.lamps import Lamps
 from tickmind.world.perception.observer import Observer
 from tickmind.world.perception.packer import GroundMap, Packer
 from tickmind.world.perception.perception import Eyes, Perception
@@ -51,7 +52,7 @@ from tickmind.world.state.snapshot import Snapshot, pack, unpack
 from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Bool, Int32
+    from tickmind.protocol.columns import Bool, Int32, UInt8
 
 
 class TileWorld:
@@ -76,6 +77,7 @@ class TileWorld:
         self._objects.update(tables.object_x, tables.object_y)
         self._ground = GroundMap(tables)
         self._eyes = Eyes(tables.scenario.rules, self._maps.opaque, self._maps.occupancy)
+        self._lamps = Lamps(tables)
         self._now = self._perceive()
         self._before: Perception | None = None
         self._last = NOTHING
@@ -238,6 +240,8 @@ class TileWorld:
                 "old_y": self._before.y,
                 "old_opaque": np.packbits(self._before.opaque),
             }
+            if self._before.lit is not None:
+                columns["old_lit"] = np.packbits(self._before.lit)
         scenario = self._tables.scenario
         return pack(Snapshot(self.world_version, scenario.digest, self._tick_id, self._last.notes(), columns))
 
@@ -263,12 +267,19 @@ class TileWorld:
         self._now = self._perceive()
         self._before = None
         if "old_x" in columns:
-            whole = self._maps.opaque
-            opaque = np.unpackbits(columns["old_opaque"], count=whole.size).view(np.bool_).reshape(whole.shape)
-            self._before = Perception(rules, columns["old_x"], columns["old_y"], opaque)
+            opaque, lit = (self._unpacked(columns.get(name)) for name in ("old_opaque", "old_lit"))
+            assert opaque is not None, "it is packed with the positions"
+            self._before = Perception(rules, columns["old_x"], columns["old_y"], opaque, lit=lit)
+
+    def _unpacked(self, bits: "UInt8 | None") -> "Bool | None":
+        """Return a map of flags from a snapshot."""
+        whole = self._maps.opaque
+        return None if bits is None else np.unpackbits(bits, count=whole.size).view(np.bool_).reshape(whole.shape)
 
     def _perceive(self) -> Perception:
-        return Perception(self._tables.scenario.rules, self._state.x, self._state.y, self._maps.opaque, self._eyes)
+        state, opaque = self._state, self._maps.opaque
+        lit = self._lamps.lit(self._tick_id, opaque, state.object_state)
+        return Perception(self._tables.scenario.rules, state.x, state.y, opaque, self._eyes, lit)
 
     def _record(self, turn: Turn, controlled: "Bool | None", needs: NeedColumns | None) -> TickRecord:
         state = self._state

@@ -143,6 +143,11 @@ def _rules() -> Schema:
         rest_tag=_name("Uncontrolled actors fall asleep on objects with this tag."),
         needs=_said("How actors tire and hunger, or whether they do.", {"anyOf": [{"type": "boolean"}, needs]}),
         offer_ticks=_number("How many ticks an offer stands.", 1),
+        dark=_table(
+            "When it is dark; actors see then what is near them and what lamps shine on.",
+            hours=_hours("When it is dark"),
+            sight_radius=_number("How far actors see then.", 0, int(MAX_RADIUS.maximum)),
+        ),
         gifts_need_consent=_truth("Whether a gift is an offer that must be accepted.", default=False),
     )
 
@@ -170,6 +175,7 @@ def _kind() -> Schema:
         "walkable": _truth("Whether actors can step there.", default=True),
         "opaque": _truth("Whether it blocks sight.", default=False),
         "actions": _named("What can be done with it, by verbs.", _action()),
+        "light": _number("How far it shines when it is dark.", 1, int(MAX_RADIUS.maximum)),
     }
     change = _table(
         "The state does not last.",

@@ -125,6 +125,10 @@ class Scenario:
         offers, usual = (("offers", rules.offer_ticks, rules.gifts_need_consent) for rules in (self.rules, Rules()))
         if offers != usual:
             yield offers
+        if self.rules.dark is not None:
+            yield self.rules.dark, self.setting.calendar
+            states = ((kind.name, state) for kind in self.kinds for state in kind.states)
+            yield tuple((name, state.name, state.light) for name, state in states if state.light)
         for thing in self.objects:
             if thing.owner:
                 yield thing.object_id, thing.owner

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from tickmind.protocol.setting import Hours
+
 NEED_MOST = 1000  # energy and hunger go from 0 to this
 
 SIGHT_RULES = MappingProxyType({"1.0.0": "bresenham-1", "1.1.0": "symmetric-1"})  # world_version -> rule of sight
@@ -26,6 +28,14 @@ class Needs:
 
 
 @dataclass(frozen=True, slots=True)
+class Dark:
+    """When it is dark, and how far actors see then; farther, they see only what a lamp shines on."""
+
+    hours: Hours
+    sight_radius: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of a world. `world_version` names the rule set, and with it the rule of sight."""
 
@@ -40,6 +50,7 @@ class Rules:
     needs: Needs | None = None
     offer_ticks: int = field(default=60, repr=False)  # that an offer stands; so other scenarios keep their digest
     gifts_need_consent: bool = field(default=False, repr=False)  # whether `Give` is an offer, too
+    dark: Dark | None = field(default=None, repr=False)  # None: it is never dark
 
     def with_ticks_of(self, tick_duration_ms: int) -> "Rules":
         """Return the rules with ticks of another length; the deadline keeps its share of them."""

@@ -63,6 +63,7 @@ class Tables:
         self.verb_code = {verb: code for code, verb in enumerate(self.verbs)}
         self.kind_walkable: Bool = np.ones(shape, dtype=np.bool_)  # kind, state
         self.kind_opaque: Bool = np.zeros(shape, dtype=np.bool_)
+        self.kind_light: UInt8 = np.zeros(shape, dtype=np.uint8)
         self.kind_work: Int32 = np.zeros(shape, dtype=np.int32)  # work left when an object enters this state
         self.change_to: UInt8 = np.zeros(shape, dtype=np.uint8)
         self.change_ticks: Int64 = np.zeros(shape, dtype=np.int64)  # 0: the state lasts
@@ -110,6 +111,7 @@ class Tables:
         for code, state in enumerate(kind.states):
             self.kind_walkable[row, code] = state.walkable
             self.kind_opaque[row, code] = state.opaque
+            self.kind_light[row, code] = state.light
             self.kind_work[row, code] = max((action.work for action in state.actions), default=0)
             if state.change:
                 self.change_to[row, code] = kind.state_code(state.change.to)
