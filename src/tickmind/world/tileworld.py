@@ -199,13 +199,14 @@ class TileWorld:
 
         Passing the same rows tick after tick is cheapest.
         """
+        some_away = self._state.some_away
         if rows is None:
-            rows = self._everybody if self.present.all() else np.flatnonzero(self.present).astype(np.int32)
+            rows = np.flatnonzero(self.present).astype(np.int32) if some_away else self._everybody
         else:
             rows = np.array(rows, dtype=np.int32)  # a copy, because it is kept
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self._everybody):
             raise WorldError(f"rows of actors go from 0 to {len(self._everybody) - 1}; look them up with row_of()")
-        if (self._state.x[rows] == AWAY).any():
+        if some_away and (self._state.x[rows] == AWAY).any():
             raise WorldError("an actor that is away perceives nothing; ask `present` who is there")
         if deadline_ms is None:
             deadline_ms = self._tables.scenario.rules.intent_deadline_ms

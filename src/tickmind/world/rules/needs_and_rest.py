@@ -46,9 +46,8 @@ def stop_the_unable(turn: Turn) -> None:
         reason[((status & _INCAPACITATED) != 0) & ~_WHEN_INCAPACITATED[action]] = REASON_CODES[Reason.INCAPACITATED]
         reason[((status & _ASLEEP) != 0) & ~_WHEN_ASLEEP[action]] = REASON_CODES[Reason.ASLEEP]
         reason[(status & _UNCONTROLLED) != 0] = REASON_CODES[Reason.INVALID_LEASE]
-    away = turn.state.x[turn.intents.actor] == AWAY
-    if away.any():
-        reason[away] = REASON_CODES[Reason.AWAY]
+    if turn.state.some_away:
+        reason[turn.state.x[turn.intents.actor] == AWAY] = REASON_CODES[Reason.AWAY]
     known = _KNOWN[action]
     if not known.all():
         reason[~known] = REASON_CODES[Reason.ILLEGAL_ACTION]

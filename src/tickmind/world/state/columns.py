@@ -53,6 +53,11 @@ class WorldColumns:
     goal_reached: "Bool" = field(default_factory=_empty)  # entries of goals -> whether it was reached
     own_rule_off: "Bool" = field(default_factory=_empty)  # own rule -> whether it has failed
 
+    @property
+    def some_away(self) -> bool:
+        """Whether there are actors that are not in the world now."""
+        return bool(len(self.x)) and int(self.x.min()) == AWAY
+
     def columns(self) -> "list[tuple[str, np.ndarray[Any, Any]]]":
         """Return all columns with their names, always in the same order."""
         columns = [(name, getattr(self, name)) for name in _NAMES]
