@@ -30,7 +30,7 @@ from tickmind.protocol import (
     TickRecord,
 )
 from tickmind.server.control.inbox import Inbox, merge
-from tickmind.server.control.leases import Grant, Leases
+from tickmind.server.control.leases import BatchGrant, Grant, Leases
 from tickmind.server.control.seat import Seat
 from tickmind.server.delivery.audience import ActorListener, Audience
 from tickmind.server.delivery.lifecycle import Changes, Lifecycle
@@ -121,6 +121,7 @@ class Authority:
         self._acks: dict[tuple[int, Reason], bytes] = {}  # tick and reason -> frame
         self.read_intents: dict[bytes, ControlIntent] = {}  # frame -> its decoded intent, in this tick
         self._view: WorldView | None = None  # the world after the last recorded tick
+        self._present = world.present  # actor row -> whether it was there after that tick
         self.viewing = Viewing(info, world.view().actors, run_id)
         self._started_s = clock.monotonic()
         self._tick = self._tick_event()  # the tick opened last
@@ -160,7 +161,8 @@ class Authority:
         if self.audience.has_late:
             self.audience.send(self._tick)  # to clients that came after the tick began
         controlled = self.leases.controlled
-        return bool(controlled.sum() >= self.pace.controllers and (self.inbox.answered | ~controlled).all())
+        enough = min(self.pace.controllers, int(self._present.sum()))
+        return bool(controlled.sum() >= enough and (self.inbox.answered | ~controlled).all())
 
     def resolve(self) -> TickRecord:
         """Close the tick, apply the rules and return the record, which must be stored before it is shown."""
@@ -178,12 +180,24 @@ class Authority:
     def publish(self, record: TickRecord) -> None:
         """Show a stored record to viewers."""
         self._view = None
+        self._come_and_go()
         happened = self.lifecycle.take()
         events = (event for changes in happened for event in changes.events(self.info.actors))
         self.viewing.publish(record, events, self._reported)
         for stream, view in list(self.viewers.items()):
             if not stream.outbox.ended and not stream.outbox.put(self.viewing.encoded(view)):
                 self.streams.cut_off(stream, "the viewer can't keep up; take a new snapshot and reconnect")
+
+    def _come_and_go(self) -> None:
+        """Announce the actors that have come, and take back those that have left."""
+        before, self._present = self._present, self.world.present
+        for kind, rows in (
+            (LifecycleKind.DESPAWNED, np.flatnonzero(before & ~self._present)),
+            (LifecycleKind.SPAWNED, np.flatnonzero(self._present & ~before)),
+        ):
+            if len(rows):
+                self.leases.take_back(rows.astype(np.int32), Reason.AWAY)
+                self._announce(kind, rows.astype(np.int32))
 
     def prepare(self) -> Iterator[None]:
         """Make the observations of the next tick, some at a time."""
@@ -217,7 +231,19 @@ class Authority:
         row = self.world.row_of(entity_id)
         if row is None:
             return Closed(Reason.UNKNOWN_ENTITY)
+        if not self.world.present[row]:
+            return Closed(Reason.AWAY)
         return self.leases.acquire(row, controller_id, previous)
+
+    def take_many(self, rows: "Int32", controller_id: str, previous: Secret | None) -> BatchGrant | Closed:
+        """Grant all of these actors that are there and free; or return why none of them."""
+        if self.stopping:
+            return Closed(Reason.STOPPING)
+        there = self.world.present[rows]
+        if len(rows) and not there.any():
+            return Closed(Reason.AWAY)
+        granted = self.leases.acquire_many(rows[there], controller_id, previous)
+        return granted if isinstance(granted, Closed) else granted.refusing(rows[~there], Reason.AWAY)
 
     def submit(self, request: SubmitRequest) -> Ack:
         """Accept an intent, or return why not."""
@@ -324,6 +350,7 @@ class Authority:
         size = min(request.page_size or most, most)
         start = bisect_right(self._names, request.after_entity_id) if request.after_entity_id else 0
         rows = self._rows[start:]
+        rows = rows[self._present[rows]]
         if request.uncontrolled_only:
             rows = rows[~self.leases.controlled[rows]]
         return [self.info.actors[row] for row in rows[:size].tolist()], len(rows) > size
@@ -331,7 +358,7 @@ class Authority:
     def present(self) -> list[Changes]:
         """Return the present state as changes, for new readers of the lifecycle."""
         self.leases.expire()
-        return self.lifecycle.present(self.world.tick_id, self.leases.controlled)
+        return self.lifecycle.present(self.world.tick_id, self._present, self.leases.controlled)
 
     def world_on_record(self) -> WorldView:
         """Return the world after the last recorded tick; the same object until the next one."""
@@ -376,10 +403,12 @@ class Authority:
     def _control_changed(self, rows: "Int32", controlled: bool) -> None:
         if not controlled:
             self.inbox.forget(rows)
-        kind = LifecycleKind.CONTROLLED if controlled else LifecycleKind.UNCONTROLLED
+        self._announce(LifecycleKind.CONTROLLED if controlled else LifecycleKind.UNCONTROLLED, rows)
+        self.on_progress()
+
+    def _announce(self, kind: LifecycleKind, rows: "Int32") -> None:
         for stream in self.lifecycle.publish(self.world.tick_id, kind, rows):
             self.streams.cut_off(stream, "the reader can't keep up; reconnect to get the present state")
-        self.on_progress()
 
     def _lease_lost(self, grant: Grant, rows: "Int32", reason: Reason) -> None:
         seat = self.seats.get(grant.number)

@@ -182,11 +182,7 @@ class HostSeat(_Seat[Host]):
     @classmethod
     def open(cls, authority: Authority, opening: BatchOpen, stream: Stream[bytes]) -> "HostSeat | None":
         """Acquire control as the first frame asks; a refusal is the last frame down."""
-        taken = (
-            Closed(Reason.STOPPING)
-            if authority.stopping
-            else authority.leases.acquire_many(opening.actor, opening.controller_id, opening.previous_lease_id)
-        )
+        taken = authority.take_many(opening.actor, opening.controller_id, opening.previous_lease_id)
         if isinstance(taken, Closed):
             stream.outbox.end(encode_batch_down(taken).SerializeToString())
             return None

@@ -20,11 +20,13 @@ from tickmind.protocol import (
 )
 from tickmind.world.errors import BadIntentsError, OwnRuleError, SnapshotMismatchError, WorldError
 from tickmind.world.kernels import MoveScratch, Placed
+from tickmind.world.perception.lamps import Lamps
 from tickmind.world.perception.observer import Observer
 from tickmind.world.perception.packer import GroundMap, Packer
 from tickmind.world.perception.perception import Eyes, Perception
 from tickmind.world.perception.view import WorldView, take_view
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
+from tickmind.world.rules.arrivals import come_and_go
 from tickmind.world.rules.containers import use_containers
 from tickmind.world.rules.goals import reach_goals
 from tickmind.world.rules.intents import check_intents, compile_intents
@@ -44,13 +46,13 @@ from tickmind.world.rules.speech import speak
 from tickmind.world.rules.trade import trade
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.scenario import Scenario
-from tickmind.world.state.columns import WorldColumns, first_state, no_offers
+from tickmind.world.state.columns import AWAY, WorldColumns, first_state, no_offers
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.snapshot import Snapshot, pack, unpack
 from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Bool, Int32
+    from tickmind.protocol.columns import Bool, Int32, UInt8
 
 
 class TileWorld:
@@ -75,6 +77,7 @@ class TileWorld:
         self._objects.update(tables.object_x, tables.object_y)
         self._ground = GroundMap(tables)
         self._eyes = Eyes(tables.scenario.rules, self._maps.opaque, self._maps.occupancy)
+        self._lamps = Lamps(tables)
         self._now = self._perceive()
         self._before: Perception | None = None
         self._last = NOTHING
@@ -114,6 +117,12 @@ class TileWorld:
     def info(self) -> WorldInfo:
         """The map and the names behind the numbers in columns."""
         return self._tables.info
+
+    @property
+    def present(self) -> "Bool":
+        """Row of an actor -> whether it is in the world now; the others have not come yet, or have left."""
+        present: Bool = self._state.x != AWAY
+        return present
 
     def row_of(self, entity_id: str) -> int | None:
         """Return the row of an actor in columns, or None if there is no such actor."""
@@ -164,6 +173,7 @@ class TileWorld:
         run_own_rules(turn, self._own_rules)
         reach_goals(turn)
         self._maps.update(self._state.object_state, turn.changed_objects)
+        come_and_go(turn)
         self._tick_id += 1
         self._eyes.adapt(self._maps.opaque)
         self._before, self._now = self._now.pass_by(), self._perceive()
@@ -185,13 +195,19 @@ class TileWorld:
         return self._observer.observe(columns, floors=floors)
 
     def observe_columns(self, rows: "Int32 | None" = None, deadline_ms: int | None = None) -> ObservationColumns:
-        """Return the observations of `observe`, packed, for hosts of many actors; without rows for all of them.
+        """Return the observations of `observe`, packed, for hosts of many actors; without rows for all that are there.
 
         Passing the same rows tick after tick is cheapest.
         """
-        rows = self._everybody if rows is None else np.array(rows, dtype=np.int32)  # a copy, because it is kept
+        some_away = self._state.some_away
+        if rows is None:
+            rows = np.flatnonzero(self.present).astype(np.int32) if some_away else self._everybody
+        else:
+            rows = np.array(rows, dtype=np.int32)  # a copy, because it is kept
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self._everybody):
             raise WorldError(f"rows of actors go from 0 to {len(self._everybody) - 1}; look them up with row_of()")
+        if some_away and (self._state.x[rows] == AWAY).any():
+            raise WorldError("an actor that is away perceives nothing; ask `present` who is there")
         if deadline_ms is None:
             deadline_ms = self._tables.scenario.rules.intent_deadline_ms
         packer = Packer(
@@ -225,6 +241,8 @@ class TileWorld:
                 "old_y": self._before.y,
                 "old_opaque": np.packbits(self._before.opaque),
             }
+            if self._before.lit is not None:
+                columns["old_lit"] = np.packbits(self._before.lit)
         scenario = self._tables.scenario
         return pack(Snapshot(self.world_version, scenario.digest, self._tick_id, self._last.notes(), columns))
 
@@ -250,12 +268,19 @@ class TileWorld:
         self._now = self._perceive()
         self._before = None
         if "old_x" in columns:
-            whole = self._maps.opaque
-            opaque = np.unpackbits(columns["old_opaque"], count=whole.size).view(np.bool_).reshape(whole.shape)
-            self._before = Perception(rules, columns["old_x"], columns["old_y"], opaque)
+            opaque, lit = (self._unpacked(columns.get(name)) for name in ("old_opaque", "old_lit"))
+            assert opaque is not None, "it is packed with the positions"
+            self._before = Perception(rules, columns["old_x"], columns["old_y"], opaque, lit=lit)
+
+    def _unpacked(self, bits: "UInt8 | None") -> "Bool | None":
+        """Return a map of flags from a snapshot."""
+        whole = self._maps.opaque
+        return None if bits is None else np.unpackbits(bits, count=whole.size).view(np.bool_).reshape(whole.shape)
 
     def _perceive(self) -> Perception:
-        return Perception(self._tables.scenario.rules, self._state.x, self._state.y, self._maps.opaque, self._eyes)
+        state, opaque = self._state, self._maps.opaque
+        lit = self._lamps.lit(self._tick_id, opaque, state.object_state)
+        return Perception(self._tables.scenario.rules, state.x, state.y, opaque, self._eyes, lit)
 
     def _record(self, turn: Turn, controlled: "Bool | None", needs: NeedColumns | None) -> TickRecord:
         state = self._state

@@ -18,9 +18,9 @@ from tickmind.world import TileWorld
 class Game:
     """One authority, and streams to it without a network."""
 
-    def __init__(self, actors=4, *, limits=MAX, **given):
+    def __init__(self, actors=4, *, limits=MAX, scenario=None, **given):
         self.clock = ManualClock()
-        self.world = TileWorld.from_scenario(meadow(actors, radius=4))
+        self.world = TileWorld.from_scenario(scenario or meadow(actors, radius=4))
         self.limits = limits
         self.authority = Authority(self.world, clock=self.clock, limits=limits, **given)
 

@@ -3,7 +3,7 @@
 import hashlib
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,6 +52,15 @@ class BatchGrant:
     epoch: "Int64"
     refused: "Int32"  # rows, ascending
     refused_reason: "UInt8"
+
+    def refusing(self, rows: "Int32", reason: Reason) -> "BatchGrant":
+        """Return the result with some more refused actors."""
+        if not len(rows):
+            return self
+        refused = np.concatenate((self.refused, rows))
+        reasons = np.concatenate((self.refused_reason, np.full(len(rows), REASON_CODES[reason], dtype=np.uint8)))
+        order = np.argsort(refused)
+        return replace(self, refused=refused[order], refused_reason=reasons[order])
 
 
 class Leases:
@@ -204,6 +213,15 @@ class Leases:
         if not grant.ended:
             self._end(grant, Reason.INVALID_LEASE)
 
+    def take_back(self, rows: "Int32", reason: Reason) -> None:
+        """Take actors from those that control them; a grant that has no actor left ends."""
+        holders = self._holder[rows]
+        for number in np.unique(holders[holders != NO_GRANT]).tolist():
+            grant, lost = self._grants[number], rows[holders == number]
+            self._controlled[lost] = False
+            self._on_change(lost, False)
+            self._lose(grant, lost, reason)
+
     def _lease(self, secret: Secret, row: int, controller_id: str) -> Lease:
         return Lease(secret, self._entity_ids[row], controller_id, int(self._epoch[row]), self._ttl_ms)
 
@@ -249,7 +267,7 @@ class Leases:
         return held
 
     def _lose(self, grant: Grant, rows: "Int32", reason: Reason) -> None:
-        """Take rows from a grant in favour of another grant of the same controller."""
+        """Take rows from a grant."""
         self._holder[rows] = NO_GRANT
         if not len(self._held(grant)):
             self._forget(grant, reason)

@@ -1,4 +1,4 @@
-"""Lifecycle events: control changes of actors, for runners and viewers."""
+"""Lifecycle events: actors come and go, and their control changes; for runners and viewers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,11 +48,11 @@ class Lifecycle:
         """Remove a reader."""
         self._readers.pop(reader, None)
 
-    def present(self, tick_id: int, controlled: "Bool") -> list[Changes]:
+    def present(self, tick_id: int, there: "Bool", controlled: "Bool") -> list[Changes]:
         """Return the present state as changes."""
         actors = np.arange(len(self.actors), dtype=np.int32)
         return [
-            Changes(tick_id, LifecycleKind.SPAWNED, actors),
+            Changes(tick_id, LifecycleKind.SPAWNED, actors[there]),
             Changes(tick_id, LifecycleKind.CONTROLLED, actors[controlled]),
         ]
 

@@ -69,8 +69,8 @@ if TYPE_CHECKING:
 
 TYPE_NUMBERS = {kind: code for code, kind in enumerate(ViewerEventType, start=1)}  # type -> number in messages
 STATE = (
-    Column("x", I4, 0, "width"),
-    Column("y", I4, 0, "height"),
+    Column("x", I4, -1, "width"),  # -1: the actor is away
+    Column("y", I4, -1, "height"),
     Column("status_bits", I4, 0, 8),
     Column("facing", I1, 0, 8),
 )

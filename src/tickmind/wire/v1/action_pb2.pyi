@@ -82,6 +82,7 @@ class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CONTAINER_FULL: _ClassVar[Reason]
     REASON_NOT_FOR_SALE: _ClassVar[Reason]
     REASON_NO_OFFER: _ClassVar[Reason]
+    REASON_AWAY: _ClassVar[Reason]
 DIRECTION_UNSPECIFIED: Direction
 DIRECTION_N: Direction
 DIRECTION_NE: Direction
@@ -149,6 +150,7 @@ REASON_NOT_OWNER: Reason
 REASON_CONTAINER_FULL: Reason
 REASON_NOT_FOR_SALE: Reason
 REASON_NO_OFFER: Reason
+REASON_AWAY: Reason
 
 class Wait(_message.Message):
     __slots__ = ()

@@ -272,3 +272,34 @@ def _look(
             for word in range(words):
                 kept[tile, word + 1] = seen[word]
     return True
+
+
+def near_mask(radius: int, near: int) -> Words:
+    """Return the mask of the tiles within `near` of an observer, in a window of `radius`."""
+    across = np.abs(np.arange(-radius, radius + 1)) <= near
+    bits = np.packbits(np.outer(across, across).ravel(), bitorder="little")
+    padded = np.zeros(mask_words(radius) * 8, dtype=np.uint8)
+    padded[: len(bits)] = bits
+    return padded.view("<u8").astype(np.uint64)
+
+
+@kernel(
+    types.void,
+    reads(types.int32, 1),
+    reads(types.int32, 1),
+    reads(types.uint64, 2),
+    types.int64,
+    reads(types.uint64, 1),
+    writes(types.uint64, 2),
+)
+def darken(x: Column, y: Column, lit: Bitmap, radius: int, near: Words, masks: Words) -> None:
+    """Clear the tiles in the masks of observers that are neither lit nor near; those with x = -1 see nothing anyway."""
+    words, stride = masks.shape[1], lit.shape[1]
+    bits = lit.reshape(lit.size)
+    window = np.empty(words + 1, dtype=np.uint64)
+    for row in range(len(x)):
+        if x[row] == -1:
+            continue
+        gather_window(bits, stride, int(x[row]), int(y[row]), radius, window)
+        for word in range(words):
+            masks[row, word] &= window[word] | near[word]

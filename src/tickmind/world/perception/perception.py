@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.world.kernels import Placed, RowLists, Sight, SightRule, hearers, visible_pairs
-from tickmind.world.kernels.sight import SIGHT_CACHE
+from tickmind.world.kernels.bitmap import pack_tiles
+from tickmind.world.kernels.sight import SIGHT_CACHE, darken, near_mask
 from tickmind.world.scenario.settings import Rules
+from tickmind.world.state.columns import AWAY
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt64
@@ -50,10 +52,10 @@ class Eyes:
             self._sight.set_opaque(x, y, opaque=bool(opaque[y, x]))
         self._opaque = opaque
 
-    def look(self, rows: "Int32", x: "Int32", y: "Int32") -> Seen:
+    def look(self, rows: "Int32", x: "Int32", y: "Int32", darkness: "Darkness | None" = None) -> Seen:
         """Return what these observers see, when all actors stand at x, y."""
         self._actors.update(x, y)
-        return _look(rows, x, y, self._sight, self._actors)
+        return _look(rows, x, y, self._sight, self._actors, darkness)
 
     def listen(self, speakers: "Int32", x: "Int32", y: "Int32") -> RowLists:
         """Return who hears each of these actors, when all stand at x, y."""
@@ -64,10 +66,19 @@ class Eyes:
 class Perception:
     """Sight at one moment. Positions and opacity are those of that moment; do not write to them afterwards."""
 
-    def __init__(self, rules: Rules, x: "Int32", y: "Int32", opaque: "Bool", eyes: Eyes | None = None) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        x: "Int32",
+        y: "Int32",
+        opaque: "Bool",
+        eyes: Eyes | None = None,
+        lit: "Bool | None" = None,
+    ) -> None:
         self.x = x
         self.y = y
         self.opaque = opaque
+        self.lit = lit  # tiles that are lit; None: it is not dark
         self._rules = rules
         self._eyes = eyes
         self._seen: Seen | None = None  # by the observers so far
@@ -100,21 +111,37 @@ class Perception:
 
     def _look(self, rows: "Int32") -> Seen:
         if self._eyes is not None:
-            return self._eyes.look(rows, self.x, self.y)
+            return self._eyes.look(rows, self.x, self.y, self._darkness())
         rules = self._rules
         occupancy = np.full(self.opaque.shape, -1, dtype=np.int32)
-        occupancy[self.y, self.x] = np.arange(len(self.x), dtype=np.int32)
+        there = np.flatnonzero(self.x != AWAY).astype(np.int32)
+        occupancy[self.y[there], self.x[there]] = there
         actors = Placed(occupancy)
         actors.update(self.x, self.y)
         rule = SightRule(rules.sight_rule)
-        return _look(
-            rows, self.x, self.y, Sight(self.opaque, radius=rules.sight_radius, rule=rule, cache=_NO_CACHE), actors
-        )
+        sight = Sight(self.opaque, radius=rules.sight_radius, rule=rule, cache=_NO_CACHE)
+        return _look(rows, self.x, self.y, sight, actors, self._darkness())
+
+    def _darkness(self) -> "Darkness | None":
+        near = self._rules.night_sight_radius
+        if self.lit is None or near is None:
+            return None
+        return Darkness(pack_tiles(self.lit), near_mask(self._rules.sight_radius, near))
 
 
-def _look(rows: "Int32", x: "Int32", y: "Int32", sight: Sight, actors: Placed) -> Seen:
+@dataclass(frozen=True, slots=True, eq=False)
+class Darkness:
+    """What remains to be seen when it is dark: lit tiles, and those near an observer."""
+
+    lit: "UInt64"  # a bitmap
+    near: "UInt64"  # a mask
+
+
+def _look(rows: "Int32", x: "Int32", y: "Int32", sight: Sight, actors: Placed, darkness: Darkness | None) -> Seen:
     at_x, at_y = x[rows], y[rows]
     mask = sight.look(at_x, at_y).copy()  # the next look overwrites it
+    if darkness is not None:
+        darken(at_x, at_y, darkness.lit, sight.radius, darkness.near, mask)
     return Seen(rows, mask, visible_pairs(at_x, at_y, mask, sight.radius, actors, own_tile=False))
 
 

@@ -99,7 +99,7 @@ def give_items(turn: Turn) -> None:
             turn.refuse(place, Reason.UNKNOWN_TARGET)
             continue
         turn.target_ids[place] = ids[taker]
-        if abs(int(state.x[giver]) - int(state.x[taker])) > 1 or abs(int(state.y[giver]) - int(state.y[taker])) > 1:
+        if not turn.near(giver, taker):
             turn.refuse(place, Reason.TOO_FAR)
         elif state.inventory[giver, kind] < amount:
             turn.refuse(place, Reason.NOT_IN_INVENTORY)

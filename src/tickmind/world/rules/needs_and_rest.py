@@ -7,6 +7,7 @@ import numpy as np
 from tickmind.protocol import ACTION_CODES, REASON_CODES, ActionType, ActorStatus, Reason
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.settings import NEED_MOST
+from tickmind.world.state.columns import AWAY
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
@@ -45,6 +46,8 @@ def stop_the_unable(turn: Turn) -> None:
         reason[((status & _INCAPACITATED) != 0) & ~_WHEN_INCAPACITATED[action]] = REASON_CODES[Reason.INCAPACITATED]
         reason[((status & _ASLEEP) != 0) & ~_WHEN_ASLEEP[action]] = REASON_CODES[Reason.ASLEEP]
         reason[(status & _UNCONTROLLED) != 0] = REASON_CODES[Reason.INVALID_LEASE]
+    if turn.state.some_away:
+        reason[turn.state.x[turn.intents.actor] == AWAY] = REASON_CODES[Reason.AWAY]
     known = _KNOWN[action]
     if not known.all():
         reason[~known] = REASON_CODES[Reason.ILLEGAL_ACTION]
@@ -67,7 +70,7 @@ def fall_asleep_and_wake(turn: Turn) -> None:
 def leave_alone(turn: Turn) -> None:
     """Let actors without a controller fall asleep where there is furniture to rest on."""
     state, tables = turn.state, turn.tables
-    rows = np.flatnonzero((state.status & (_UNCONTROLLED | _ASLEEP)) == _UNCONTROLLED)
+    rows = np.flatnonzero(((state.status & (_UNCONTROLLED | _ASLEEP)) == _UNCONTROLLED) & (state.x != AWAY))
     if not len(rows):
         return
     objects = tables.object_at[state.y[rows], state.x[rows]]
@@ -83,7 +86,7 @@ def feel_needs(turn: Turn) -> None:
     needs, state, tables = turn.rules.needs, turn.state, turn.tables
     if needs is None:
         return
-    living = (state.status & _UNCONTROLLED) == 0
+    living = ((state.status & _UNCONTROLLED) == 0) & (state.x != AWAY)
     asleep = (state.status & _ASLEEP) != 0
     energy: Int64 = np.where(asleep, needs.rest_per_tick, -needs.energy_per_tick)
     hunger: Int64 = np.full(1, needs.hunger_per_tick)

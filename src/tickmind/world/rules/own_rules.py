@@ -22,10 +22,12 @@ from tickmind.protocol.intent import ACTION_TYPES
 from tickmind.protocol.setting import minute_of
 from tickmind.world.chance import draw
 from tickmind.world.errors import OwnRuleError
+from tickmind.world.rules.arrivals import arrive, leave
 from tickmind.world.rules.inventory import hand_over, use_up
 from tickmind.world.rules.objects import enter_state, in_the_way
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.limits import MAX_INVENTORY, MAX_SCORE, MAX_TEXT_CHARS
+from tickmind.world.state.columns import AWAY
 
 _HERE = str(Path(__file__).parents[1])
 _CHANCE = 16  # purpose of the random numbers
@@ -109,7 +111,7 @@ class RuleTick:
         return self._turn.tables.scenario.actors[self._actor(actor_id)].type
 
     def position(self, actor_id: str) -> tuple[int, int]:
-        """Return the tile of an actor."""
+        """Return the tile of an actor; (-1, -1) if it is away."""
         row, state = self._actor(actor_id), self._turn.state
         return int(state.x[row]), int(state.y[row])
 
@@ -126,6 +128,10 @@ class RuleTick:
             raise OwnRuleError(f"there is no zone {zone[:100]!r}")
         inside = turn.in_areas(found.areas, np.arange(len(turn.state.x)))
         return tuple(turn.tables.actor_ids[row] for row in np.flatnonzero(inside).tolist())
+
+    def is_there(self, actor_id: str) -> bool:
+        """Return whether an actor is in the world, and not away."""
+        return bool(self._turn.state.x[self._actor(actor_id)] != AWAY)
 
     def items(self, actor_id: str) -> dict[str, int]:
         """Return what an actor carries, without what it has none of."""
@@ -181,6 +187,21 @@ class RuleTick:
             return False
         turn.deltas += [delta for _, delta in enter_state(turn, objects, kind, code)]
         return True
+
+    def bring(self, actor_id: str, x: int, y: int) -> bool:
+        """Bring an actor that is away into the world. Return False if it is there, or no actor can stand there now."""
+        row, turn = self._actor(actor_id), self._turn
+        tables = turn.tables
+        if not (0 <= x < tables.width and 0 <= y < tables.height):
+            raise OwnRuleError(f"({x}, {y}) is not on the map of {tables.width} x {tables.height} tiles")
+        self._count()
+        return not self.is_there(actor_id) and arrive(turn, row, int(x), int(y))
+
+    def send_away(self, actor_id: str) -> None:
+        """Take an actor out of the world, with all that it carries; it may be brought back."""
+        row = self._actor(actor_id)
+        self._count()
+        leave(self._turn, row)
 
     def score(self, actor_id: str | None, points: int, why: str) -> None:
         """Give points to an actor, or to the world if that is None."""

@@ -56,7 +56,7 @@ def _accept(turn: Turn, standing: dict[int, _Offer], place: int) -> Reason:
     inventory, names = turn.state.inventory, turn.tables.item_names
     if offer is None or offer.taker != taker or inventory[maker, offer.kind] < offer.amount:
         return Reason.NO_OFFER
-    if not _near(turn, taker, maker):
+    if not turn.near(taker, maker):
         return Reason.TOO_FAR
     price = offer.wanted_amount if offer.wanted_kind != UNUSED else 0
     lacks = price - int(inventory[taker, offer.wanted_kind]) if price else 0
@@ -101,7 +101,7 @@ def _offer(turn: Turn, standing: dict[int, _Offer], place: int) -> Reason:
             return Reason.UNKNOWN_KIND
         if wanted_amount < 1 or wanted_kind == kind:
             return Reason.ILLEGAL_ACTION
-    if not _near(turn, maker, taker):
+    if not turn.near(maker, taker):
         return Reason.TOO_FAR
     if turn.state.inventory[maker, kind] < amount:
         return Reason.NOT_IN_INVENTORY
@@ -119,8 +119,3 @@ def _both(turn: Turn, place: int) -> tuple[int, int, Reason]:
         return row, other, Reason.UNKNOWN_TARGET
     turn.target_ids[place] = turn.tables.actor_ids[other]
     return row, other, Reason.NONE
-
-
-def _near(turn: Turn, one: int, other: int) -> bool:
-    x, y = turn.state.x, turn.state.y
-    return max(abs(int(x[one]) - int(x[other])), abs(int(y[one]) - int(y[other]))) <= 1

@@ -18,7 +18,7 @@ from tickmind.protocol import (
     WorldTime,
 )
 from tickmind.protocol.setting import Area
-from tickmind.world.state.columns import WorldColumns
+from tickmind.world.state.columns import AWAY, WorldColumns
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.tables import Tables
 
@@ -89,6 +89,13 @@ class Turn:
             np.abs(self.tables.object_y[target] - self.state.y[rows]),
         )
         return self.keep(places, away <= 1, Reason.TOO_FAR)
+
+    def near(self, one: int, other: int) -> bool:
+        """Return whether two actors stand on tiles beside each other."""
+        x, y = self.state.x, self.state.y
+        if AWAY in (x[one], x[other]):
+            return False
+        return max(abs(int(x[one]) - int(x[other])), abs(int(y[one]) - int(y[other]))) <= 1
 
     def first_at_each(self, places: "Int64") -> "Bool":
         """Return which of these intents are the first for their object."""

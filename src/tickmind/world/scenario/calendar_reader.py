@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Collection, Iterator
 
 from tickmind.base import Limit
-from tickmind.protocol.setting import CalendarInfo, FestivalInfo, SeasonInfo, Weights
+from tickmind.protocol.setting import DAY_MINUTES, CalendarInfo, FestivalInfo, SeasonInfo, Weights
 from tickmind.world.scenario.kind_reader import known, read_hours, read_minute
 from tickmind.world.scenario.limits import (
     MAX_DAYS,
@@ -37,6 +37,13 @@ def read_calendar(node: Node | None, seed: int) -> CalendarInfo:
         festivals=read.part((), _read_festivals, given.get("festivals")),
         night=None if night is None else read.part(None, read_hours, many(night)),
     )
+
+
+def check_night(rules: Node | None, calendar: CalendarInfo) -> None:
+    """Note dark nights in a world that has none."""
+    key = table(rules).keys.get("night_sight_radius") if rules is not None else None
+    if key is not None and calendar.night is None:
+        key.note('the calendar has no night; say when it is with `night: ["21:00", "06:00"]`')
 
 
 def _weather_key(seed: int) -> int:
@@ -132,3 +139,22 @@ def _entries(node: Node | None) -> dict[str, Node]:
 
 def _entry(node: Node | None, key: str) -> Node | None:
     return _entries(node).get(key)
+
+
+def read_tick(given: YamlMapping, calendar: CalendarInfo) -> int:
+    """The first tick of a time, by its number (`tick: 100`) or by the calendar (`day: 2, clock: "08:00"`); 0: none."""
+    number, day = given.get("tick"), given.get("day")
+    if number is not None:
+        return leaf(number).integer(1, MAX_TICKS)
+    if day is None:
+        return 0
+    days = leaf(day).integer(1, 1_000_000)
+    clock = given.get("clock")
+    minute = read_minute(leaf(clock)) if clock is not None else 0
+    minutes = (days - 1) * DAY_MINUTES + minute - calendar.first_minute
+    if minutes <= 0:
+        day.place.fail(f"this time is not after the beginning of the world, which is {calendar.at(0)}")
+    tick_id = -(-minutes * calendar.day_ticks // DAY_MINUTES)
+    if not MAX_TICKS.allows(tick_id):
+        day.place.fail(f"this time is after tick {MAX_TICKS.maximum}")
+    return tick_id

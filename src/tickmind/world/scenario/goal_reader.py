@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from tickmind.protocol import CalendarInfo, GoalInfo, ZoneInfo
-from tickmind.protocol.setting import DAY_MINUTES
-from tickmind.world.scenario.kind_reader import known, read_amounts, read_minute
+from tickmind.world.scenario.calendar_reader import read_tick
+from tickmind.world.scenario.kind_reader import known, read_amounts
 from tickmind.world.scenario.kinds import ObjectKind
-from tickmind.world.scenario.limits import MAX_GOALS, MAX_OWN_RULES, MAX_SCORE, MAX_TICKS
+from tickmind.world.scenario.limits import MAX_GOALS, MAX_OWN_RULES, MAX_SCORE
 from tickmind.world.scenario.scenario import ActorSpawn, ObjectSpawn
 from tickmind.world.scenario.yaml_nodes import Many, Node, NodePosition, YamlMapping, leaf, many, table
 
@@ -74,7 +74,7 @@ class GoalReader:
             carry=self._carried(given.get("carry")),
             object_id=object_id,
             state=self._state(object_id, given.need("state")) if object_id else "",
-            tick_id=self._time(given),
+            tick_id=read_tick(given, self._calendar),
         )
         if not any(goal.fits(one.tags, one.type, one.entity_id) for one in self._actors):
             where = given.get("who")
@@ -111,25 +111,6 @@ class GoalReader:
     def _state(self, object_id: str, node: Node) -> str:
         kind = self._kinds[self._objects[object_id].kind]
         return known(node, [state.name for state in kind.states], f"state of {kind.name}")
-
-    def _time(self, given: YamlMapping) -> int:
-        """The first tick of a time, by its number or by the calendar."""
-        number, day = given.get("tick"), given.get("day")
-        if number is not None:
-            return leaf(number).integer(1, MAX_TICKS)
-        if day is None:
-            return 0
-        days = leaf(day).integer(1, 1_000_000)
-        clock = given.get("clock")
-        minute = read_minute(leaf(clock)) if clock is not None else 0
-        calendar = self._calendar
-        minutes = (days - 1) * DAY_MINUTES + minute - calendar.first_minute
-        if minutes <= 0:
-            day.place.fail(f"this time is not after the beginning of the world, which is {calendar.at(0)}")
-        tick_id = -(-minutes * calendar.day_ticks // DAY_MINUTES)
-        if not MAX_TICKS.allows(tick_id):
-            day.place.fail(f"this time is after tick {MAX_TICKS.maximum}")
-        return tick_id
 
 
 def read_own_rules(node: Node | None, goals: Collection[GoalInfo]) -> tuple[str, ...]:

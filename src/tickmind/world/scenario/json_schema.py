@@ -139,6 +139,7 @@ def _rules() -> Schema:
         rest_tag=_name("Uncontrolled actors fall asleep on objects with this tag."),
         needs=_said("How actors tire and hunger, or whether they do.", {"anyOf": [{"type": "boolean"}, needs]}),
         offer_ticks=_number("How many ticks an offer stands.", 1),
+        night_sight_radius=_number("How far actors see at night, but for what is lit.", 0, int(MAX_RADIUS.maximum)),
         gifts_need_consent=_truth("Whether a gift is an offer that must be accepted.", default=False),
     )
 
@@ -171,6 +172,7 @@ def _kind() -> Schema:
         "walkable": _truth("Whether actors can step there.", default=True),
         "opaque": _truth("Whether it blocks sight.", default=False),
         "actions": _named("What can be done with it, by verbs.", _action()),
+        "light": _number("How far it shines when it is dark.", 1, int(MAX_RADIUS.maximum)),
     }
     change = _table(
         "The state does not last.",
@@ -367,6 +369,15 @@ def _agent() -> Schema:
     }
 
 
+def _time(description: str) -> Schema:
+    return _table(
+        description,
+        tick=_number("The tick.", 1),
+        day=_number("The day, from 1.", 1),
+        clock=_name('The time of the day, as "08:00".'),
+    )
+
+
 def _actor(*, scattered: bool) -> Schema:
     places = {
         "at": _said("Its tile, as [x, y].", _PLACE),
@@ -383,6 +394,8 @@ def _actor(*, scattered: bool) -> Schema:
         energy=_number("From 0 to 1000.", 0, NEED_MOST),
         hunger=_number("From 0 to 1000.", 0, NEED_MOST),
         agent=_agent(),
+        arrives=_time("When it comes into the world; from the beginning if left out."),
+        leaves=_time("When it leaves the world; never if left out."),
         persona=_said("Who it is, or the name of a persona.", {"anyOf": [_TEXT, _persona()]}),
         **(places if scattered else {}),
     )

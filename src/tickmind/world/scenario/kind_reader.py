@@ -30,7 +30,7 @@ from tickmind.world.scenario.limits import (
 from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES, Needs, Rules
 from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, NodePosition, YamlMapping, leaf, many, table
 
-_OF_A_STATE = ("walkable", "opaque", "actions")  # what a kind with one state may say itself
+_OF_A_STATE = ("walkable", "opaque", "actions", "light")  # what a kind with one state may say itself
 _OF_A_CONTAINER = ("sells", "buys", "hours")
 
 
@@ -51,15 +51,18 @@ def read_rules(node: Node | None) -> Rules:
         "needs",
         "offer_ticks",
         "gifts_need_consent",
+        "night_sight_radius",
     )
     usual = Rules()
     duration_ms = given.integer("tick_duration_ms", usual.tick_duration_ms, 1, 3_600_000)
     needs = given.get("needs")
+    sight_radius = given.integer("sight_radius", usual.sight_radius, 1, MAX_RADIUS)
+    is_dark = "night_sight_radius" in given.entries
     return Rules(
         world_version=given.one_of("world_version", usual.world_version, *SIGHT_RULES),
         tick_duration_ms=duration_ms,
         intent_deadline_ms=given.integer("intent_deadline_ms", (duration_ms + 1) // 2, 1, duration_ms),
-        sight_radius=given.integer("sight_radius", usual.sight_radius, 1, MAX_RADIUS),
+        sight_radius=sight_radius,
         hearing_radius=given.integer("hearing_radius", usual.hearing_radius, 0, MAX_HEARING),
         inventory_limit=given.integer("inventory_limit", usual.inventory_limit, 1, MAX_INVENTORY),
         text_limit_chars=given.integer("text_limit_chars", usual.text_limit_chars, 1, MAX_TEXT_CHARS),
@@ -67,6 +70,7 @@ def read_rules(node: Node | None) -> Rules:
         needs=given.place.source.part(None, _read_needs, needs) if needs else None,
         offer_ticks=given.integer("offer_ticks", usual.offer_ticks, 1, MAX_TICKS),
         gifts_need_consent=given.truth("gifts_need_consent", usual.gifts_need_consent),
+        night_sight_radius=given.integer("night_sight_radius", 0, 0, sight_radius) if is_dark else None,
     )
 
 
@@ -226,7 +230,7 @@ def _read_state(
     name: str, place: NodePosition, node: Node, states: Collection[str], items: Collection[str]
 ) -> ObjectState:
     given = table(node)
-    given.nothing_but("walkable", "opaque", "actions", "change")
+    given.nothing_but("walkable", "opaque", "actions", "change", "light")
     actions, read = given.get("actions"), []
     for verb, at, action in table(actions).named() if actions else ():
         with at.source.noting():
@@ -235,7 +239,9 @@ def _read_state(
         place.note(f"in state {name!r} more than one action takes several ticks; one can")
     change = given.get("change")
     walkable, opaque = given.truth("walkable", default=True), given.truth("opaque", default=False)
-    return ObjectState(name, walkable, opaque, tuple(read), _read_change(table(change), states) if change else None)
+    light = given.integer("light", 0, 1, MAX_RADIUS) if "light" in given.entries else 0
+    lasts = _read_change(table(change), states) if change else None
+    return ObjectState(name, walkable, opaque, tuple(read), lasts, light)
 
 
 def _read_action(

@@ -95,6 +95,7 @@ class ObjectState:
     opaque: bool = False
     actions: tuple[ObjectAction, ...] = ()
     change: Change | None = None
+    light: int = field(default=0, repr=False)  # how far it shines when it is dark; so other scenarios keep their digest
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ class ActorSpawn:
     energy: int = 1000
     hunger: int = 0
     persona: Persona | None = field(default=None, repr=False)  # it changes no rule, so it is no part of the digest
+    arrives: int = field(default=0, repr=False)  # the first tick in which it is there; 0: from the beginning
+    leaves: int = field(default=0, repr=False)  # the first tick in which it is gone; 0: never
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +129,16 @@ class Scenario:
         for floor in self.floors:
             if floor.energy or floor.hunger:
                 yield floor.name, "each tick", floor.energy, floor.hunger
+        if self.rules.night_sight_radius is not None:
+            yield self.rules.night_sight_radius, calendar, calendar.night
+            states = ((kind.name, state) for kind in self.kinds for state in kind.states)
+            yield tuple((name, state.name, state.light) for name, state in states if state.light)
         for thing in self.objects:
             if thing.owner:
                 yield thing.object_id, thing.owner
+        for actor in self.actors:
+            if actor.arrives or actor.leaves:
+                yield actor.entity_id, actor.arrives, actor.leaves
         for kind in self.kinds:
             if kind.container is not None:
                 yield kind.name, kind.container, calendar if kind.container.hours else None

@@ -8,7 +8,7 @@ from tickmind.base.problems import Problem, in_order
 from tickmind.protocol import GoalInfo
 from tickmind.protocol.setting import CalendarInfo, WorldSetting, ZoneInfo
 from tickmind.world.errors import ScenarioError
-from tickmind.world.scenario.calendar_reader import check_festival_places, check_kind_times, read_calendar
+from tickmind.world.scenario.calendar_reader import check_festival_places, check_kind_times, check_night, read_calendar
 from tickmind.world.scenario.goal_reader import GoalReader, read_own_rules
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
@@ -143,6 +143,7 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         given = given if tiled is None else with_sections(given, tiled.given)
         land = read_map(given, floors, text.split("\n")) if floors else None
     calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"), seed)
+    read.part(None, check_night, given.get("rules"), calendar)
     check_kind_times(given.get("kinds"), given.get("calendar"))
     zones: tuple[ZoneInfo, ...] = ()
     goals: tuple[GoalInfo, ...] = ()
@@ -151,7 +152,7 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         check_festival_places(given.get("calendar"), [zone.name for zone in zones])
         shared = read.part([], read_persona_files, given.get("persona_files"), folder)
         people = PersonaReader(given.get("personas"), [zone.name for zone in zones], shared)
-        spawns = Spawns(seed, rules, floors, item_names, kinds, land, people)
+        spawns = Spawns(seed, rules, floors, item_names, kinds, land, people, calendar)
         spawns.read(given)
         actors = spawns.actors()
         actor_ids = {actor.entity_id for actor in actors}

@@ -40,6 +40,7 @@ class Rules:
     needs: Needs | None = None
     offer_ticks: int = field(default=60, repr=False)  # that an offer stands; so other scenarios keep their digest
     gifts_need_consent: bool = field(default=False, repr=False)  # whether `Give` is an offer, too
+    night_sight_radius: int | None = field(default=None, repr=False)  # None: nights are as bright as days
 
     def with_ticks_of(self, tick_duration_ms: int) -> "Rules":
         """Return the rules with ticks of another length; the deadline keeps its share of them."""

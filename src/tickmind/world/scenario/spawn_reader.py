@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import Direction
+from tickmind.protocol import CalendarInfo, Direction
 from tickmind.world.chance import scatter
+from tickmind.world.scenario.calendar_reader import read_tick
 from tickmind.world.scenario.kind_reader import known, read_amounts
 from tickmind.world.scenario.kinds import FloorKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_ACTORS, MAX_GROUND, MAX_NAME_CHARS, MAX_OBJECTS
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
 
 _PLACING = 1  # what the chance is for
-_ACTOR_KEYS = ("id", "type", "tags", "facing", "inventory", "energy", "hunger", "persona", "agent")
+_ACTOR_KEYS = ("id", "type", "tags", "facing", "inventory", "energy", "hunger", "persona", "agent", "arrives", "leaves")
 
 
 class Spawns:
@@ -35,7 +36,9 @@ class Spawns:
         kinds: tuple[ObjectKind, ...],
         land: Land,
         people: PersonaReader,
+        calendar: CalendarInfo,
     ) -> None:
+        self._calendar = calendar
         self._people = people
         self._seed = seed
         self._rules = rules
@@ -177,12 +180,13 @@ class Spawns:
         tile = y * self._land.width + x
         if not self._walkable[tile]:
             place.fail(f"no actor can stand at [{x}, {y}]: the tile is not walkable")
-        if self._taken[tile]:
+        is_there = "arrives" not in given.entries  # one that arrives later waits until the tile is free
+        if self._taken[tile] and is_there:
             place.fail(f"an actor already stands at [{x}, {y}]")
         if not MAX_ACTORS.allows(len(self._actors) + 1):
             place.fail(f"more than {MAX_ACTORS.maximum} actors")
         entity_id = self._id(given.get("id"), "entity:{n}", place, self._actors)
-        self._taken[tile] = True
+        self._taken[tile] |= is_there
         self._actors[entity_id] = self._actor(entity_id, given, x, y)
 
     def _actor(self, entity_id: str, given: YamlMapping, x: int, y: int) -> ActorSpawn:
@@ -201,7 +205,24 @@ class Spawns:
             energy=given.integer("energy", NEED_MOST, 0, NEED_MOST),
             hunger=given.integer("hunger", 0, 0, NEED_MOST),
             persona=self._people.of(entity_id, given.get("persona"), given.get("agent")),
+            arrives=self._time(given.get("arrives")),
+            leaves=self._leaves(given),
         )
+
+    def _leaves(self, given: YamlMapping) -> int:
+        leaves = self._time(given.get("leaves"))
+        if leaves and leaves <= self._time(given.get("arrives")):
+            given.entries["leaves"].place.fail("this actor would leave before it arrives")
+        return leaves
+
+    def _time(self, node: Node | None) -> int:
+        if node is None:
+            return 0
+        given = table(node)
+        given.nothing_but("tick", "day", "clock")
+        if set(given.entries) not in ({"tick"}, {"day"}, {"day", "clock"}):
+            given.place.fail('expected a time as {tick: 100} or as {day: 2, clock: "08:00"}')
+        return read_tick(given, self._calendar)
 
     def _scatter(self, number: int, given: YamlMapping) -> None:
         """Put actors on free tiles, chosen by the scenario's seed."""
@@ -221,7 +242,7 @@ class Spawns:
             named = given.get("persona") is not None
             persona = model.persona if named else self._people.of(entity_id, None, given.get("agent"))
             self._actors[entity_id] = replace(model, entity_id=entity_id, x=x, y=y, persona=persona)
-        self._taken[chosen] = True
+        self._taken[chosen] |= not model.arrives
 
     def _free(self, within: Node | None) -> "Int64":
         free = self._walkable & ~self._taken

@@ -18,6 +18,10 @@ def _empty() -> "Bool":
     return np.zeros(0, dtype=np.bool_)
 
 
+def _no_times() -> "Int64":
+    return np.zeros(0, dtype=np.int64)
+
+
 @dataclass(slots=True, eq=False)
 class WorldColumns:
     """The columns of a world: by actor row, by object row, and for items on the ground by ascending key.
@@ -25,7 +29,7 @@ class WorldColumns:
     Columns of rules that a scenario does not use are empty, and no part of its digests and snapshots.
     """
 
-    x: "Int32"
+    x: "Int32"  # -1: the actor is away
     y: "Int32"
     status: "Int32"
     facing: "Int8"
@@ -44,8 +48,15 @@ class WorldColumns:
 
     offers: "Int64"  # one line of `OFFER_FIELDS` for each that stands, in ascending rows of those that made them
 
+    arrive_due: "Int64" = field(default_factory=_no_times)  # actor row -> tick in which it comes, or NEVER
+    leave_due: "Int64" = field(default_factory=_no_times)  # actor row -> tick in which it is gone, or NEVER
     goal_reached: "Bool" = field(default_factory=_empty)  # entries of goals -> whether it was reached
     own_rule_off: "Bool" = field(default_factory=_empty)  # own rule -> whether it has failed
+
+    @property
+    def some_away(self) -> bool:
+        """Whether there are actors that are not in the world now."""
+        return bool(len(self.x)) and int(self.x.min()) == AWAY
 
     def columns(self) -> "list[tuple[str, np.ndarray[Any, Any]]]":
         """Return all columns with their names, always in the same order."""
@@ -62,8 +73,11 @@ class WorldColumns:
 
 
 _NAMES = tuple(column.name for column in fields(WorldColumns))
-_LATER = frozenset(("goal_reached", "own_rule_off"))  # columns that scenarios from before do not have
+_LATER = frozenset(("arrive_due", "leave_due", "goal_reached", "own_rule_off"))  # of rules that came later
 OFFER_FIELDS = ("maker", "taker", "kind", "amount", "wanted_kind", "wanted_amount", "last_tick")
+
+
+AWAY = -1  # x and y of an actor that is not in the world now
 
 
 def no_offers() -> "Int64":
@@ -86,9 +100,11 @@ def first_state(tables: Tables) -> WorldColumns:
     ground = sorted(
         ((at.y * tables.width + at.x) * items + tables.item_code[at.item], at.amount) for at in scenario.ground
     )
+    away = [bool(actor.arrives) for actor in actors]
+    some_come, some_leave = any(away), any(actor.leaves for actor in actors)
     return WorldColumns(
-        x=_column((actor.x for actor in actors), len(actors), np.int32),
-        y=_column((actor.y for actor in actors), len(actors), np.int32),
+        x=np.where(away, AWAY, [actor.x for actor in actors]).astype(np.int32),
+        y=np.where(away, AWAY, [actor.y for actor in actors]).astype(np.int32),
         status=np.zeros(len(actors), dtype=np.int32),
         facing=_column((actor.facing for actor in actors), len(actors), np.int8),
         energy=_column((actor.energy for actor in actors), len(actors), np.int32),
@@ -102,6 +118,8 @@ def first_state(tables: Tables) -> WorldColumns:
         ground_key=np.array([key for key, _ in ground], dtype=np.int64),
         ground_amount=np.array([amount for _, amount in ground], dtype=np.int64),
         offers=no_offers(),
+        arrive_due=tables.actor_arrives.copy() if some_come else _no_times(),
+        leave_due=tables.actor_leaves.copy() if some_leave else _no_times(),
         goal_reached=np.zeros(tables.goals[-1].entries.stop if tables.goals else 0, dtype=np.bool_),
         own_rule_off=np.zeros(len(scenario.own_rules), dtype=np.bool_),
     )

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.world.state.columns import WorldColumns
+from tickmind.world.state.columns import AWAY, WorldColumns
 from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ class Maps:
         self.walkable[tables.object_y, tables.object_x] &= tables.kind_walkable[tables.object_kind, state.object_state]
         self.opaque: Bool = opacity(tables, state.object_state)
         self.occupancy: Int32 = np.full((tables.height, tables.width), -1, dtype=np.int32)
-        self.occupancy[state.y, state.x] = np.arange(len(state.x), dtype=np.int32)
+        there = np.flatnonzero(state.x != AWAY).astype(np.int32)
+        self.occupancy[state.y[there], state.x[there]] = there
 
     def update(self, object_state: "UInt8", rows: list[int]) -> None:
         """Apply new states of some objects."""

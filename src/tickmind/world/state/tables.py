@@ -40,6 +40,8 @@ class Tables:
         self._build_objects()
         self.actor_ids = tuple(actor.entity_id for actor in scenario.actors)
         self.actor_row = {name: row for row, name in enumerate(self.actor_ids)}
+        self.actor_arrives: Int64 = np.array([one.arrives or NEVER for one in scenario.actors], dtype=np.int64)
+        self.actor_leaves: Int64 = np.array([one.leaves or NEVER for one in scenario.actors], dtype=np.int64)
         self.object_owner_row: Int32 = np.full(len(self.object_ids), -1, dtype=np.int32)
         for row, owner in self.object_owner.items():
             self.object_owner_row[row] = self.actor_row[owner]
@@ -64,6 +66,7 @@ class Tables:
         self.verb_code = {verb: code for code, verb in enumerate(self.verbs)}
         self.kind_walkable: Bool = np.ones(shape, dtype=np.bool_)  # kind, state
         self.kind_opaque: Bool = np.zeros(shape, dtype=np.bool_)
+        self.kind_light: UInt8 = np.zeros(shape, dtype=np.uint8)
         self.kind_work: Int32 = np.zeros(shape, dtype=np.int32)  # work left when an object enters this state
         self.change_to: UInt8 = np.zeros(shape, dtype=np.uint8)
         self.change_ticks: Int64 = np.zeros(shape, dtype=np.int64)  # 0: the state lasts
@@ -111,6 +114,7 @@ class Tables:
         for code, state in enumerate(kind.states):
             self.kind_walkable[row, code] = state.walkable
             self.kind_opaque[row, code] = state.opaque
+            self.kind_light[row, code] = state.light
             self.kind_work[row, code] = max((action.work for action in state.actions), default=0)
             if state.change:
                 self.change_to[row, code] = kind.state_code(state.change.to)

@@ -1,0 +1,153 @@
+"""Actors come into the world and leave it: as the scenario says, or by a rule. Away, they neither see nor are seen."""
+
+import numpy as np
+import pytest
+
+from tickmind.protocol import Direction, Entered, Give, Left, Move, Offer, Reason, Wait
+from tickmind.world import ScenarioError, TileWorld, WorldError, parse_scenario
+
+INN = """\
+world: inn
+rules: {needs: true}
+calendar: {day_ticks: 24, begins: "06:00"}
+floors: {boards: {}}
+items: {coin: {}}
+map: {width: 5, height: 1, floor: boards}
+actors:
+  - {id: guest, at: [1, 0], inventory: {coin: 3}, arrives: {tick: 3}, leaves: {tick: 6}}
+  - {id: host, at: [2, 0]}
+"""
+GUEST, HOST = 0, 1
+
+
+def inn(text=INN, rules=None):
+    return TileWorld.from_scenario(parse_scenario(text), rules)
+
+
+def until(world, tick_id):
+    while world.tick_id < tick_id:
+        world.step({})
+    return world
+
+
+def test_an_actor_is_there_from_the_tick_of_its_arrival_until_that_of_its_departure():
+    world = inn()
+    there = []
+    for _ in range(8):
+        there.append(bool(world.present[GUEST]))
+        record = world.step({})
+        assert (record.actor_state.x[GUEST] >= 0) == world.present[GUEST]
+    assert there == [False, False, True, True, True, False, False, False]
+
+
+def test_others_see_it_come_and_go():
+    world = until(inn(), 3)
+    (seen,) = world.observe([HOST])
+    assert [one.entity_id for one in seen.visible_entities] == ["guest"]
+    assert Entered("guest", 1, 0) in seen.events
+    assert until(world, 5).observe([HOST])[0].visible_entities
+    (after,) = until(world, 6).observe([HOST])
+    assert after.visible_entities == ()
+    assert after.events == (Left("guest", 1, 0),)
+
+
+def test_an_actor_that_is_away_does_nothing_and_perceives_nothing():
+    world = inn()
+    (refused, _) = world.step({GUEST: Move(Direction.E), HOST: Wait()}).action_results()
+    assert refused.reason is Reason.AWAY
+    with pytest.raises(WorldError, match="away"):
+        world.observe([GUEST])
+    assert world.observe_columns().actor.tolist() == [HOST]
+    (needs,) = world.observe([HOST])
+    assert needs.me.hunger > 0
+    assert until(world, 3).observe([GUEST])[0].me.hunger == 0  # nor does it hunger
+
+
+def test_nothing_is_handed_to_an_actor_that_is_away():
+    text = INN.replace("at: [2, 0]}", "at: [0, 0], inventory: {coin: 1}}")  # beside the corner of the map
+    for intent in (Give("guest", "coin"), Offer("guest", "coin")):
+        (refused,) = inn(text).step({HOST: intent}).action_results()
+        assert refused.reason is Reason.TOO_FAR
+
+
+def test_its_tile_is_free_for_others_until_it_comes_and_then_it_waits_for_them():
+    world = inn()
+    world.step({HOST: Move(Direction.W)})  # onto the guest's tile
+    until(world, 4)
+    assert not world.present[GUEST]
+    world.step({HOST: Move(Direction.E)})
+    assert world.present[GUEST]
+    (contested,) = world.step({HOST: Move(Direction.W)}).action_results()
+    assert contested.reason is Reason.OCCUPIED
+
+
+def test_the_tile_of_an_actor_that_has_left_is_free():
+    world = until(inn(), 6)
+    (moved,) = world.step({HOST: Move(Direction.W)}).action_results()
+    assert moved.ok
+
+
+def test_what_it_carries_goes_and_comes_with_it():
+    world = until(inn(), 6)
+    assert world._state.inventory[GUEST].tolist() == [3]
+
+
+def test_a_snapshot_keeps_who_is_there_and_who_is_yet_to_come():
+    for tick in (1, 3, 7):
+        world, other = until(inn(), tick), inn()
+        other.restore(world.snapshot())
+        assert other.state_hash() == world.state_hash()
+        for _ in range(6):
+            assert other.step({}).state_hash == world.step({}).state_hash
+        assert np.array_equal(other.present, world.present)
+
+
+def test_a_time_may_be_a_day_and_a_clock():
+    world = inn(INN.replace("{tick: 3}, leaves: {tick: 6}", '{day: 1, clock: "10:00"}, leaves: {day: 2}'))
+    there = [tick for tick in range(1, 25) if until(world, tick).present[GUEST]]
+    assert (there[0], there[-1]) == (4, 17)
+    assert str(world.info.setting.calendar.at(4)) == "day 1, 10:00"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("leaves: {tick: 6}", "leaves: {tick: 3}", "would leave before it arrives"),
+        ("arrives: {tick: 3}", "arrives: {tick: 0}", "from 1 to"),
+        ("arrives: {tick: 3}", "arrives: {tick: 3, day: 2}", "expected a time as {tick: 100}"),
+        ("arrives: {tick: 3}", "arrives: {clock: '08:00'}", "expected a time as {tick: 100}"),
+        ("arrives: {tick: 3}", "arrives: 3", "expected"),
+        ("arrives: {tick: 3}", "arrives: {day: 1, clock: '05:00'}", "not after the beginning of the world"),
+    ],
+)
+def test_mistakes_of_times_are_named(old, new, message):
+    assert old in INN
+    with pytest.raises(ScenarioError) as raised:
+        parse_scenario(INN.replace(old, new))
+    assert message in str(raised.value)
+
+
+def test_a_rule_brings_actors_and_sends_them_away():
+    def visits(tick):
+        if tick.tick_id == 2:
+            assert not tick.is_there("guest")
+            assert tick.bring("guest", 4, 0)
+            assert not tick.bring("guest", 3, 0)  # it is there
+        if tick.tick_id == 4:
+            tick.send_away("guest")
+            assert not tick.bring("guest", 2, 0)  # where the host stands
+
+    text = INN.replace("{tick: 3}, leaves: {tick: 6}", "{tick: 1000}") + "own_rules: [visits]\n"
+    world = inn(text, {"visits": visits})
+    there = []
+    for _ in range(6):
+        record = world.step({})
+        assert not record.rule_events
+        there.append(bool(world.present[GUEST]))
+    assert there == [False, True, True, False, False, False]
+    assert until(world, 1000).present[GUEST]
+
+
+def test_scenarios_differ_by_arrivals():
+    texts = (INN, INN.replace("tick: 3", "tick: 4"), INN.replace(", leaves: {tick: 6}", ""))
+    assert len({parse_scenario(text).digest for text in texts}) == 3
