@@ -309,7 +309,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
       <section>
         <h3>Does at tick {tick}</h3>
         <p class={now?.bad ? "now bad" : "now"}>
-          <Said text={now ? now.text : "nothing: it asked for nothing in this tick"} />
+          <Said text={now ? now.text : away ? "nothing: it is away" : "nothing: it asked for nothing in this tick"} />
           {now?.effects && <span class="quiet"> ({now.effects})</span>}
         </p>
         {note && (
