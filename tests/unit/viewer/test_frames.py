@@ -95,9 +95,9 @@ def test_frames_have_no_place_for_who_is_away(reader, tmp_path):
             there.append(int(reader.x[0]) >= 0)
     assert there == [False, True, True, True, False, False, False, False, False]
     with store.open("inn") as run:
-        frames = list(unpack(b"".join(RunFrames(run).frames(1, 9))))
-        for frame in (one for one in frames if one.kind is not FrameKind.NOTES):
-            reader.take(frame)
+        for part in unpack(b"".join(RunFrames(run).frames(1, 9))):
+            if part.kind is not FrameKind.NOTES:
+                reader.take(part)
         assert reader.x[0] == -1
 
 
