@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from tests.unit.agent.test_lockstep_minds import SlowModel
 
 from tickmind.agent import CharacterHost, Settings, Start
@@ -23,22 +24,28 @@ TICKS = 30
 
 
 def record_villagers(
-    folder: Path, run_id: str, agents: str | None = AGENTS, *, ticks: int = TICKS, idle: int = 0
+    folder: Path,
+    run_id: str,
+    agents: str | None = AGENTS,
+    *,
+    ticks: int = TICKS,
+    idle: int = 0,
+    scenario: str = SCENARIO,
 ) -> None:
     """Record a run of villagers in lockstep, with their mapping beside it; in its last ticks no agent acts."""
-    run = WorldRuns(folder).begin(SCENARIO, "clearing", run_id, seed=3, agents=agents)
+    run = WorldRuns(folder).begin(scenario, "clearing", run_id, seed=3, agents=agents)
     world = TileWorld.from_scenario(run.scenario)
     names = [actor.entity_id for actor in world.info.actors]
     host = CharacterHost(Villager, lambda name: Start(name, Settings({"food": ["berries"]})), client=SlowModel())
     host.enter(RunInfo(run_id, run.scenario.mind_seed))
     guarded = GuardedHost(host)
     for _ in range(ticks):
-        rows = range(len(names))
+        rows = np.flatnonzero(world.present).tolist()
         seen = [replace(one, deadline_ms=int(MAX_DURATION_MS.maximum)) for one in world.observe(rows)]
         intents = play_turn(guarded, PastTurn(world.tick_id, seen))
         for name, thought in host.take_thoughts():
             run.log.thought(ThoughtReport(name, world.tick_id, thought))
-        run.log.publish(world.step({row: intents[name] for row, name in enumerate(names)}))
+        run.log.publish(world.step({row: intents[names[row]] for row in rows}))
     for _ in range(idle):
         run.log.publish(world.step({}))
     host.close()

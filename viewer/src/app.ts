@@ -147,6 +147,7 @@ export class App {
     const row = this.visiting;
     if (row < 0 || !this.map || scene.tick !== this.player.tick) return;
     this.visiting = -1;
+    if (scene.isAway(row)) return;
     this.map.camera.go(scene.xOf(row) + 0.5, scene.yOf(row) + 0.5, Math.max(this.map.camera.scale, 34));
   }
 

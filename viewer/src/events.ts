@@ -1,9 +1,9 @@
 /** What happened, as lists show it: one entry for each thing worth telling, filtered and newest first. */
 
-import type { Film } from "./film/film";
+import { GONE, type Film } from "./film/film";
 import type { Places } from "./film/places";
 import { Tag, type Frame } from "./frames/layout";
-import { Status, failedSteps, rulesIn, saidIn, thingChanges } from "./frames/scene";
+import { AWAY, Status, failedSteps, rulesIn, saidIn, thingChanges } from "./frames/scene";
 import type { EventType, Filters } from "./hash";
 import { deed, effect, plain, ruleNews } from "./words";
 
@@ -148,12 +148,14 @@ export class EventLog {
     for (let at = changes.length - 1; at >= 0; at -= 1) {
       const { row, before, after } = changes[at];
       if (!passes(row)) continue;
+      if ((before ^ after) & GONE) yield [3 * at + 2, row, () => (after & GONE ? "leaves the world" : "comes into the world"), false];
+      if ((before | after) & GONE) continue; // nobody controls who is away
       const [down, gone] = [Boolean(after & Status.INCAPACITATED), Boolean(after & Status.UNCONTROLLED)];
       if ((before ^ after) & Status.INCAPACITATED) {
-        yield [2 * at + 1, row, () => (down ? "is too hungry to go on" : "is on its feet again"), down];
+        yield [3 * at + 1, row, () => (down ? "is too hungry to go on" : "is on its feet again"), down];
       }
       if ((before ^ after) & Status.UNCONTROLLED) {
-        yield [2 * at, row, () => (gone ? "has nobody who controls it" : "is controlled"), gone];
+        yield [3 * at, row, () => (gone ? "has nobody who controls it" : "is controlled"), gone];
       }
     }
   }
@@ -302,7 +304,7 @@ export function heardBy(film: Film, places: Places, row: number, tick: number, t
     const said = frame ? saidIn(frame) : [];
     const there = said.length ? places.at(at) : null;
     for (const [speaker, , text, x, y] of said) {
-      const near = there && Math.max(Math.abs(x - there[2 * row]), Math.abs(y - there[2 * row + 1])) <= reach;
+      const near = there && there[2 * row] !== AWAY && Math.max(Math.abs(x - there[2 * row]), Math.abs(y - there[2 * row + 1])) <= reach;
       if (near || speaker === row) heard.push({ row: speaker, tick: at, text });
     }
   }

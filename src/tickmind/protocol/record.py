@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from tickmind.protocol.intent import ACTION_TYPES, IntentColumns
 from tickmind.protocol.reason import REASONS
@@ -10,6 +10,8 @@ from tickmind.protocol.result import ActionResult, Effect
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int8, Int16, Int32, UInt8
+
+AWAY: Final = -1  # x and y of an actor that is not in the world: it has not come yet, or has left
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,16 @@ class RuleEvent:
 class ActorColumns:
     """All actors after the tick, in ascending rows; row i is `TickRecord.actor_ids[i]`."""
 
-    x: "Int32"
+    x: "Int32"  # AWAY, as y, of an actor that is not in the world
     y: "Int32"
     status_bits: "Int32"
     facing: "Int8"
+
+    @property
+    def present(self) -> "Bool":
+        """Row -> whether the actor is in the world, and not away."""
+        present: Bool = self.x != AWAY
+        return present
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,11 +1,12 @@
 """The events of a run, one after another, for searches."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from tickmind.protocol import ActionResult, ObjectDelta, ObjectInfo, TickRecord, Utterance
+from tickmind.protocol import ActionResult, ActorColumns, ObjectDelta, ObjectInfo, TickRecord, Utterance
+from tickmind.protocol.record import AWAY
 from tickmind.record.tables.gifts import Gift, gifts_in
 
 _GROUND = "ground:"
@@ -39,12 +40,12 @@ class TileArea:
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """An event; its place is the actor's after the tick, or the object's."""
+    """An event; its place is the object's, or the actor's after the tick: before it, if the actor left the world."""
 
     tick_id: int
     kind: EventKind
     subject_id: str  # of the actor or object
-    x: int
+    x: int  # -1, as y, where none is known
     y: int
     what: Happening
 
@@ -59,28 +60,34 @@ class EventFilter:
 
 
 class EventFinder:
-    """Finds the events in ticks."""
+    """Finds the events in ticks. `state_before` returns all actors before a tick, or None if that is not recorded."""
 
-    def __init__(self, objects: Collection[ObjectInfo], wanted: EventFilter) -> None:
+    def __init__(
+        self,
+        objects: Collection[ObjectInfo],
+        wanted: EventFilter,
+        state_before: Callable[[int], ActorColumns | None] = lambda _tick_id: None,
+    ) -> None:
         self._places = {one.object_id: (one.x, one.y) for one in objects}
         self._kinds = frozenset(EventKind) if wanted.kinds is None else frozenset(wanted.kinds)
         self._actors = None if wanted.actors is None else frozenset(wanted.actors)
         self._region = wanted.region
+        self._state_before = state_before
+        self._before: tuple[int, ActorColumns | None] = (-1, None)  # a tick, and the actors before it
 
     def find(self, record: TickRecord) -> Iterator[RunEvent]:
         """Iterate over the matching events of a tick: results of actions, speech, objects, then gifts."""
         for event in self._all(record):
-            if self._region is None or self._region.holds(event.x, event.y):
+            if self._region is None or (event.x != AWAY and self._region.holds(event.x, event.y)):
                 yield event
 
     def _all(self, record: TickRecord) -> Iterator[RunEvent]:
         tick_id = record.tick_id
         if EventKind.ACTION in self._kinds:
-            state, rows = record.actor_state, record.results.actor.tolist()
-            for place, row in enumerate(rows):
+            for place, row in enumerate(record.results.actor.tolist()):
                 if self._actors is None or record.actor_ids[row] in self._actors:
                     result = record.result_at(place)
-                    x, y = int(state.x[row]), int(state.y[row])
+                    x, y = self._actor_place(record, row)
                     yield RunEvent(tick_id, EventKind.ACTION, result.actor_id, x, y, result)
         if EventKind.UTTERANCE in self._kinds:
             for said in record.utterances:
@@ -101,8 +108,17 @@ class EventFinder:
             for actor_id in (gift.giver_id, gift.receiver_id):
                 row = rows.get(actor_id)
                 if row is not None and (self._actors is None or actor_id in self._actors):
-                    x, y = int(record.actor_state.x[row]), int(record.actor_state.y[row])
+                    x, y = self._actor_place(record, row)
                     yield RunEvent(record.tick_id, EventKind.GIFT, actor_id, x, y, gift)
+
+    def _actor_place(self, record: TickRecord, row: int) -> tuple[int, int]:
+        """Return where an actor is after a tick; where it was before it, if it left the world in the tick."""
+        state: ActorColumns | None = record.actor_state
+        if record.actor_state.x[row] == AWAY:
+            if self._before[0] != record.tick_id:
+                self._before = (record.tick_id, self._state_before(record.tick_id))
+            state = self._before[1]
+        return (AWAY, AWAY) if state is None else (int(state.x[row]), int(state.y[row]))
 
     def _place_of(self, object_id: str) -> tuple[int, int]:
         """Return where an object is; items on the ground have their tile in the name."""

@@ -16,7 +16,8 @@ META = "meta.json"
 LOG_SCHEMA_VERSION = "1.1.0"
 API_VERSION = "v1"
 _FORMAT = "tickmind run"
-_ADDED: Mapping[str, Any] = {"parent": None, "begun_at": "", "ended_at": "", "pace": None}  # 1.0.0 had none of these
+# 1.0.0 had none of these
+_ADDED: Mapping[str, Any] = {"parent": None, "begun_at": "", "ended_at": "", "pace": None, "absences": False}
 
 
 class RunState(StrEnum):
@@ -73,6 +74,7 @@ class RunMeta:
     begun_at: str = ""  # wall time of the first tick
     ended_at: str = ""  # wall time after the last tick; empty while it runs, and if a crash ended it
     pace: RunPace | None = None  # of the last start
+    absences: bool = False  # whether actors were away in some tick; known when it is finished
     log_schema_version: str = LOG_SCHEMA_VERSION
     api_version: str = API_VERSION
 

@@ -108,7 +108,7 @@ class TickSource(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActorHistory:
-    """One actor over time: `state.x[i]` is where it was after `tick_ids[i]`."""
+    """One actor over time: `state.x[i]` is where it was after `tick_ids[i]`, -1 while it was away."""
 
     actor_id: str
     tick_ids: "Int64"
@@ -291,9 +291,13 @@ class RunReader:
         region: TileArea | None = None,
     ) -> Iterator[RunEvent]:
         """Iterate over events, tick by tick; None means all kinds, all actors, everywhere."""
-        finder = EventFinder(self._info.objects, EventFilter(kinds, actors, region))
+        finder = EventFinder(self._info.objects, EventFilter(kinds, actors, region), self._state_before)
         for record in self.records(first, last):
             yield from finder.find(record)
+
+    def _state_before(self, tick_id: int) -> ActorColumns | None:
+        first = self.first_tick_id
+        return None if first is None or tick_id <= first else self._source.state_at(tick_id - 1)
 
     def thoughts(
         self, first: int | None = None, last: int | None = None, *, actors: Collection[str] | None = None

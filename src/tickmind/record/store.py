@@ -192,6 +192,7 @@ class RunStore:
             last_tick_id=last,
             block_ticks=sealed.blocks.ticks,
             block_actors=sealed.blocks.actors,
+            absences=sealed.absences,
             tables=sealed.tables,
             stored_at="" if self._archive is None else self._archive.path(run_id),
         )

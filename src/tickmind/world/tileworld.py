@@ -18,6 +18,7 @@ from tickmind.protocol import (
     VisibleObject,
     WorldInfo,
 )
+from tickmind.protocol.record import AWAY
 from tickmind.world.errors import BadIntentsError, OwnRuleError, SnapshotMismatchError, WorldError
 from tickmind.world.kernels import MoveScratch, Placed
 from tickmind.world.perception.lamps import Lamps
@@ -46,7 +47,7 @@ from tickmind.world.rules.speech import speak
 from tickmind.world.rules.trade import trade
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.scenario import Scenario
-from tickmind.world.state.columns import AWAY, WorldColumns, first_state, no_offers
+from tickmind.world.state.columns import WorldColumns, first_state, no_offers
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.snapshot import Snapshot, pack, unpack
 from tickmind.world.state.tables import Tables

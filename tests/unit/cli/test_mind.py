@@ -10,7 +10,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kits.lived_runs import AGENTS, TICKS, record_villagers
+from tests.kits.lived_runs import AGENTS, SCENARIO, TICKS, record_villagers
 
 from tickmind.cli.minds.asking import WholeMinds
 from tickmind.cli.minds.commands import plain
@@ -33,6 +33,21 @@ def test_a_mind_is_printed_with_how_much_of_its_past_came_out_as_recorded(tickmi
     assert "Blackboard:" in done.stdout
     assert "memories:" in done.stdout
     assert "lived again: 20 of 20 intents and " in done.stdout
+
+
+def test_a_character_that_comes_later_and_leaves_is_lived_again_while_it_is_there(tickmind, tmp_path):
+    visit = 'id: "entity:2", arrives: {tick: 5}, leaves: {tick: 20}'
+    record_villagers(tmp_path, "visit", scenario=SCENARIO.replace('id: "entity:2"', visit))
+    before, there, after = (
+        tickmind("mind", "visit", "entity:2", "--tick", tick, "--runs", str(tmp_path)) for tick in ("3", "10", "25")
+    )
+    assert "the agent of entity:2 took part in no tick up to 3" in before.output
+    assert there.stdout.startswith("entity:2 after tick 10 of visit, at (")
+    assert "lived again: 6 of 6 intents" in there.stdout
+    assert after.stdout.startswith("entity:2 after tick 25 of visit, away\n")
+    assert "lived again: 15 of 15 intents" in after.stdout
+    report = tickmind("report", "visit", "--runs", str(tmp_path))
+    assert "1 arrived, 1 left, at most 3 there at once" in report.stdout
 
 
 def test_json_has_the_whole_mind(tickmind, runs):

@@ -43,7 +43,7 @@ def plain(counts):
     needs = (
         None if counts.needs is None else [getattr(counts.needs, at).tolist() for at in ("actor", "energy", "hunger")]
     )
-    return {**dataclasses.asdict(counts), "done": counts.done.tolist(), "needs": needs}
+    return {**dataclasses.asdict(counts), "done": counts.done.tolist(), "needs": needs, "away": counts.away.tolist()}
 
 
 @settings(max_examples=25)

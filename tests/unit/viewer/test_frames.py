@@ -1,12 +1,15 @@
 """The frames: the same bytes from a record and from a live world, and all of the world in them."""
 
 import contextlib
+import random
 
 import numpy as np
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.viewer.conftest import Lively
+from tests.unit.world.test_arrivals import INN
 from tests.unit.world.test_setting import VILLAGE
 
 from tickmind.protocol import (
@@ -21,12 +24,15 @@ from tickmind.protocol import (
     Thought,
     ThoughtReport,
 )
+from tickmind.record import RunStore
 from tickmind.viewer import FrameError
 from tickmind.viewer.frames import FrameKind, Tag, hello, notes, unpack
 from tickmind.viewer.frames.layout import MAX_FRAME_BYTES, pack
 from tickmind.viewer.frames.steps import FIRST_FAILED, MOVE_REASONS, OTHER, step_codes
 from tickmind.viewer.frames.tick import MOST_ENTRIES
+from tickmind.viewer.sources.digest import Digest
 from tickmind.viewer.sources.frame_builder import FrameBuilder, scene_at_start, scene_of_snapshot
+from tickmind.viewer.sources.replay import RunFrames
 from tickmind.wire.messages.limits import MAX_EVENTS
 from tickmind.world import TileWorld, parse_scenario
 
@@ -65,6 +71,53 @@ def test_whoever_applies_ticks_has_the_world_at_every_tick(lively, reader):
         done = zip(record.results.action.tolist(), record.results.reason.tolist(), strict=True)
         assert reader.results == dict(zip(record.results.actor.tolist(), done, strict=True))
         assert [text for _, _, text, _, _ in reader.said] == [said.text for said in record.utterances]
+
+
+def test_frames_have_no_place_for_who_is_away(reader, tmp_path):
+    # From the corner of the map to -1, -1 it is as far as a step, but never one.
+    scenario = parse_scenario(INN.replace("at: [1, 0]", "at: [0, 0], facing: SE"))
+    life, store = Lively(TileWorld.from_scenario(scenario), random.Random(3)), RunStore(tmp_path)
+    start = scene_of_snapshot(life.snapshot())
+    recorded, live = (FrameBuilder(life.info, start) for _ in range(2))
+    reader.take(next(unpack(live.keyframe())))
+    there = []
+    with store.create(life.info, "inn") as log:
+        for _ in range(9):
+            record, event = life.step()
+            log.publish(record)
+            frame = live.event(event)
+            assert recorded.record(record) == frame
+            reader.take(next(unpack(frame)))
+            assert (reader.x.tolist(), reader.y.tolist()) == (
+                record.actor_state.x.tolist(),
+                record.actor_state.y.tolist(),
+            )
+            there.append(int(reader.x[0]) >= 0)
+    assert there == [False, True, True, True, False, False, False, False, False]
+    with store.open("inn") as run:
+        for part in unpack(b"".join(RunFrames(run).frames(1, 9))):
+            if part.kind is not FrameKind.NOTES:
+                reader.take(part)
+        assert reader.x[0] == -1
+
+
+def test_coming_and_going_is_no_step():
+    away, corner = (np.array([at], np.int32) for at in (-1, 0))
+    facing = np.array([Direction.SE], np.int8)
+    moved = ResultColumns(corner, np.array([1], np.uint8), np.array([0], np.uint8))
+    for old, new in ((away, corner), (corner, away)):
+        codes, told = step_codes(ActorColumns(old, old, corner, facing), ActorColumns(new, new, corner, facing), moved)
+        assert (codes.tolist(), told.tolist()) == ([OTHER], [False])
+
+
+def test_the_digest_counts_those_that_are_there():
+    world, digest = TileWorld.from_scenario(parse_scenario(INN)), Digest(1)
+    for _ in range(6):
+        record = world.step({}, np.array([False, True]))  # the guest is not controlled, wherever it is
+        digest.add_tick(record.tick_id, record.actor_state, record.results, 0)
+    shown = digest.shown()["columns"]
+    assert shown["uncontrolled"] == [0, 1, 1, 1, 0, 0]
+    assert [sum(both) for both in zip(shown["awake"], shown["asleep"], strict=True)] == [1, 2, 2, 2, 1, 1]
 
 
 def test_a_walking_crowd_costs_at_most_a_byte_for_each_actor(lively):

@@ -77,6 +77,15 @@ def test_the_mean_of_needs_is_of_those_that_are_known():
     assert now.take(needs((1, 100, 200))) == (500.0, 200.0)
 
 
+def test_the_mean_of_needs_is_of_those_that_are_there():
+    now, away = NeedsNow(3), np.array([1], dtype=np.int32)
+    everyone = needs((0, 900, 100), (1, 0, 1000), (2, 500, 300))
+    assert now.take(everyone, away) == (700.0, 200.0)
+    assert now.take(None, away) == (700.0, 200.0)
+    assert now.take(None, away[:0]) == pytest.approx((1400 / 3, 1400 / 3))  # it came, and what it needs is known
+    assert now.take(None, np.arange(3, dtype=np.int32)) is None
+
+
 def test_a_recorded_mind_is_that_of_its_insights(tmp_path):
     run, told = RandomRun(3, 4), []
     with RunStore(tmp_path).create(run.info, "a-run") as log:

@@ -28,6 +28,7 @@ in vec4 aColour; // shirt, and hair * 8 + skin
 in vec4 aSign; // cell of its sign, or 0
 bool has(float bits, float bit) { return mod(floor(bits / bit), 2.0) > 0.5; }
 vec2 feet() { return mix(aFrom, aTo, uProgress) + vec2(0.5, ${FEET}); }
+bool away() { return aTo.x < -0.5; }
 `;
 
 const SHADOW_VERTEX = `${CAMERA_GLSL}${PLACES_GLSL}
@@ -38,7 +39,7 @@ void main() {
   vDots = uScale < 7.0 ? 1.0 : 0.0;
   bool lies = has(aLook.y, 1.0) || has(aLook.y, 2.0);
   gl_Position = onScreen(feet() + vAt * (lies ? vec2(0.52, 0.2) : vec2(0.33, 0.14)), 0.0);
-  if (vDots > 0.5) gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
+  if (vDots > 0.5 || away()) gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
 }`;
 
 const SHADOW_FRAGMENT = `
@@ -76,6 +77,11 @@ void main() {
   vAt = aCorner * 2.0 - 1.0;
   vec2 foot = feet();
   float depth = depthOf(foot.y, 0.02);
+  if (away()) {
+    vCell = vec2(0.0);
+    gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
+    return;
+  }
   if (vDot > 0.5) {
     vCell = vec2(0.0);
     float size = max(0.42, 1.7 / uScale);
@@ -135,7 +141,7 @@ out vec2 vCell;
 out vec3 vShirt;
 out float vGrey;
 void main() {
-  if (aSign.x < 0.5 || uScale < 7.0) {
+  if (aSign.x < 0.5 || uScale < 7.0 || away()) {
     gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
     return;
   }
@@ -180,7 +186,7 @@ void main() {
   if (has(aLook.y, 4.0)) cell = ${number(Badge.UNCONTROLLED)};
   if (has(aLook.y, 1.0)) cell = ${number(Badge.ASLEEP)};
   if (has(aLook.y, 2.0)) cell = ${number(Badge.FALLEN)};
-  if (cell < 0.5 || uScale < 12.0) {
+  if (cell < 0.5 || uScale < 12.0 || away()) {
     gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
     return;
   }

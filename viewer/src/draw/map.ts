@@ -124,9 +124,10 @@ export class MapView {
     this.dirty = true;
   }
 
-  /** Where somebody is between two ticks, in tiles. */
-  placeOf(row: number): [number, number] {
+  /** Where somebody is between two ticks, in tiles; null for who is away. */
+  placeOf(row: number): [number, number] | null {
     const { scene } = this.host.film;
+    if (scene.isAway(row)) return null;
     const share = this.host.player.progress;
     const fromX = scene.before[2 * row];
     const fromY = scene.before[2 * row + 1];
@@ -141,10 +142,8 @@ export class MapView {
     const moved = this.host.player.advance(elapsed);
     const changed = this.showTick();
     const row = this.host.selected();
-    if (row >= 0 && this.host.following()) {
-      const [x, y] = this.placeOf(row);
-      this.camera.go(x + 0.5, y + 0.5);
-    }
+    const followed = row >= 0 && this.host.following() ? this.placeOf(row) : null;
+    if (followed) this.camera.go(followed[0] + 0.5, followed[1] + 0.5);
     const panned = this.camera.ease(elapsed);
     const still = !(moved || changed || panned || this.dirty);
     const due = now - this.lastDrawn > (this.calm.matches ? 2000 : IDLE_MS);
@@ -224,7 +223,7 @@ export class MapView {
   private drawSight(): void {
     const { film } = this.host;
     const row = this.host.selected();
-    const on = row >= 0 && this.host.sight() && this.camera.scale > 3;
+    const on = row >= 0 && this.host.sight() && this.camera.scale > 3 && !film.scene.isAway(row);
     const key = on ? `${row} ${film.scene.tick} ${film.scene.thingsVersion}` : "";
     if (key === this.sightKey) return;
     this.sightKey = key;
@@ -250,8 +249,9 @@ export class MapView {
       [this.hovered, 0xffffff],
       [this.host.selected(), 0xffd84d],
     ]) {
-      if (row < 0) continue;
-      const [x, y] = this.placeOf(row);
+      const place = row < 0 ? null : this.placeOf(row);
+      if (!place) continue;
+      const [x, y] = place;
       const width = Math.max(0.06, 2 / this.camera.scale);
       this.ring.ellipse(x + 0.5, y + 0.86, 0.46, 0.24).stroke({ color: colour, alpha: 0.95, width });
     }
@@ -267,7 +267,7 @@ export class MapView {
       for (let row = 0; row < scene.world.actors && found.size <= NAMES_UP_TO; row += 1) {
         const [x, y] = [scene.xOf(row), scene.yOf(row)];
         const inside = x >= left - 1 && x <= right && y >= top - 1 && y <= bottom;
-        if (inside) found.set(row, { row, strong: false });
+        if (inside && !scene.isAway(row)) found.set(row, { row, strong: false });
       }
       if (found.size > NAMES_UP_TO) found.clear();
     }
@@ -283,7 +283,9 @@ export class MapView {
     let found = -1;
     let front = -Infinity;
     for (let row = 0; row < this.host.film.world.actors; row += 1) {
-      const [atX, atY] = this.placeOf(row);
+      const place = this.placeOf(row);
+      if (!place) continue;
+      const [atX, atY] = place;
       const dx = x - atX - 0.5;
       const dy = y - atY;
       if (Math.abs(dx) <= reach && dy >= -0.5 - (reach - 0.5) && dy <= 1.05 + (reach - 0.5) && atY > front) {

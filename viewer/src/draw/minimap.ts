@@ -1,6 +1,6 @@
 /** The whole map in a corner, with everybody as a dot and what is on screen as a frame. */
 
-import type { Scene } from "../frames/scene";
+import { AWAY, type Scene } from "../frames/scene";
 import { shirtOf } from "./colours";
 import type { Camera2d } from "./view";
 
@@ -87,7 +87,7 @@ export class Minimap {
       pen.drawImage(this.ground, 0, 0);
       this.drawDots(size);
     }
-    if (picked >= 0) {
+    if (picked >= 0 && !this.scene.isAway(picked)) {
       pen.strokeStyle = "#ffffff";
       pen.lineWidth = 2 * ratio;
       pen.beginPath();
@@ -106,6 +106,7 @@ export class Minimap {
     pen.strokeStyle = "rgb(0 0 0 / 0.6)";
     pen.lineWidth = 1;
     for (let row = 0; row < scene.world.actors; row += 1) {
+      if (scene.isAway(row)) continue;
       pen.fillStyle = this.colours[row];
       pen.beginPath();
       pen.arc((scene.xOf(row) + 0.5) * size, (scene.yOf(row) + 0.5) * size, radius, 0, Math.PI * 2);
@@ -119,6 +120,7 @@ export class Minimap {
     const { width } = image;
     pixels.set(empty);
     for (let at = 0; at < 2 * world.actors; at += 2) {
+      if (places[at] === AWAY) continue;
       pixels[((places[at + 1] * size) | 0) * width + ((places[at] * size) | 0)] = 0xff3060f0;
     }
     this.pen.putImageData(image, 0, 0);

@@ -86,12 +86,12 @@ export class Overlay {
     }
   }
 
-  /** Show what is said and who is who. `at` tells where somebody is, in tiles. */
+  /** Show what is said and who is who. `at` tells where somebody is, in tiles; null for who is away. */
   update(
     speech: Speech[],
     labels: Label[],
     camera: Camera2d,
-    at: (row: number) => [number, number],
+    at: (row: number) => [number, number] | null,
     age: (tick: number) => number,
   ): void {
     this.updateBubbles(speech, camera, at, age);
@@ -101,7 +101,7 @@ export class Overlay {
   private updateBubbles(
     speech: Speech[],
     camera: Camera2d,
-    at: (row: number) => [number, number],
+    at: (row: number) => [number, number] | null,
     age: (tick: number) => number,
   ): void {
     const shown = new Set<number>();
@@ -111,7 +111,10 @@ export class Overlay {
       if (!before || before.tick < said.tick) newest.set(said.row, said);
     }
     const onScreen = [...newest.values()]
-      .map((said) => ({ said, point: camera.toScreen(at(said.row)[0] + 0.5, at(said.row)[1] - 0.55) }))
+      .flatMap((said) => {
+        const place = at(said.row);
+        return place ? [{ said, point: camera.toScreen(place[0] + 0.5, place[1] - 0.55) }] : [];
+      })
       .filter(({ point: [x, y] }) => x > -40 && y > 0 && x < camera.width + 40 && y < camera.height + 60)
       .sort((one, other) => other.said.tick - one.said.tick)
       .slice(0, MOST_BUBBLES)
@@ -166,14 +169,18 @@ export class Overlay {
     return bubble;
   }
 
-  private updateLabels(labels: Label[], camera: Camera2d, at: (row: number) => [number, number]): void {
-    const wanted = new Set(labels.map(({ row }) => row));
+  private updateLabels(labels: Label[], camera: Camera2d, at: (row: number) => [number, number] | null): void {
+    const placed = labels.flatMap((label) => {
+      const place = at(label.row);
+      return place ? [{ ...label, place }] : [];
+    });
+    const wanted = new Set(placed.map(({ row }) => row));
     for (const [row, element] of this.labels) {
       if (wanted.has(row)) continue;
       element.remove();
       this.labels.delete(row);
     }
-    for (const [rank, { row, strong }] of labels.entries()) {
+    for (const [rank, { row, strong, place }] of placed.entries()) {
       let element = this.labels.get(row);
       if (!element) {
         element = document.createElement("div");
@@ -185,8 +192,7 @@ export class Overlay {
       }
       element.classList.toggle("strong", strong);
       element.style.zIndex = String(rank);
-      const [tileX, tileY] = at(row);
-      const [x, y] = camera.toScreen(tileX + 0.5, tileY + 0.98);
+      const [x, y] = camera.toScreen(place[0] + 0.5, place[1] + 0.98);
       element.style.transform = `translate(-50%, 0) translate(${Math.round(x)}px, ${Math.round(y)}px)`;
     }
   }

@@ -2,7 +2,7 @@
 
 import { Kind, Tag, type Frame } from "../frames/layout";
 import { agentNotesOf, holdingOf, marksOf, type AgentNote, type Mark } from "../frames/notes";
-import { Scene } from "../frames/scene";
+import { AWAY, Scene } from "../frames/scene";
 import type { World } from "../frames/world";
 import type { Source, Span } from "./source";
 import { AgentStates } from "./states";
@@ -15,12 +15,14 @@ const CHANGE_BYTES = 64; // of a changed status
 const FEW = 500; // characters; the windows of fewer come at once
 const STAY_MS = 120; // after a jump until the rest of its window is asked for
 
-/** What a status was before a tick changed it. */
+/** What a status was before a tick changed it; also coming into the world and leaving it, as the status `GONE`. */
 export interface StatusChange {
   row: number;
   before: number;
   after: number;
 }
+
+export const GONE = 128; // the bit of a status for being away, in changes of it
 
 export class Film {
   readonly scene: Scene;
@@ -95,7 +97,9 @@ export class Film {
     if (frame.kind === Kind.KEYFRAME) {
       if (!this.keyframes.has(frame.tick)) this.weigh(frame.tick + 1, FRAME_BYTES + frame.bytes); // it begins the next tick
       this.keyframes.set(frame.tick, frame);
-      this.track = { tick: frame.tick, status: frame.u8(Tag.ACTOR_STATUS).slice() };
+      const status = frame.u8(Tag.ACTOR_STATUS).slice();
+      frame.i16(Tag.ACTOR_X).forEach((x, row) => x === AWAY && (status[row] |= GONE));
+      this.track = { tick: frame.tick, status };
     } else if (frame.kind === Kind.TICK) {
       if (!this.ticks.has(frame.tick)) this.weigh(frame.tick, FRAME_BYTES + frame.bytes);
       this.ticks.set(frame.tick, frame);
@@ -150,13 +154,22 @@ export class Film {
       this.track = null;
       return;
     }
+    const { status } = this.track;
+    const before = new Map<number, number>(); // row -> its status before the tick
+    const change = (row: number, after: number) => {
+      if (!before.has(row)) before.set(row, status[row]);
+      status[row] = after;
+    };
     const rows = frame.u32(Tag.STATUS_ROWS);
     const bits = frame.u8(Tag.STATUS);
-    const found: StatusChange[] = [];
-    for (let at = 0; at < rows.length; at += 1) {
-      found.push({ row: rows[at], before: this.track.status[rows[at]], after: bits[at] });
-      this.track.status[rows[at]] = bits[at];
+    for (let at = 0; at < rows.length; at += 1) change(rows[at], bits[at] | (status[rows[at]] & GONE));
+    const placed = frame.u32(Tag.PLACE_ROWS);
+    const x = frame.i16(Tag.PLACES);
+    for (let at = 0; at < placed.length; at += 1) {
+      const gone = x[at] === AWAY ? GONE : 0;
+      if ((status[placed[at]] & GONE) !== gone) change(placed[at], status[placed[at]] ^ GONE);
     }
+    const found: StatusChange[] = [...before].map(([row, was]) => ({ row, before: was, after: status[row] }));
     if (found.length) {
       if (!this.changes.has(frame.tick)) this.weigh(frame.tick, CHANGE_BYTES * found.length);
       this.changes.set(frame.tick, found);

@@ -5,6 +5,9 @@ import type { World } from "./world";
 
 export const Status = { ASLEEP: 1, INCAPACITATED: 2, UNCONTROLLED: 4 } as const;
 
+/** x and y of a character that is not in the world: it has not come yet, or has left. */
+export const AWAY = -1;
+
 const FIRST_FAILED = 9;
 const LAST_FAILED = 72;
 const WAITED = 73;
@@ -59,6 +62,17 @@ export class Scene {
     return this.places[2 * row + 1];
   }
 
+  isAway(row: number): boolean {
+    return this.places[2 * row] === AWAY;
+  }
+
+  /** How many characters are not in the world. */
+  get away(): number {
+    let found = 0;
+    for (let row = 0; row < this.world.actors; row += 1) if (this.isAway(row)) found += 1;
+    return found;
+  }
+
   statusOf(row: number): number {
     return this.looks[4 * row + 1];
   }
@@ -96,6 +110,10 @@ export class Scene {
     const { places, looks } = this;
     this.before.set(places);
     takeSteps(frame, this.world.actors, places, looks);
+    for (const row of frame.u32(Tag.PLACE_ROWS)) {
+      if (this.before[2 * row] !== AWAY) continue;
+      this.before.set(places.subarray(2 * row, 2 * row + 2), 2 * row); // it is there at once, and walks from nowhere
+    }
     const changed = frame.u32(Tag.STATUS_ROWS);
     const bits = frame.u8(Tag.STATUS);
     for (let at = 0; at < changed.length; at += 1) looks[4 * changed[at] + 1] = bits[at];

@@ -57,9 +57,17 @@ function Find({ app }: { app: App }) {
       />
       <ul id="found" role="listbox" aria-label="Characters found" hidden={!shown}>
         {found.map((row, at) => (
-          <li key={row} id={`found-${row}`} role="option" aria-selected={at === active} onPointerDown={() => choose(row)}>
+          <li
+            key={row}
+            id={`found-${row}`}
+            class={app.film.scene.isAway(row) ? "away" : ""}
+            role="option"
+            aria-selected={at === active}
+            onPointerDown={() => choose(row)}
+          >
             <Swatch id={app.world.actorIds[row]} />
             <bdi>{app.world.actorIds[row]}</bdi>
+            {app.film.scene.isAway(row) && <span class="quiet">away</span>}
           </li>
         ))}
       </ul>
@@ -71,6 +79,8 @@ export function TopBar({ app }: { app: App }) {
   const { info } = app.world;
   const connected = app.connected.value;
   const { live } = app.film.span;
+  void app.tick.value; // who is away changes with it
+  const { away } = app.film.scene;
   const where = live ? (connected ? "live" : "connection lost") : info.mode === "clip" ? "clip" : `replay${info.run_id ? ` of ${info.run_id}` : ""}`;
   return (
     <header class="top">
@@ -80,7 +90,9 @@ export function TopBar({ app }: { app: App }) {
       <span class={`state ${live ? (connected ? "on" : "off") : ""}`} role="status">
         {where}
       </span>
-      <span class="quiet many">{count(app.world.actors)} characters</span>
+      <span class="quiet many">
+        {count(app.world.actors)} characters{away > 0 && `, ${count(away)} away`}
+      </span>
       <Find app={app} />
       <div class="buttons">
         <button type="button" aria-pressed={app.daylight.value} onClick={() => (app.daylight.value = !app.daylight.value)} title="Light by the time of the day">

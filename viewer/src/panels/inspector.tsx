@@ -278,7 +278,8 @@ function Chosen({ app, row }: { app: App; row: number }) {
   const now = deedAt(app, row, tick);
   const note = app.film.states.of(row, tick);
   const id = world.actorIds[row];
-  const zone = world.zoneAt(scene.xOf(row), scene.yOf(row));
+  const away = scene.isAway(row);
+  const zone = away ? undefined : world.zoneAt(scene.xOf(row), scene.yOf(row));
   const person = world.personOf(row);
   return (
     <div class="inspector">
@@ -288,10 +289,11 @@ function Chosen({ app, row }: { app: App; row: number }) {
           <bdi>{id}</bdi>
         </h2>
         <p class="quiet">
-          {plain(world.typeOf(row))} at {scene.xOf(row)}, {scene.yOf(row)}
+          {plain(world.typeOf(row))}
+          {away ? " is away: it has not come yet, or has left" : ` at ${scene.xOf(row)}, ${scene.yOf(row)}`}
           {zone && `, in ${plain(zone.name)}`}
         </p>
-        <Chips status={scene.statusOf(row)} thinking={note?.state === "deliberating"} />
+        <Chips status={scene.statusOf(row)} thinking={note?.state === "deliberating"} away={away} />
         <div class="buttons">
           <button type="button" aria-pressed={app.following.value} onClick={() => app.follow(!app.following.value)}>
             Follow
@@ -307,7 +309,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
       <section>
         <h3>Does at tick {tick}</h3>
         <p class={now?.bad ? "now bad" : "now"}>
-          <Said text={now ? now.text : "nothing: it asked for nothing in this tick"} />
+          <Said text={now ? now.text : away ? "nothing: it is away" : "nothing: it asked for nothing in this tick"} />
           {now?.effects && <span class="quiet"> ({now.effects})</span>}
         </p>
         {note && (
@@ -328,7 +330,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
       {app.source.wholeMind && world.info.mode === "replay" && <WholeMindView key={row} app={app} row={row} tick={tick} />}
       {person && <PersonView person={person} />}
       <Heard app={app} row={row} tick={tick} />
-      <Seen app={app} row={row} />
+      {!away && <Seen app={app} row={row} />}
       <section>
         <h3>Before that</h3>
         <ul class="lines">

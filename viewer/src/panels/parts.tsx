@@ -55,11 +55,14 @@ export function Said({ text }: { text: string }) {
 }
 
 /** The states that a character is in, as words with the colours of the badges on the map. */
-export function Chips({ status, thinking }: { status: number; thinking: boolean }) {
+export function Chips({ status, thinking, away }: { status: number; thinking: boolean; away: boolean }) {
   const chips: [string, string][] = [];
-  if (status & Status.UNCONTROLLED) chips.push(["uncontrolled", "nobody controls it"]);
-  if (status & Status.ASLEEP) chips.push(["asleep", "asleep"]);
-  if (status & Status.INCAPACITATED) chips.push(["fallen", "too hungry to go on"]);
+  if (away) chips.push(["away", "away"]);
+  else {
+    if (status & Status.UNCONTROLLED) chips.push(["uncontrolled", "nobody controls it"]);
+    if (status & Status.ASLEEP) chips.push(["asleep", "asleep"]);
+    if (status & Status.INCAPACITATED) chips.push(["fallen", "too hungry to go on"]);
+  }
   if (thinking) chips.push(["thinking", "thinking"]);
   if (!chips.length) chips.push(["awake", "awake"]);
   return (

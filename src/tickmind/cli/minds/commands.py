@@ -50,9 +50,11 @@ def mind(
         host = minds.host_of(who)
         if not isinstance(host, CharacterHost):
             raise ConfigError(f"{who} has no mind that can be shown: its agent is no Character")
+        last = tick or run.last_tick_id
         if who not in host.entity_ids:
-            raise ConfigError(f"the agent of {who} took part in no tick up to {tick or run.last_tick_id}")
-        facts = _facts(host, who, run_id, tick or run.last_tick_id, fidelity)
+            raise ConfigError(f"the agent of {who} took part in no tick up to {last}")
+        row = next(row for row, actor in enumerate(run.info.actors) if actor.entity_id == who)
+        facts = _facts(host, who, run_id, last, fidelity, away=not run.state_at(last).present[row])
     typer.echo(json.dumps(facts, indent=2) if as_json else harmless(_text(facts)))
 
 
@@ -64,13 +66,15 @@ def _show_progress(last: int) -> Any:
     return show
 
 
-def _facts(host: "CharacterHost[Any]", who: str, run_id: str, tick: int, fidelity: "Fidelity") -> dict[str, Any]:
+def _facts(
+    host: "CharacterHost[Any]", who: str, run_id: str, tick: int, fidelity: "Fidelity", *, away: bool
+) -> dict[str, Any]:
     state, character = host.mind(who), host.character(who)
     return {
         "run": run_id,
         "actor": who,
         "tick": tick,
-        "at": list(character.at),
+        "at": None if away else list(character.at),
         "plan": plain(dict(character.plan)),
         "plan_tick": character.plan_tick,
         "blackboard": plain(dict(state.board)),
@@ -114,7 +118,8 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def _text(facts: dict[str, Any]) -> str:
-    lines = [f"{facts['actor']} after tick {facts['tick']:,} of {facts['run']}, at {tuple(facts['at'])}"]
+    place = f"at {tuple(facts['at'])}" if facts["at"] else "away"
+    lines = [f"{facts['actor']} after tick {facts['tick']:,} of {facts['run']}, {place}"]
     if facts["plan"]:
         lines.append(f"plan, asked for in tick {facts['plan_tick']}:")
         lines += [f"  {name}: {value}" for name, value in facts["plan"].items()]

@@ -199,7 +199,7 @@ class RelivedMinds:
 
     def _turn(self, tick: PastTick, relived: RelivedGroup, codes: "Mapping[int, TurnCode]") -> PastTurn:
         deadline_ms = int(MAX_DURATION_MS.maximum) if self._is_lockstep else None
-        rows = [row for row in relived.rows if codes[row] is not TurnCode.MISSED]
+        rows = [row for row in relived.rows if codes[row] is not TurnCode.MISSED and tick.present[row]]
         watching = {self._names[row] for row in rows if codes[row] is TurnCode.PERCEIVED}
         if relived.reader is None:
             return PastTurn(tick.tick_id, tick.observe(rows, deadline_ms) if rows else (), watching)

@@ -75,6 +75,8 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
     console.print(
         text(f"{figures.world}, run {figures.run_id}: {span}, {figures.actors:,} actors{after}"), style="bold"
     )
+    if str(figures.presence):
+        console.print(str(figures.presence), highlight=False)
     if figures.people:
         where = {stay.actor_id: stay.shares for stay in figures.stays}
         console.print("Who is who", style="bold")

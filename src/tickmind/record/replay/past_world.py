@@ -11,6 +11,7 @@ from tickmind.world import TileWorld
 
 if TYPE_CHECKING:
     from tickmind.protocol import Observation, ObservationColumns, TickRecord
+    from tickmind.protocol.columns import Bool
     from tickmind.record.reader import RunReader
     from tickmind.world import Scenario
 
@@ -26,6 +27,11 @@ class PastTick:
     def tick_id(self) -> int:
         """The tick."""
         return self.record.tick_id
+
+    @property
+    def present(self) -> "Bool":
+        """Row of an actor -> whether it is in the world at the start of the tick. The others observe nothing."""
+        return self.world.present
 
     def observe(self, rows: Sequence[int], deadline_ms: int | None = None) -> "list[Observation]":
         """Return what these actors observed, as a stream for each of them had it."""

@@ -134,6 +134,26 @@ class ItemFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class PresenceFigures:
+    """How many actors came into the world and left it. One that does both several times counts each time."""
+
+    arrived: int = 0
+    left: int = 0
+    most: int = 0  # that were there in the same tick
+    never_came: int = 0
+
+    def __str__(self) -> str:
+        """Return it in a line, as `3 arrived, 1 left, at most 5 there at once`; nothing if no actor was ever away."""
+        parts = (
+            (self.arrived, f"{self.arrived:,} arrived"),
+            (self.left, f"{self.left:,} left"),
+            (self.never_came, f"{self.never_came:,} never came"),
+        )
+        said = [words for count, words in parts if count]
+        return ", ".join((*said, f"at most {self.most:,} there at once")) if said else ""
+
+
+@dataclass(frozen=True, slots=True)
 class PersonFigures:
     """Who an actor is, in a line; what is not known is empty, or 0."""
 
@@ -216,6 +236,7 @@ class RunFigures:
     names: Mapping[str, str] = field(default_factory=dict)  # actor id -> name that no other actor has
     stays: tuple[StayFigures, ...] = ()  # people first; none without zones
     zones: tuple[ZoneFigures, ...] = ()  # the most visited first
+    presence: PresenceFigures = PresenceFigures()
 
     @property
     def actor_ticks(self) -> int:

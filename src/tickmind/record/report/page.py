@@ -116,7 +116,7 @@ def _stays(figures: RunFigures) -> str:
         )
         for one in figures.zones[:SHOWN_ZONES]
     )
-    left = figures.actors - min(len(figures.stays), SHOWN_PEOPLE)
+    left = figures.actors - figures.presence.never_came - min(len(figures.stays), SHOWN_PEOPLE)
     return (
         '<p class="sub">Of nested zones the smallest counts. Time in a zone is that of all actors together.</p>'
         + _table(("who", "share of its ticks"), people, numbers=0)
@@ -180,7 +180,8 @@ def _actors(figures: RunFigures) -> str:
         Series("incapacitated", "#b0502a", [one.incapacitated for one in moments]),
         Series("uncontrolled", "#cfc9ba", [one.uncontrolled for one in moments]),
     )
-    return charts.stacked([one.tick_id for one in moments], series, label="How many actors were in which state")
+    line = f'<p class="sub">{escape(str(figures.presence))}</p>' if str(figures.presence) else ""
+    return line + charts.stacked([one.tick_id for one in moments], series, label="How many actors were in which state")
 
 
 def _heat(figures: RunFigures) -> str:

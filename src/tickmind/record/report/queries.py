@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from tickmind.base import Limit
 from tickmind.protocol import ActorStatus, GoalInfo, WorldSetting
+from tickmind.protocol.record import AWAY
 from tickmind.record.disk import OsDisk, reading_fault
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.parquet.file import TableFile, native_file
@@ -43,6 +44,7 @@ from tickmind.record.report.figures import (
     ItemFigures,
     ModelFigures,
     Outage,
+    PresenceFigures,
     ScoreFigures,
     StayFigures,
     ZoneFigures,
@@ -149,20 +151,21 @@ class RunQueries:
         return int(self._one("SELECT count(*) FROM utterances")[0])
 
     def moments(self, first: int, last: int) -> tuple[AverageNeeds, ...]:
-        """Return the states of actors over time. An actor counts once, by its worst state."""
+        """Return the states of actors over time. An actor counts once, by its worst state; one that is away never."""
         step = bucket(first, last)
         rows = self._all(
             """
-            SELECT (tick_id - ?) // ? AS place, count(DISTINCT tick_id), count(*),
-                   count(*) FILTER (status_bits & ? != 0),
-                   count(*) FILTER (status_bits & ? = 0 AND status_bits & ? != 0),
-                   count(*) FILTER (status_bits & ? = 0 AND status_bits & ? != 0)
-            FROM actor_state WHERE tick_id BETWEEN ? AND ? GROUP BY place ORDER BY place
+            SELECT (tick_id - ?) // ? AS place, count(DISTINCT tick_id), count(present),
+                   count(present) FILTER (status_bits & ? != 0),
+                   count(present) FILTER (status_bits & ? = 0 AND status_bits & ? != 0),
+                   count(present) FILTER (status_bits & ? = 0 AND status_bits & ? != 0)
+            FROM (SELECT *, nullif(x, ?) AS present FROM actor_state)
+            WHERE tick_id BETWEEN ? AND ? GROUP BY place ORDER BY place
             """,
             *(first, step, int(ActorStatus.UNCONTROLLED)),
             *(int(ActorStatus.UNCONTROLLED), int(ActorStatus.INCAPACITATED)),
             *(int(ActorStatus.UNCONTROLLED | ActorStatus.INCAPACITATED), int(ActorStatus.ASLEEP)),
-            *(first, last),
+            *(AWAY, first, last),
         )
         return tuple(
             AverageNeeds(
@@ -174,6 +177,23 @@ class RunQueries:
             )
             for place, ticks, every, uncontrolled, incapacitated, asleep in rows
         )
+
+    def presence(self) -> PresenceFigures:
+        """Return how many actors came and left."""
+        counts = self._one(
+            """
+            WITH seen AS (
+                SELECT actor_id, x = $1 AS away, lag(x = $1) OVER (PARTITION BY actor_id ORDER BY tick_id) AS was_away
+                FROM actor_state WHERE actor_id IN (SELECT actor_id FROM actor_state WHERE x = $1)
+            )
+            SELECT count(*) FILTER (was_away AND NOT away), count(*) FILTER (NOT was_away AND away),
+                   (SELECT max(n) FROM (SELECT count(*) FILTER (x != $1) AS n FROM actor_state GROUP BY tick_id)),
+                   (SELECT count(*) FROM (SELECT 1 FROM seen GROUP BY actor_id HAVING bool_and(away)))
+            FROM seen
+            """,
+            AWAY,
+        )
+        return PresenceFigures(*map(int, counts))
 
     def actions(self) -> tuple[ActionFigures, ...]:
         """Return the actions, most frequent first."""
@@ -269,7 +289,7 @@ class RunQueries:
         return HeatMap(side, counts, walkable)
 
     def tally_stays(self, setting: WorldSetting, width: int, height: int) -> None:
-        """Count the ticks of each actor in each zone, for `stays` and `zones`."""
+        """Count the ticks of each actor in each zone, for `stays` and `zones`; ticks away do not count."""
         tiles, numbers = zone_tiles(setting, width, height)
         self._database.register("zone_tiles", pa.table({"tile": tiles, "zone": numbers}))
         self._all(
@@ -278,9 +298,10 @@ class RunQueries:
             SELECT actor_id, zone, count(*) AS ticks
             FROM actor_state LEFT JOIN zone_tiles
                 ON tile = y::BIGINT * ? + x AND x BETWEEN 0 AND ? - 1
+            WHERE x != ?
             GROUP BY actor_id, zone
             """,
-            *(width, width),
+            *(width, width, AWAY),
         )
 
     def stays(self, setting: WorldSetting, actor_ids: Sequence[str]) -> tuple[StayFigures, ...]:
@@ -385,14 +406,15 @@ class RunQueries:
         agents = self._all(
             """
             WITH numbered AS (
-                SELECT actor_id, tick_id,
-                       tick_id - row_number() OVER (PARTITION BY actor_id ORDER BY tick_id) AS streak
-                FROM actor_state WHERE status_bits & ? != 0
+                SELECT actor_id, tick_id, tick_id - row_number() OVER (PARTITION BY actor_id ORDER BY tick_id) AS streak
+                FROM actor_state WHERE status_bits & ? != 0 AND x != ?
             ),
             streaks AS (SELECT actor_id, min(tick_id) AS a, max(tick_id) AS b FROM numbered GROUP BY actor_id, streak)
-            SELECT actor_id, a, b FROM streaks WHERE a > ? ORDER BY b - a DESC, a, actor_id LIMIT ?
+            SELECT actor_id, a, b FROM streaks  -- not those that wait for an agent since they arrived
+            WHERE a > ? AND (actor_id, a - 1) NOT IN (SELECT (actor_id, tick_id) FROM actor_state WHERE x = ?)
+            ORDER BY b - a DESC, a, actor_id LIMIT ?
             """,
-            *(int(ActorStatus.UNCONTROLLED), first, int(MAX_OUTAGES.maximum)),
+            *(int(ActorStatus.UNCONTROLLED), AWAY, first, AWAY, int(MAX_OUTAGES.maximum)),
         )
         outages = [
             Outage("model", model or "a model without a name", a, b, f"{calls} calls failed: {kind}")

@@ -9,7 +9,7 @@ from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunNotFinish
 from tickmind.record.meta import read_meta
 from tickmind.record.parquet.file import TableFile, native_file
 from tickmind.record.parquet.schemas import TICKS, TableSpec
-from tickmind.record.report.figures import RunFigures, StayFigures, ZoneFigures
+from tickmind.record.report.figures import PresenceFigures, RunFigures, StayFigures, ZoneFigures
 from tickmind.record.report.noted import noted_outages
 from tickmind.record.report.places import display_names, person_figures
 from tickmind.record.report.queries import RunQueries
@@ -43,6 +43,7 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
         first, last, sim_time_ms = ask.span()
         progress("actors over time")
         moments = ask.moments(first, last)
+        presence = ask.presence() if meta.absences else PresenceFigures(most=int(world["actors"]))
         progress("actions")
         actions, failures = ask.actions(), ask.failures()
         progress("items")
@@ -94,6 +95,7 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
             zones=zones,
             goals=goals,
             scores=scores,
+            presence=presence,
         )
 
 

@@ -76,6 +76,7 @@ class ActorStateWriter:
         self._block = self._new_block()
         self._spare: list[Column] = []  # the last written block, whose memory is reused
         self.rows = 0
+        self.absences = False  # whether actors were away in some tick
 
     def _new_block(self) -> list[Column]:
         """Make a matrix of ticks x actors for each column, in few bytes until a value needs more."""
@@ -85,6 +86,7 @@ class ActorStateWriter:
         """Add a tick."""
         if not self._ticks:
             self._first_tick = tick_id
+        self.absences = self.absences or not bool(state.present.all())
         columns: tuple[Column, ...] = (state.x, state.y, state.status_bits, state.facing)
         for place, column in enumerate(columns):
             self._put(place, column)

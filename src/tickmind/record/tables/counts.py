@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import ACTION_TYPES, ActorStatus, NeedColumns, TickRecord
+from tickmind.protocol import ACTION_TYPES, ActorColumns, ActorStatus, NeedColumns, TickRecord
 from tickmind.record.columns import Column
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.meta import RunMeta
@@ -19,7 +19,7 @@ from tickmind.record.tables.actor_state_writer import Blocks
 from tickmind.record.tables.row_groups import OUTCOME_COLUMNS, RowGroups, decode_outcomes, decode_rows
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Int64
+    from tickmind.protocol.columns import Int32, Int64
 
 Between = Callable[[], None]  # called between two pieces of work
 _BITS = (ActorStatus.ASLEEP, ActorStatus.UNCONTROLLED, ActorStatus.INCAPACITATED)
@@ -31,7 +31,7 @@ class TickCounts:
     """One tick in numbers: actors by state, actions, failures and utterances."""
 
     tick_id: int
-    actors: int
+    actors: int  # that are there; those that are away count nowhere
     asleep: int
     uncontrolled: int
     incapacitated: int
@@ -39,16 +39,17 @@ class TickCounts:
     failed: int
     said: int
     needs: NeedColumns | None  # recorded energy and hunger
+    away: "Int32"  # rows of actors that are away
 
     @classmethod
     def of(cls, record: TickRecord) -> "TickCounts":
         """Count a tick that was read whole."""
-        bits, results = record.actor_state.status_bits, record.results
+        results = record.results
         failed = results.reason != 0
-        asleep, uncontrolled, incapacitated = (int(np.count_nonzero(bits & bit)) for bit in _BITS)
+        (asleep, uncontrolled, incapacitated), away = _states(record.actor_state)
         return cls(
             tick_id=record.tick_id,
-            actors=len(bits),
+            actors=len(record.actor_state.x) - len(away),
             asleep=asleep,
             uncontrolled=uncontrolled,
             incapacitated=incapacitated,
@@ -56,6 +57,7 @@ class TickCounts:
             failed=int(np.count_nonzero(failed)),
             said=len(record.utterances),
             needs=record.needs,
+            away=away,
         )
 
 
@@ -68,11 +70,13 @@ class SealedCounts:
         actors: int,
         file: Callable[[TableSpec], TableFile],
         needs_at: Callable[[int], NeedColumns | None],
+        state_at: Callable[[int], ActorColumns],
     ) -> None:
         self._first = meta.first_tick_id or 0
         self._last = self._first - 1 if meta.last_tick_id is None else meta.last_tick_id
         self._actors = actors
         self._needs_at = needs_at
+        self._state_at = state_at if meta.absences else None  # the states alone do not say who is away
         self._states = file(ACTOR_STATE)
         if meta.block_ticks < 1 or meta.block_actors < 1:
             raise DamagedRunError("meta.json does not state the blocks of actor_state.parquet")
@@ -88,18 +92,21 @@ class SealedCounts:
         """Iterate over the counts of these existing ticks."""
         block, states = -1, np.zeros((0, len(_BITS)), np.int64)
         for tick_id in ticks:
-            wanted, place = divmod(tick_id - self._first, self._blocks.ticks)
-            if wanted != block:
-                block, states = wanted, self._block(wanted, between)
+            if self._state_at is not None:
+                (asleep, uncontrolled, incapacitated), away = _states(self._state_at(tick_id))
+            else:
+                wanted, place = divmod(tick_id - self._first, self._blocks.ticks)
+                if wanted != block:
+                    block, states = wanted, self._block(wanted, between)
+                (asleep, uncontrolled, incapacitated), away = states[place].tolist(), np.zeros(0, np.int32)
             rows, where = self._places.find(tick_id - self._first, 1)
             row = rows[where][0]
             if row["tick_id"] != tick_id:
                 raise DamagedRunError(f"tick {tick_id} is not where it should be in the finished files")
             action, failed = self._results(row["results_from"], row["results"])
-            asleep, uncontrolled, incapacitated = states[place].tolist()
             yield TickCounts(
                 tick_id=tick_id,
-                actors=self._actors,
+                actors=self._actors - len(away),
                 asleep=asleep,
                 uncontrolled=uncontrolled,
                 incapacitated=incapacitated,
@@ -107,6 +114,7 @@ class SealedCounts:
                 failed=int(np.count_nonzero(failed)),
                 said=row["said"],
                 needs=self._needs_at(tick_id),
+                away=away,
             )
             between()
 
@@ -130,6 +138,13 @@ class SealedCounts:
                 counts[:, place] += np.count_nonzero(bits & bit, axis=0)
             between()
         return counts
+
+
+def _states(state: ActorColumns) -> tuple[list[int], Column]:
+    """Return how many actors are in each state, and the rows of those that are away."""
+    present = state.present
+    bits = state.status_bits if present.all() else state.status_bits[present]
+    return [int(np.count_nonzero(bits & bit)) for bit in _BITS], np.flatnonzero(~present).astype(np.int32)
 
 
 def _done(action: Column, failed: Column) -> Column:

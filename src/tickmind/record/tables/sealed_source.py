@@ -111,7 +111,7 @@ class SealedSource:
     def counts(self, first: int, last: int, between: Between) -> Iterator[TickCounts]:
         """Iterate over the counts of states and actions in these ticks."""
         if self._counts is None:
-            self._counts = SealedCounts(self._meta, len(self._actor_ids), self._file, self._needs_at)
+            self._counts = SealedCounts(self._meta, len(self._actor_ids), self._file, self._needs_at, self.state_at)
         return self._counts.of(self._clip(first, last), between)
 
     def actor_states(self, row: int, first: int, last: int) -> ActorColumns:

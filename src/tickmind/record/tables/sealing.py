@@ -70,6 +70,7 @@ class Sealed:
 
     tables: dict[str, TableMeta]
     blocks: Blocks
+    absences: bool  # whether actors were away in some tick
 
 
 class SealingThread:
@@ -161,6 +162,11 @@ class Sealer:
         """The block sizes of `actor_state`."""
         return self._actors.blocks
 
+    @property
+    def absences(self) -> bool:
+        """Whether actors were away in some tick."""
+        return self._actors.absences
+
     def add(self, tick: LoggedTick) -> None:
         """Add a tick, with the reports until it was over."""
         record = tick.record
@@ -245,6 +251,7 @@ def seal(
             sealer.add(tick)
         for reports in loose:
             sealer.add_reports(reports)
-        rows, blocks = sealer.finish(), sealer.blocks
+        rows = sealer.finish()
     progress(ticks, ticks)
-    return Sealed({name: TableMeta(rows[name], target.size(spec.file_name)) for name, spec in FINISHED.items()}, blocks)
+    tables = {name: TableMeta(rows[name], target.size(spec.file_name)) for name, spec in FINISHED.items()}
+    return Sealed(tables, sealer.blocks, sealer.absences)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import orjson
 
 from tickmind.base import Limit
@@ -53,7 +54,8 @@ def clip_of(
     digest, needs = Digest(first), NeedsNow(len(info.actors))
     for record in reader.records(first, last):
         digest.add_tick(record.tick_id, record.actor_state, record.results, len(record.utterances))
-        digest.add_needs(record.tick_id, needs.take(record.needs))
+        away = np.flatnonzero(~record.actor_state.present).astype(np.int32)
+        digest.add_needs(record.tick_id, needs.take(record.needs, away))
     reports = list(reader.thoughts(first, last))
     digest.add_thoughts(reports)
     rows = maker.names.actor_rows

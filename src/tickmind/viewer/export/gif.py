@@ -36,7 +36,7 @@ _SHOW = """((position, follow, scale) => {
   app.player.position = position;
   app.film.show(app.player.tick);
   const { camera } = map;
-  const [x, y] = follow >= 0 ? map.placeOf(follow) : [camera.x - 0.5, camera.y - 0.5];
+  const [x, y] = (follow >= 0 && map.placeOf(follow)) || [camera.x - 0.5, camera.y - 0.5]; // who is away has no place
   camera.go(x + 0.5, y + 0.5, scale || (follow >= 0 ? 34 : camera.scale), true);
   map.touch();
   return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))));

@@ -9,7 +9,8 @@ result of the intent:
     73      waited on purpose: Wait, all well
     255     anything else: the place is in a section of its own, and so is the result, if there is one
 
-An actor with any other result has a code for its place and an entry in the list of results.
+An actor with any other result has a code for its place and an entry in the list of results. The place of one that is
+away is -1, -1; no step leads there or back.
 """
 
 from typing import TYPE_CHECKING
@@ -59,7 +60,7 @@ def step_codes(old: ActorColumns, new: ActorColumns, results: ResultColumns) -> 
 
     dx, dy = new.x - old.x, new.y - old.y
     stayed = (dx == 0) & (dy == 0)
-    near = (np.abs(dx) <= 1) & (np.abs(dy) <= 1) & ~stayed
+    near = (np.abs(dx) <= 1) & (np.abs(dy) <= 1) & ~stayed & old.present & new.present
     way = np.where(near, _WAY[np.where(near, (dy + 1) * 3 + dx + 1, 4)], OTHER)
     same_facing = new.facing == old.facing
     facing = new.facing.astype(np.uint8)

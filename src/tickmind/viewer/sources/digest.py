@@ -47,7 +47,8 @@ class Digest:
         row = self._row(tick_id)
         if row is None:
             return
-        bits, action = actors.status_bits, results.action
+        present, action = actors.present, results.action
+        bits = actors.status_bits[present]
         asleep = np.count_nonzero(bits & ActorStatus.ASLEEP)
         row[_AT["said"]] = said
         row[_AT["failed"]] = np.count_nonzero(results.reason)

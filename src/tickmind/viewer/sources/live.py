@@ -6,6 +6,8 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tickmind.base import Clock, Limit, SystemClock, get_logger
 from tickmind.protocol import WorldInfo
 from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError
@@ -228,7 +230,8 @@ class LiveSource:
             self._states.take(event.statuses)
         self._digest.add_tick(event.tick_id, stage.scene.actors, event.results, len(event.utterances), gap_ms)
         self._digest.add_thoughts(event.thoughts)
-        self._digest.add_needs(event.tick_id, self._needs.take(event.needs))
+        away = np.flatnonzero(~stage.scene.actors.present).astype(np.int32)
+        self._digest.add_needs(event.tick_id, self._needs.take(event.needs, away))
         self._minds.add_needs(event.tick_id, event.needs)
         self._minds.add(event.insights)
         for report in event.thoughts:

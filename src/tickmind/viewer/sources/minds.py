@@ -12,6 +12,7 @@ from tickmind.viewer.sources.shelf import LiveReportHistory
 
 if TYPE_CHECKING:
     from tickmind.protocol import Insight
+    from tickmind.protocol.columns import Int32
 
 LOOK_BACK_TICKS = 96  # every part of a mind is reported more often than that
 NEED_TICKS = 320  # of needs, for the curve of one character
@@ -58,13 +59,23 @@ class NeedsNow:
     def __init__(self, actors: int) -> None:
         self._needs = np.full((2, actors), np.nan)
         self._means: tuple[float, float] | None = None
+        self._gone = b""  # the rows of actors that were away
 
-    def take(self, needs: NeedColumns | None) -> tuple[float, float] | None:
-        """Update from a tick; return the means of energy and hunger, or None as long as nothing is known."""
+    def take(self, needs: NeedColumns | None, away: "Int32 | None" = None) -> tuple[float, float] | None:
+        """Update from a tick; return the means of energy and hunger, or None as long as nothing is known.
+
+        `away` are the rows of actors that are not in the world: what they need counts when they come back.
+        """
         if needs is not None:
             self._needs[:, needs.actor] = needs.energy, needs.hunger
-            known = self._needs[:, ~np.isnan(self._needs[0])]
-            self._means = (float(known[0].mean()), float(known[1].mean())) if known.size else None
+        gone = b"" if away is None else away.tobytes()
+        if needs is not None or gone != self._gone:
+            self._gone = gone
+            known = ~np.isnan(self._needs[0])
+            if away is not None:
+                known[away] = False
+            means = self._needs[:, known].mean(axis=1).tolist() if known.any() else None
+            self._means = None if means is None else (means[0], means[1])
         return self._means
 
 

@@ -365,7 +365,7 @@ def _before_first(record: TickRecord) -> ActorColumns:
     went = np.zeros(count, dtype=np.bool_)
     results = record.results
     went[results.actor[(results.action == _MOVE) & (results.reason == 0)]] = True
-    went &= (way >= 0) & (way < len(DX))
+    went &= (way >= 0) & (way < len(DX)) & now.present
     step = np.where(went, way, 0)
     dx, dy = np.array(DX, dtype=np.int32)[step], np.array(DY, dtype=np.int32)[step]
     return ActorColumns(

@@ -64,7 +64,7 @@ class Scan:
                     if self._stopped.is_set():
                         return
                     self.digest.add_counts(counts)
-                    self.digest.add_needs(counts.tick_id, needs.take(counts.needs))
+                    self.digest.add_needs(counts.tick_id, needs.take(counts.needs, counts.away))
                     place = counts.tick_id + 1
                 if place > begun:
                     for thought in reader.thoughts(begun, place - 1):

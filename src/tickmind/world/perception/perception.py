@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tickmind.protocol.record import AWAY
 from tickmind.world.kernels import Placed, RowLists, Sight, SightRule, hearers, visible_pairs
 from tickmind.world.kernels.bitmap import pack_tiles
 from tickmind.world.kernels.sight import SIGHT_CACHE, darken, near_mask
 from tickmind.world.scenario.settings import Rules
-from tickmind.world.state.columns import AWAY
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt64

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tickmind.protocol.record import AWAY
 from tickmind.world.rules.turn import Turn
-from tickmind.world.state.columns import AWAY
 from tickmind.world.state.tables import NEVER
 
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.protocol import ACTION_CODES, REASON_CODES, ActionType, ActorStatus, Reason
+from tickmind.protocol.record import AWAY
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.settings import NEED_MOST
-from tickmind.world.state.columns import AWAY
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64

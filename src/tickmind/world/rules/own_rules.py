@@ -19,6 +19,7 @@ from tickmind.protocol import (
     WorldTime,
 )
 from tickmind.protocol.intent import ACTION_TYPES
+from tickmind.protocol.record import AWAY
 from tickmind.protocol.setting import minute_of
 from tickmind.world.chance import draw
 from tickmind.world.errors import OwnRuleError
@@ -27,7 +28,6 @@ from tickmind.world.rules.inventory import hand_over, use_up
 from tickmind.world.rules.objects import enter_state, in_the_way
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.limits import MAX_INVENTORY, MAX_SCORE, MAX_TEXT_CHARS
-from tickmind.world.state.columns import AWAY
 
 _HERE = str(Path(__file__).parents[1])
 _CHANCE = 16  # purpose of the random numbers

@@ -17,8 +17,9 @@ from tickmind.protocol import (
     Utterance,
     WorldTime,
 )
+from tickmind.protocol.record import AWAY
 from tickmind.protocol.setting import Area
-from tickmind.world.state.columns import AWAY, WorldColumns
+from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.tables import Tables
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tickmind.protocol.record import AWAY
 from tickmind.world.kernels.digest import new_lanes, take_column
 from tickmind.world.state.tables import Tables
 from tickmind.world.state.timing import change_times, stock_times
@@ -75,9 +76,6 @@ class WorldColumns:
 _NAMES = tuple(column.name for column in fields(WorldColumns))
 _LATER = frozenset(("arrive_due", "leave_due", "goal_reached", "own_rule_off"))  # of rules that came later
 OFFER_FIELDS = ("maker", "taker", "kind", "amount", "wanted_kind", "wanted_amount", "last_tick")
-
-
-AWAY = -1  # x and y of an actor that is not in the world now
 
 
 def no_offers() -> "Int64":

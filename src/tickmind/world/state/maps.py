@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.world.state.columns import AWAY, WorldColumns
+from tickmind.protocol.record import AWAY
+from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
