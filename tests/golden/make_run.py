@@ -37,6 +37,7 @@ def plain(record: TickRecord) -> dict[str, Any]:
             getattr(intents, name).tolist() for name in ("actor", "action", "direction", "kind", "amount", "target")
         ],
         "texts": [[place, list(said)] for place, said in sorted(intents.texts.items())],
+        **({"wanted": sorted([place, *goods] for place, goods in intents.wanted.items())} if intents.wanted else {}),
         "controlled": None if record.controlled is None else record.controlled.tolist(),
         **({} if needs is None else {"needs": [needs.actor.tolist(), needs.energy.tolist(), needs.hunger.tolist()]}),
         **({"rule_events": list(map(dataclasses.astuple, record.rule_events))} if record.rule_events else {}),
