@@ -12,8 +12,8 @@ ENOUGH = 4  # items of each kind that it keeps
 class Crafter(Character):
     """Settings: `makes` (items, the first that is short goes first), `enough` (how many it keeps), `food`.
 
-    `stocks` are items that it puts into containers, its own if it has any, and `sells` those that it sells to stalls;
-    out of its own container it takes what others paid. Food that it lacks, it buys.
+    `stocks` are items that it puts into containers, its own if it has any, `collects` those that it takes out of them,
+    and `sells` those that it sells to stalls. Food that it lacks, it buys.
     """
 
     tree: ClassVar[Node] = Selector(
@@ -27,6 +27,7 @@ class Crafter(Character):
         ),
         Sequence(Inverter(Condition("provided")), Action("make_next")),
         Action("stock_up"),
+        Action("collect"),
         Action("sell_next"),
         Action("explore"),
         Action("wander"),
@@ -39,6 +40,7 @@ class Crafter(Character):
         self.enough = start.settings.whole("enough", ENOUGH)
         self.food = start.settings.texts("food", ())
         self.stocks = start.settings.texts("stocks", ())
+        self.collects = start.settings.texts("collects", ())
         self.sells = start.settings.texts("sells", ())
 
     @condition
@@ -71,6 +73,11 @@ class Crafter(Character):
     def stock_up(self) -> Status:
         """Put the first thing that it stocks, and has, into a container."""
         return self._first(self.put, self.stocks)
+
+    @action
+    def collect(self) -> Status:
+        """Take the first thing that it collects out of a container."""
+        return self._first(self.take, self.collects)
 
     @action
     def sell_next(self) -> Status:

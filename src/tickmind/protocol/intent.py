@@ -156,7 +156,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """Take items out of a container on a tile beside this one: all of them or none. Only its owner can."""
+    """Take items out of a container on a tile beside this one: all of them or none."""
 
     target_id: str
     kind: str

@@ -7,6 +7,8 @@ from tickmind.protocol.direction import Direction
 from tickmind.protocol.event import Event
 from tickmind.protocol.result import ActionResult
 
+GROUND = "ground"  # the kind of `VisibleObject` that is items on the ground; its id is `ground:x,y`
+
 
 class ActorStatus(IntFlag):
     """The bits of `status_bits`; none of them set is an actor that is awake and controlled."""
@@ -116,7 +118,7 @@ class VisibleObject:
     work_remaining: int = 0
     items: tuple[ItemStack, ...] = ()  # what can be picked up there
     verbs: tuple[str, ...] = ()  # what `Interact` can do in this state
-    owner: str = ""  # of a container: the actor that may take items out of it; empty: all may
+    owner: str = ""  # of a container: the actor that may put and take; others only buy and sell. Empty: all may
 
 
 @dataclass(frozen=True, slots=True)

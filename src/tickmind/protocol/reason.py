@@ -51,7 +51,7 @@ class Reason(StrEnum):
     TARGET_OCCUPIED = "target_occupied"  # an actor stands where the object would close or grow
     CLOSED = "closed"  # the action has hours, and this is not one of them
     NOT_A_CONTAINER = "not_a_container"
-    NOT_OWNER = "not_owner"  # only its owner takes items out of it
+    NOT_OWNER = "not_owner"  # only its owner puts items into it and takes them out; others buy and sell
     CONTAINER_FULL = "container_full"
     NOT_FOR_SALE = "not_for_sale"  # the container has no price for that kind of item
     NO_OFFER = "no_offer"  # there is no such offer, or the actor that made it has lost what it offered

@@ -66,12 +66,22 @@ def test_items_go_into_a_container_and_out_of_it_again():
     assert carried(world, BO) == {"bread": 2, "coin": 5, "grain": 1}
 
 
-def test_only_its_owner_takes_items_out_of_a_container_and_all_may_put_some_in():
+def test_only_its_owner_puts_items_into_a_container_and_takes_them_out():
     world = market(ALWAYS.replace("at: [3, 0], owner: ada", "at: [2, 0], owner: ada"))
     assert one(world, BO, Take("strongbox", "coin")).reason is Reason.NOT_OWNER
-    assert one(world, BO, Put("strongbox", "coin")).ok
-    assert one(world, ADA, Take("strongbox", "coin", 4)).ok
-    assert (carried(world, ADA)["coin"], carried(world, BO)["coin"]) == (4, 4)
+    assert one(world, BO, Put("strongbox", "coin")).reason is Reason.NOT_OWNER
+    assert one(world, ADA, Put("strongbox", "bread")).ok
+    assert one(world, ADA, Take("strongbox", "coin", 3)).ok
+
+
+def test_a_full_stall_sells_and_takes_its_price():
+    text = ALWAYS.replace("contents: {bread: 3, coin: 4}", "contents: {bread: 15}")
+    world = market(text)
+    assert one(world, BO, Buy("stall", "bread", 2)).ok
+    assert held(world, "stall") == {"bread": 13, "coin": 4}  # two more than it holds
+    assert one(world, ADA, Put("stall", "bread")).reason is Reason.CONTAINER_FULL
+    assert one(world, ADA, Take("stall", "coin", 4)).ok
+    assert one(world, ADA, Put("stall", "bread")).ok
 
 
 def test_a_stall_sells_and_buys_for_its_price():
@@ -194,6 +204,14 @@ def test_a_world_restored_from_a_snapshot_goes_on_with_what_its_containers_hold(
         ("kind: well, at: [0, 2]", "kind: well, at: [0, 2], contents: {coin: 1}", "'well' holds nothing"),
         ("at: [3, 0], owner: ada", "at: [3, 0], owner: eve", "there is no actor 'eve'"),
         ("holds: 6", "holds: 0", "from 1 to"),
+        (
+            "sells: {bread: {coin: 2}}",
+            "sells: {bread: 2}",
+            "the price of one 'bread' in other items, such as {coin: 2}",
+        ),
+        ("sells: {bread: {coin: 2}}", "sells: {bread: {coin: 13}}", "one 'bread' costs 13 items"),
+        ("id: well,", 'id: "ground:1,1",', "begin with `ground:`"),
+        ("  well: {walkable: false}", "  ground: {walkable: false}", "choose another name"),
     ],
 )
 def test_mistakes_of_containers_are_named(old, new, message):
@@ -242,11 +260,11 @@ class Model:
         if abs(x - mine_x) > 1 or abs(y - mine_y) > 1:
             return False
         goods = {item: count}
+        if isinstance(intent, (Put, Take)) and OWNER.get(target, who) != who:
+            return False
         if isinstance(intent, Put):
             given, got = goods, {}
         elif isinstance(intent, Take):
-            if OWNER.get(target, who) != who:
-                return False
             given, got = {}, goods
         elif isinstance(intent, Buy):
             if (target, item) != ("stall", "bread"):
@@ -263,7 +281,10 @@ class Model:
         for kind, number in got.items():
             mine[kind] = mine.get(kind, 0) + number
             its[kind] = its.get(kind, 0) - number
-        if min(*mine.values(), *its.values(), 0) < 0 or sum(mine.values()) > 12 or sum(its.values()) > HOLDS[target]:
+        if min(*mine.values(), *its.values(), 0) < 0 or sum(mine.values()) > 12:
+            return False
+        grows = sum(its.values()) > sum(self.holds[target].values())
+        if not isinstance(intent, Buy) and grows and sum(its.values()) > HOLDS[target]:
             return False
         self.has[who], self.holds[target] = mine, its
         return True

@@ -232,3 +232,41 @@ def test_any_numbers_in_columns_are_answered_with_a_result(crowd, action, direct
     record = world.step(columns([0], action, direction, kind, amount, target))
     assert len(record.results) == 1
     assert len(world.observe([0])) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("amount", np.array([250], dtype=np.uint8)),
+        ("amount", np.array([0.5])),
+        ("kind", np.array([[0]], dtype=np.int32)),
+        ("action", np.array([6], dtype=np.int64)),
+    ],
+)
+def test_columns_of_another_type_are_refused(crowd, name, column):
+    world = TileWorld.from_scenario(crowd)
+    columns = world.compile({0: Wait()})
+    with pytest.raises(BadIntentsError, match=f"column '{name}' must be one of"):
+        world.step(replace(columns, **{name: column}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"texts": {0: ("local", 7)}}, "pairs of a channel and a text"),
+        ({"wanted": {0: (0, 2**80)}}, "amount below"),
+        ({"wanted": {0: (0.5, 1)}}, "amount below"),
+    ],
+)
+def test_texts_and_wishes_of_another_type_are_refused(crowd, change, message):
+    world = TileWorld.from_scenario(crowd)
+    with pytest.raises(BadIntentsError, match=message):
+        world.step(replace(world.compile({0: Wait()}), **change))
+
+
+@pytest.mark.parametrize(
+    ("intents", "message"), [({0: "Wait"}, "a str is no intent"), ({"a": Wait()}, "whole numbers")]
+)
+def test_what_is_no_intent_is_refused(crowd, intents, message):
+    with pytest.raises(BadIntentsError, match=message):
+        TileWorld.from_scenario(crowd).step(intents)

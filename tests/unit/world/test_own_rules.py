@@ -380,3 +380,27 @@ def test_mistakes_in_the_list_are_named(section, message):
     with pytest.raises(ScenarioError) as error:
         parse_scenario(f"{YARD}{section}\n")
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit("bye"), GeneratorExit(), ExceptionGroup("two", [ValueError(), TypeError()])]
+)
+def test_whatever_a_rule_raises_the_world_goes_on(error):
+    def leaves(tick):
+        tick.score(None, 3, "so far")
+        raise error
+
+    world = world_of(leaves)
+    events = world.step({}).rule_events
+    assert [event.score for event in events] == [3, 0]
+    assert events[1].text.startswith(f"switched off after an error: {type(error).__name__}")
+    assert not any(event.own for event in world.step({}).rule_events)
+
+
+def test_a_rule_that_closes_its_tick_scores_once():
+    def closes(tick):
+        tick.score(None, 3, "won")
+        tick.close()
+
+    world = world_of(closes)
+    assert [event.score for event in world.step({}).rule_events] == [3]

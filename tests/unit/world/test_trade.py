@@ -79,6 +79,7 @@ def test_an_offer_stands_for_its_ticks_and_no_longer():
         world.step({ADA: Offer("bo", "bread", 1, "coin", 1)})
         for _ in range(waits):
             world.step({})
+        assert bool(world.observe([BO])[0].offers) is (reason is Reason.NONE)
         assert one(world, BO, Accept("ada")).reason is reason
 
 

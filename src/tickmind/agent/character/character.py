@@ -9,7 +9,6 @@ from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.character.times import TimedCharacter
 from tickmind.agent.knowledge import Thing, Tile, distance
 from tickmind.agent.knowledge.memory_files import MemoryFiles
-from tickmind.agent.knowledge.surroundings import GROUND
 from tickmind.agent.running import run
 from tickmind.ai import Status
 from tickmind.protocol import (
@@ -31,6 +30,7 @@ from tickmind.protocol import (
     Wake,
 )
 from tickmind.protocol import ActorStatus as BodyStatus
+from tickmind.protocol.observation import GROUND
 from tickmind.protocol.setting import Area
 
 if TYPE_CHECKING:
@@ -177,15 +177,26 @@ class Character(TimedCharacter):
 
     @action
     def put(self, item: str, kind: str = "", amount: int = 1) -> Status:
-        """Go to the nearest container, of its own if it has one, and put items into it; fails if it has too few."""
+        """Go to a container with room, and put items into it; fails if there is none, or it has too few items.
+
+        Its own stalls that sell the item go first, then its own containers, then those without an owner.
+        """
         if self.carries(item) < amount:
             return Status.FAILURE
-        own = [thing for thing in self.surroundings.things.values() if thing.seen.owner == self.entity_id]
 
-        def fits(thing: Thing, _container: ContainerInfo) -> bool:
-            return kind in ("", thing.seen.kind) and (not own or thing in own)
+        def fits(thing: Thing, container: ContainerInfo) -> bool:
+            allowed = thing.seen.owner in ("", self.entity_id) and kind in ("", thing.seen.kind)
+            return allowed and self.surroundings.held(thing) + amount <= container.holds
 
-        return self._at_container(fits, lambda target: Put(target, item, amount))
+        def sells(thing: Thing, container: ContainerInfo) -> bool:
+            own = thing.seen.owner == self.entity_id
+            return own and container.price(item, sells=True) is not None and fits(thing, container)
+
+        def owns(thing: Thing, container: ContainerInfo) -> bool:
+            return thing.seen.owner == self.entity_id and fits(thing, container)
+
+        tries = (self._at_container(best, lambda target: Put(target, item, amount)) for best in (sells, owns, fits))
+        return next((status for status in tries if status is not Status.FAILURE), Status.FAILURE)
 
     @action
     def take(self, item: str, kind: str = "", amount: int = 1) -> Status:
@@ -217,7 +228,9 @@ class Character(TimedCharacter):
             price = container.price(item, sells=False)
             if price is None or not self._is_open(container) or self.carries(item) < amount:
                 return False
-            return all(self.surroundings.held(thing, money) >= each * amount for money, each in price)
+            room = container.holds - self.surroundings.held(thing) + sum(each for _, each in price) * amount
+            pays = all(self.surroundings.held(thing, money) >= each * amount for money, each in price)
+            return pays and room >= amount
 
         return self._at_container(fits, lambda target: Sell(target, item, amount))
 

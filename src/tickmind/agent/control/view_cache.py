@@ -20,13 +20,13 @@ from tickmind.protocol import (
     VisibleTiles,
     WorldInfo,
 )
+from tickmind.protocol.observation import GROUND
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tickmind.protocol.columns import Bool, Int32
 
-GROUND = "ground"
 MOST_PILES = 10_000  # heaps on the ground whose views are kept
 DIRECTIONS = tuple(Direction)
 STATUS = tuple(ActorStatus(bits) for bits in range(8))

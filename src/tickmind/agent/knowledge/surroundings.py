@@ -7,10 +7,10 @@ from tickmind.agent.knowledge.paths import distance
 from tickmind.agent.knowledge.tiles import Tile, TileMemory
 from tickmind.base import Limit
 from tickmind.protocol import ActorStatus, Heard, Observation, VisibleObject
+from tickmind.protocol.observation import GROUND
 
 MAX_PEOPLE = Limit("number of others that a character remembers", 500)
 MAX_THINGS = Limit("number of things that a character remembers", 5000)
-GROUND = "ground"
 
 
 @dataclass(slots=True)
@@ -170,11 +170,13 @@ class Surroundings:
         """Yield all known things, and heaps on the ground, with such an item to pick up."""
         return (thing for thing in self._stocked.values() if thing.amount(item))
 
-    def held(self, container: Thing, item: str) -> int:
-        """Return how many items of a kind lay on the tile of a container when it was seen last."""
+    def held(self, container: Thing, item: str = "") -> int:
+        """Return how many items of a kind, or of all, were in a container when it was seen last."""
         x, y = container.at
         pile = self.things.get(f"{GROUND}:{x},{y}")
-        return 0 if pile is None else pile.amount(item)
+        if pile is None:
+            return 0
+        return pile.amount(item) if item else sum(stack.quantity for stack in pile.seen.items)
 
     def nearest(self, things: Iterable[Thing], at: Tile) -> Thing | None:
         """Return the nearest of some things, as the crow flies."""

@@ -25,9 +25,10 @@ from tickmind.protocol import (
     VisibleObject,
     VisibleTiles,
 )
+from tickmind.protocol.observation import GROUND
 from tickmind.world.perception.perception import Perception
 from tickmind.world.rules.aftermath import Aftermath
-from tickmind.world.rules.piles import GROUND, ground_id
+from tickmind.world.rules.piles import ground_id
 from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.tables import Tables

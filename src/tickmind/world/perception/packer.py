@@ -174,8 +174,8 @@ class Packer:
             sorted(
                 (
                     (place_of[taker], OpenOffer(ids[maker], names[kind], amount, names[wanted] if price else "", price))
-                    for maker, taker, kind, amount, wanted, price, _ in self._state.offers.tolist()
-                    if taker in place_of
+                    for maker, taker, kind, amount, wanted, price, last_tick in self._state.offers.tolist()
+                    if taker in place_of and last_tick >= self._tick_id
                 ),
                 key=itemgetter(0),
             )

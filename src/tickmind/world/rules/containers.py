@@ -5,13 +5,14 @@ come one after another; there are few, because they stand beside it.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import ACTION_TYPES, ActionType, ContainerInfo, Effect, Reason
+from tickmind.protocol import ACTION_CODES, ACTION_TYPES, ActionType, ContainerInfo, Effect, Reason
 from tickmind.protocol.intent import AT_CONTAINERS
-from tickmind.world.rules.piles import lay, lying, lying_in_all
+from tickmind.world.rules.piles import ground_sums, lay, lying, lying_in_all
 from tickmind.world.rules.turn import Turn
 
 if TYPE_CHECKING:
@@ -42,22 +43,24 @@ def use_containers(turn: Turn) -> None:
     places = turn.with_object(np.sort(np.concatenate(parts)))
     places = turn.keep(places, turn.tables.is_container[turn.intents.target[places]], Reason.NOT_A_CONTAINER)
     places = turn.in_reach(places)
-    takes = turn.intents.action[places] == ACTION_TYPES.index(ActionType.TAKE)
-    places = turn.keep(places, ~takes | _may_take(turn, places), Reason.NOT_OWNER)
+    places = turn.keep(places, _is_allowed(turn, places), Reason.NOT_OWNER)
     while len(places):
         now = turn.first_at_each(places)
         _exchange(turn, places[now])
         places = places[~now]
 
 
-def _may_take(turn: Turn, places: "Int64") -> "Bool":
+def _is_allowed(turn: Turn, places: "Int64") -> "Bool":
+    """Return which exchanges are allowed: in a container with an owner others only buy and sell."""
     owner = turn.tables.object_owner_row[turn.intents.target[places]]
     allowed: Bool = (owner < 0) | (owner == turn.intents.actor[places])
+    allowed |= np.isin(turn.intents.action[places], [ACTION_CODES[action] for action in _TRADES])
     return allowed
 
 
 def _exchange(turn: Turn, places: "Int64") -> None:
     """Let actors exchange items, each with a container of its own; those that do the same thing at once."""
+    moves = _Moves(turn)
     intents, kinds = turn.intents, len(turn.tables.item_names)
     container_kind = turn.tables.object_kind[intents.target[places]].astype(np.int64)
     groups = (container_kind * len(ACTION_TYPES) + intents.action[places]) * kinds + intents.kind[places]
@@ -66,10 +69,38 @@ def _exchange(turn: Turn, places: "Int64") -> None:
         kind, action = divmod(rest, len(ACTION_TYPES))
         container = turn.tables.scenario.kinds[kind].container
         assert container is not None, "others were refused"
-        _exchange_alike(turn, places[groups == group], ACTION_TYPES[action], item, container)
+        _exchange_alike(turn, places[groups == group], ACTION_TYPES[action], item, container, moves)
+    moves.lay()
 
 
-def _exchange_alike(turn: Turn, places: "Int64", action: ActionType, item: int, container: ContainerInfo) -> None:
+class _Moves:
+    """What is put into containers and taken out of them, all of them different, to be laid down at once."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._keys: tuple[list[Int64], list[Int64]] = [], []  # of what is put in, and of what is taken out
+        self._amounts: tuple[list[Int64], list[Int64]] = [], []
+
+    @cached_property
+    def sums(self) -> "Int64":
+        """The sums of items on the ground, for `lying_in_all`."""
+        return ground_sums(self._turn)
+
+    def add(self, keys: "Int64", amounts: "Int64", *, taken: bool) -> None:
+        """Note items of one kind."""
+        self._keys[taken].append(keys)
+        self._amounts[taken].append(-amounts if taken else amounts)
+
+    def lay(self) -> None:
+        """Change what lies in the containers."""
+        for keys, amounts in zip(self._keys, self._amounts, strict=True):
+            if keys:
+                lay(self._turn, np.concatenate(keys), np.concatenate(amounts))
+
+
+def _exchange_alike(
+    turn: Turn, places: "Int64", action: ActionType, item: int, container: ContainerInfo, moves: _Moves
+) -> None:
     exchange = _meant(turn, action, item, container)
     if exchange is None:
         turn.refuse(places, Reason.NOT_FOR_SALE)
@@ -79,8 +110,12 @@ def _exchange_alike(turn: Turn, places: "Int64", action: ActionType, item: int, 
         turn.refuse(places, Reason.CLOSED)
         turn.effects.update(dict.fromkeys(places.tolist(), (Effect("opens_at", hours[0]),)))
         return
-    places = _able(turn, places, exchange, container.holds)
-    _carry_out(turn, places, exchange)
+    places = _able(turn, places, exchange)
+    if action is not ActionType.BUY:  # what buyers pay always fits in, or a full stall could sell nothing
+        growth = turn.intents.amount[places].astype(np.int64) * exchange.growth
+        fits = lying_in_all(turn, _tiles(turn, places), moves.sums) + growth <= container.holds
+        places = turn.keep(places, fits | (growth <= 0), Reason.CONTAINER_FULL)
+    _carry_out(turn, places, exchange, moves)
 
 
 def _meant(turn: Turn, action: ActionType, item: int, container: ContainerInfo) -> _Exchange | None:
@@ -96,8 +131,8 @@ def _meant(turn: Turn, action: ActionType, item: int, container: ContainerInfo) 
     return _Exchange(money, [(item, 1)]) if action is ActionType.BUY else _Exchange([(item, 1)], money)
 
 
-def _able(turn: Turn, places: "Int64", exchange: _Exchange, holds: int) -> "Int64":
-    """Return the places of exchanges for which both sides have the items and the room."""
+def _able(turn: Turn, places: "Int64", exchange: _Exchange) -> "Int64":
+    """Return the places of exchanges for which both sides have the items, and the actor has the room."""
     count = turn.intents.amount[places].astype(np.int64)
     carried = turn.state.inventory[turn.intents.actor[places]]
     short: Bool = np.zeros(len(places), dtype=np.bool_)
@@ -112,12 +147,10 @@ def _able(turn: Turn, places: "Int64", exchange: _Exchange, holds: int) -> "Int6
         there &= lying(turn, _keys(turn, places, kind)) >= count * amount
     places, count = turn.keep(places, there, Reason.NOTHING_HERE), count[there]
     fits = turn.room(turn.intents.actor[places]) + count * exchange.growth >= 0
-    places, count = turn.keep(places, fits, Reason.INVENTORY_FULL), count[fits]
-    fits = lying_in_all(turn, _tiles(turn, places)) + count * exchange.growth <= holds
-    return turn.keep(places, fits, Reason.CONTAINER_FULL)
+    return turn.keep(places, fits, Reason.INVENTORY_FULL)
 
 
-def _carry_out(turn: Turn, places: "Int64", exchange: _Exchange) -> None:
+def _carry_out(turn: Turn, places: "Int64", exchange: _Exchange, moves: _Moves) -> None:
     if not len(places):
         return
     rows, count = turn.intents.actor[places], turn.intents.amount[places].astype(np.int64)
@@ -126,7 +159,7 @@ def _carry_out(turn: Turn, places: "Int64", exchange: _Exchange) -> None:
         for kind, amount in items:
             moved = count * amount
             inventory[rows, kind] = (inventory[rows, kind] - sign * moved).astype(np.uint16)
-            lay(turn, _keys(turn, places, kind), sign * moved)
+            moves.add(_keys(turn, places, kind), moved, taken=sign < 0)
             turn.add_effect(places, f"inventory.{names[kind]}", -sign * moved)
 
 

@@ -222,12 +222,12 @@ class RuleTick:
 
     # What calls it
 
-    def close(self, error: Exception | None = None) -> None:
-        """Record the scores, and the error that switches the rule off, if there is one."""
+    def close(self) -> None:
+        """Record the scores; from then on nothing can be done. Once is enough, and more does no harm."""
+        if self._open is None:
+            return
         for (points, why), actor_ids in self._scores.items():
             self._add(RuleEvent(self._name, tuple(actor_ids), points, own=True, text=why))
-        if error is not None:
-            self._add(RuleEvent(self._name, own=True, text=f"switched off after an error: {_fault(error)}"))
         self._open = None
 
     def _note_items(self, actor_id: str, item: str, by: int) -> None:
@@ -282,9 +282,12 @@ def run_own_rules(turn: Turn, rules: Sequence[tuple[str, OwnRule]]) -> None:
         tick = RuleTick(turn, name, number)
         try:
             _call(rule, tick)
-        except Exception as error:  # noqa: BLE001  whatever the user's code raises, the world goes on and says so
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  whatever the user's code raises, the world goes on and says so
             turn.state.own_rule_off[number] = True
-            tick.close(error)
+            tick.close()
+            turn.rule_events.append(RuleEvent(name, own=True, text=f"switched off after an error: {_fault(error)}"))
         else:
             tick.close()
 
@@ -304,7 +307,7 @@ def _line(text: str) -> str:
     return line[: int(MAX_TEXT_CHARS.maximum)]
 
 
-def _fault(error: Exception) -> str:
+def _fault(error: BaseException) -> str:
     """Return what was raised, and where in the user's code."""
     places = traceback.extract_tb(error.__traceback__)
     own = [place for place in places if not place.filename.startswith(_HERE)]

@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.protocol import ObjectDelta
+from tickmind.protocol.observation import GROUND
 from tickmind.world.rules.turn import Turn
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int64
-
-GROUND = "ground"
 
 
 def ground_id(x: int, y: int) -> str:
@@ -27,11 +26,15 @@ def lying(turn: Turn, keys: "Int64") -> "Int64":
     return np.where(state.ground_key[place] == keys, state.ground_amount[place], 0)
 
 
-def lying_in_all(turn: Turn, tiles: "Int64") -> "Int64":
-    """Return how many items of all kinds lie on tiles."""
-    state, kinds = turn.state, max(len(turn.tables.item_names), 1)
-    sums = np.concatenate(([0], np.cumsum(state.ground_amount)))
-    first, last = (np.searchsorted(state.ground_key, keys) for keys in (tiles * kinds, (tiles + 1) * kinds))
+def ground_sums(turn: Turn) -> "Int64":
+    """Return the sums of all items before each place in the list of items on the ground."""
+    return np.concatenate(([0], np.cumsum(turn.state.ground_amount)))
+
+
+def lying_in_all(turn: Turn, tiles: "Int64", sums: "Int64") -> "Int64":
+    """Return how many items of all kinds lie on tiles, by the present sums."""
+    key, kinds = turn.state.ground_key, max(len(turn.tables.item_names), 1)
+    first, last = (np.searchsorted(key, keys) for keys in (tiles * kinds, (tiles + 1) * kinds))
     total: Int64 = sums[last] - sums[first]
     return total
 

@@ -257,7 +257,7 @@ def _object() -> Schema:
         at=_said("Its tile, as [x, y].", _PLACE),
         state=_name("Its state."),
         stock=_number("Its stock.", 0),
-        owner=_name("The actor that it belongs to; only its owner takes items out of it."),
+        owner=_name("The actor that it belongs to; in a container others only buy and sell."),
         contents=_amounts("What it holds."),
     )
 

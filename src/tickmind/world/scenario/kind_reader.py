@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Iterable
 
+from tickmind.base import Limit
 from tickmind.protocol.entity import ContainerInfo, Prices
+from tickmind.protocol.observation import GROUND
 from tickmind.protocol.setting import Hours, minute_of
 from tickmind.world.scenario.kinds import (
     Change,
@@ -24,8 +26,10 @@ from tickmind.world.scenario.limits import (
     MAX_RADIUS,
     MAX_RECIPE_ITEMS,
     MAX_STATES,
+    MAX_TAGS,
     MAX_TEXT_CHARS,
     MAX_TICKS,
+    MAX_VERBS,
 )
 from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES, Needs, Rules
 from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, NodePosition, YamlMapping, leaf, many, table
@@ -110,7 +114,7 @@ def _read_floor(name: str, node: Node, has_needs: bool) -> FloorKind:
             place.note("'each_tick' changes needs, and this world has none; say `needs: true` in `rules`")
         if not walkable:
             place.note(f"no actor can stand on {name!r}, so 'each_tick' does nothing; say `walkable: true`")
-    return FloorKind(name, walkable, opaque, given.names("hazards"), energy, hunger)
+    return FloorKind(name, walkable, opaque, read_tags(given, "hazards"), energy, hunger)
 
 
 def _read_need_changes(given: YamlMapping, key: str) -> tuple[int, int]:
@@ -156,8 +160,18 @@ def read_kinds(section: Node | None, items: Collection[str], inventory_limit: in
 
 
 def _check_recipes(given: YamlMapping, kinds: Iterable[ObjectKind], inventory_limit: int) -> None:
-    """Note recipes that take more than an actor carries."""
+    """Note recipes and prices that take more than an actor carries, and too many verbs."""
+    verbs = {action.verb for kind in kinds for state in kind.states for action in state.actions}
+    if not MAX_VERBS.allows(len(verbs)):
+        given.place.note(f"all kinds together have {len(verbs)} verbs; {MAX_VERBS.maximum} are allowed")
     for kind in kinds:
+        prices = (*kind.container.sells, *kind.container.buys) if kind.container is not None else ()
+        for item, price in prices:
+            count = sum(amount for _, amount in price)
+            if count > inventory_limit:
+                given.keys[kind.name].note(
+                    f"one {item!r} costs {count} items, and an actor carries at most {inventory_limit}"
+                )
         for action in (action for state in kind.states for action in state.actions):
             count = sum(amount for _, amount in action.takes)
             if count > inventory_limit:
@@ -168,6 +182,8 @@ def _check_recipes(given: YamlMapping, kinds: Iterable[ObjectKind], inventory_li
 
 def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str]) -> ObjectKind:
     given = table(node)
+    if name == GROUND:
+        place.fail(f"{GROUND!r} is what items on the ground are called; choose another name")
     given.nothing_but("states", "tags", "stock", "holds", *_OF_A_CONTAINER, *_OF_A_STATE)
     states, own = given.get("states"), [key for key in _OF_A_STATE if key in given.entries]
     if states is None:
@@ -180,7 +196,8 @@ def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str
     stock, container = given.get("stock"), _read_container(given, items)
     if container is not None and any(state.walkable for state in read):
         place.fail(f"{name!r} holds items, so no actor can step on it: say `walkable: false` in each of its states")
-    return ObjectKind(name, read, given.names("tags"), _read_stock(table(stock), items) if stock else None, container)
+    grows = _read_stock(table(stock), items) if stock else None
+    return ObjectKind(name, read, read_tags(given, "tags"), grows, container)
 
 
 def _read_container(given: YamlMapping, items: Collection[str]) -> ContainerInfo | None:
@@ -208,7 +225,7 @@ def _read_prices(node: Node | None, items: Collection[str]) -> Prices:
     found = []
     for item, place, price in given.named():
         known(Leaf(place, item, plain=True), items, "item")
-        amounts = read_amounts(price, items)
+        amounts = () if isinstance(price, Leaf) else read_amounts(price, items)
         if not amounts or any(name == item for name, _ in amounts):
             price.place.fail(f"expected the price of one {item!r} in other items, such as {{coin: 2}}")
         if not MAX_RECIPE_ITEMS.allows(len(amounts)):
@@ -303,13 +320,21 @@ def _read_stock(given: YamlMapping, items: Collection[str]) -> Stock:
     return Stock(item, most, ticks, given.integer("spread", 0, 0, MAX_TICKS))
 
 
-def read_amounts(node: Node | None, items: Collection[str]) -> Items:
+def read_amounts(node: Node | None, items: Collection[str], most: Limit = MAX_INVENTORY) -> Items:
     """A mapping of item kinds to amounts."""
     found = []
     for name, place, amount in table(node).named() if node is not None else ():
         known(Leaf(place, name, plain=True), items, "item")
-        found.append((name, leaf(amount).integer(1, MAX_INVENTORY)))
+        found.append((name, leaf(amount).integer(1, most)))
     return tuple(sorted(found))
+
+
+def read_tags(given: YamlMapping, key: str) -> tuple[str, ...]:
+    """A list of tags, empty if it is not there."""
+    names = given.names(key)
+    if not MAX_TAGS.allows(len(names)):
+        given.entries[key].place.note(f"more than {MAX_TAGS.maximum} of them")
+    return names
 
 
 def known(node: Node, names: Collection[str], what: str) -> str:

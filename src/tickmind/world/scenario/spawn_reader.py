@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.protocol import CalendarInfo, Direction
+from tickmind.protocol.observation import GROUND
 from tickmind.world.chance import scatter
 from tickmind.world.scenario.calendar_reader import read_tick
-from tickmind.world.scenario.kind_reader import known, read_amounts
+from tickmind.world.scenario.kind_reader import known, read_amounts, read_tags
 from tickmind.world.scenario.kinds import FloorKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_ACTORS, MAX_GROUND, MAX_NAME_CHARS, MAX_OBJECTS
 from tickmind.world.scenario.map_reader import Land
@@ -66,7 +67,7 @@ class Spawns:
             with noting():
                 if (ground := mark.meaning.get("ground")) is not None:
                     for item, amount in read_amounts(ground, self._items):
-                        self._add_ground(item, amount, mark.x, mark.y)
+                        self._add_ground(mark.place, item, amount, mark.x, mark.y)
         for node in self._list(given, "objects"):
             with noting():
                 one = table(node)
@@ -77,7 +78,7 @@ class Spawns:
                 one = table(node)
                 one.nothing_but("item", "amount", "at")
                 item = known(one.need("item"), self._items, "item")
-                self._add_ground(item, one.integer("amount", 1, 1, MAX_GROUND), *self._at(one.need("at")))
+                self._add_ground(one.place, item, one.integer("amount", 1, 1, MAX_GROUND), *self._at(one.need("at")))
         for mark in self._land.marks:
             with noting():
                 if (actor := mark.meaning.get("actor")) is not None:
@@ -167,14 +168,17 @@ class Spawns:
         if contents is not None:
             if kind.container is None:
                 contents.place.fail(f"{kind.name!r} holds nothing; its kind says how much it can with `holds`")
-            for item, amount in read_amounts(contents, self._items):
-                self._add_ground(item, amount, x, y)
+            for item, amount in read_amounts(contents, self._items, MAX_GROUND):
+                self._add_ground(place, item, amount, x, y)
         if kind.container is not None:
             self._containers[tile] = kind.container.holds, place
 
-    def _add_ground(self, item: str, amount: int, x: int, y: int) -> None:
+    def _add_ground(self, place: NodePosition, item: str, amount: int, x: int, y: int) -> None:
         key = (y * self._land.width + x, item)
-        self._ground[key] = self._ground.get(key, 0) + amount
+        amount += self._ground.get(key, 0)
+        if not MAX_GROUND.allows(amount):
+            place.fail(f"{amount:,} of {item!r} at [{x}, {y}]; {MAX_GROUND.maximum:,} are allowed")
+        self._ground[key] = amount
 
     def _add_actor(self, place: NodePosition, given: YamlMapping, x: int, y: int) -> None:
         tile = y * self._land.width + x
@@ -199,7 +203,7 @@ class Spawns:
             type=given.name("type", "actor"),
             x=x,
             y=y,
-            tags=given.names("tags"),
+            tags=read_tags(given, "tags"),
             facing=int(Direction[leaf(facing).one_of(*Direction.__members__)] if facing else Direction.S),
             inventory=inventory,
             energy=given.integer("energy", NEED_MOST, 0, NEED_MOST),
@@ -261,6 +265,8 @@ class Spawns:
     ) -> str:
         """The id that is written, with the next free number for `{n}`."""
         pattern = leaf(node).name() if node is not None else default
+        if pattern.startswith(f"{GROUND}:"):
+            place.fail(f"ids that begin with `{GROUND}:` are those of items on the ground; choose another one")
         if "{n}" not in pattern:
             if pattern in used:
                 place.fail(f"the id {pattern!r} is there twice")

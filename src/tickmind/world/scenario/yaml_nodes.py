@@ -212,6 +212,11 @@ def read_tree(
     read = YamlText(source, part_of)
     if not MAX_SCENARIO_BYTES.allows(len(text)):
         raise ScenarioError(source, [read.problem(f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")])
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ScenarioError(source, [read.problem("half a surrogate pair is no character")]) from None
     builder = _Builder(read)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
