@@ -15,6 +15,7 @@ HALVES = ("left_half", "right_half")
 PRESSED = {"locked": 0, "first": 1, "second": 2}  # state of a door -> symbols that were right so far
 CODE = re.compile(r"signs here say (\w+), (\w+), (\w+)")
 SIGN = "sign_"
+REPEAT_TICKS = 10  # the other one may have missed what was said, and must not stay locked in for long
 
 
 class Escapee(Character):
@@ -61,7 +62,10 @@ class Escapee(Character):
         """Read the signs out at intervals, as long as the other one is not in sight."""
         if len(self._signs) < 3 or self.surroundings.in_sight:
             return Status.FAILURE
-        return self.say(f"The signs here say {', '.join(self._signs)}.")
+        text = f"The signs here say {', '.join(self._signs)}."
+        if not self.speech.may_say(self.tick, text, REPEAT_TICKS):
+            return Status.FAILURE
+        return self.do(self.speech.say(self.tick, text))
 
     @action
     def take_half(self) -> Status:

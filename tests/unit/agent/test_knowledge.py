@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from tickmind.agent.knowledge import Memory, Speech, Surroundings, TileMemory, direction_to, distance, find_path
 from tickmind.agent.knowledge.memory import MAX_NOTES, words_of
 from tickmind.agent.knowledge.paths import MAX_TILES_TRIED
-from tickmind.agent.testing import Drawing, SmallWorld, observe
+from tickmind.agent.knowledge.surroundings import STILL_THERE_TICKS
+from tickmind.agent.testing import Drawing, Object, SmallWorld, observe
 from tickmind.base import Limit
 from tickmind.protocol import Direction, Heard, Left, Move, Say, VisibleTiles
 
@@ -75,6 +76,15 @@ def test_a_closed_door_leads_to_the_unknown():
     room = seen("#####\n#@..+\n#####")
     assert room.nearest_frontier((1, 1)) is None
     assert room.nearest_frontier((1, 1), doors=[(4, 1)]) == (4, 1)
+
+
+def test_new_ground_and_new_ways_are_gains_and_nothing_else_is():
+    tiles = seen("#####\n#@..+\n#####")
+    gains = [tiles.gains]
+    for view in ("#####\n#.@.+\n#####", "#####\n#@..-\n#####", "#####\n#@..+\n#####", "#####\n#@..+.\n#####"):
+        tiles.see(observe(view, legend={"-": Object("door", state="open")}).visible_tiles)
+        gains.append(tiles.gains)
+    assert gains == [1, 1, 2, 2, 3]
 
 
 def test_the_unknown_is_found_however_far_it_is():
@@ -240,9 +250,23 @@ def test_people_and_things_are_remembered_with_where_and_when():
     assert around.near((0, 0), 5) == ()
 
 
-def test_what_lay_on_the_ground_and_is_gone_is_forgotten():
-    from tickmind.agent.testing import Object
+def test_a_place_stays_taken_until_it_is_seen_free_or_time_has_passed():
+    around = Surroundings()
+    assert around.taken() == set()
+    around.take_in(observe("@..3", tick=5))
+    assert around.taken() == {(3, 0)}
+    around.take_in(observe("@", tick=6))
+    assert around.taken() == {(3, 0)}
+    around.take_in(observe("@", tick=4 + STILL_THERE_TICKS))
+    assert around.taken() == {(3, 0)}
+    around.take_in(observe("@", tick=5 + STILL_THERE_TICKS))
+    assert around.taken() == set()
+    around.take_in(observe("@..3", tick=70))
+    around.take_in(observe("@...", tick=71))
+    assert around.taken() == set()
 
+
+def test_what_lay_on_the_ground_and_is_gone_is_forgotten():
     legend = {"g": Object("ground", items={"coin": 2})}
     around = Surroundings()
     around.take_in(observe("@g.b", legend=legend, tick=1))
@@ -359,6 +383,8 @@ def test_the_same_is_not_said_again_soon():
     speech.say(1, "Hello there!")
     assert not speech.may_say(2, "hello   THERE")
     assert not speech.may_say(2, " ")
+    assert not speech.may_say(10, "Hello there!", within_ticks=10)
+    assert speech.may_say(11, "Hello there!", within_ticks=10)
     assert speech.may_say(100, "Hello there!")
     assert speech.silent_ticks(10) == 9
 

@@ -2,14 +2,15 @@
 
 import pytest
 
-from tickmind.agent import Start
-from tickmind.agent.testing import SmallWorld, observe
+from tickmind.agent import Character, Start
+from tickmind.agent.testing import Drawing, Object, SmallWorld, observe
+from tickmind.ai import Action, Selector
 from tickmind.characters.berry_eater import berry_eater
 from tickmind.characters.forager_bt import Forager
 from tickmind.characters.random_walker import RandomWalker
 from tickmind.characters.tool_user import ToolUser
 from tickmind.characters.villager import Villager
-from tickmind.protocol import Entered, Interact, Move, Say, Sleep, Use, Wait, Wake
+from tickmind.protocol import Direction, Entered, Interact, Move, Say, Sleep, Use, Wait, Wake
 
 HOUSE = """
     ##########
@@ -54,6 +55,20 @@ def test_a_forager_goes_to_bed_and_gets_up(solo):
     assert Wake() not in done
     one.world.energy = 950
     assert one.play(1) == [Wake()]
+
+
+class Explorer(Character):
+    """Goes where it has never been."""
+
+    tree = Selector(Action("explore"), Action("wait"), memory=False)
+
+
+def test_an_explorer_who_knew_everything_goes_on_when_a_locked_door_is_open(solo):
+    legend = {"L": Object("door", walkable=False, state="locked"), "O": Object("door", state="open")}
+    one = solo(Explorer, "#####\n#@.L \n#####", legend=legend)
+    assert one.play(3) == [Wait()] * 3
+    one.world.drawing = Drawing.read("#####\n#@.O \n#####", legend)
+    assert one.play(1) == [Move(Direction.E)]
 
 
 @pytest.mark.parametrize("kind", [Villager, ToolUser])

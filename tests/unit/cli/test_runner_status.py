@@ -87,6 +87,16 @@ def test_without_a_terminal_each_change_is_one_line(capsys):
     ]
 
 
+def test_another_run_is_shown_like_the_first(capsys):
+    status = RunnerStatus(ManualClock(), progress=True)
+    for _ in range(2):
+        status.show(runner(row("entity:1")))
+        status.end(runner(row("entity:1")))
+    said = capsys.readouterr().err
+    assert said.count("entity:1: villager is running") == 2
+    assert said.count("tick 8") == 2
+
+
 def test_the_last_error_of_an_agent_that_runs_is_shown(table, capsys):
     failing = row("entity:1", trouble="it exited with 1", last_error="IntentError: Move.direction (my.py:7)")
     assert "IntentError: Move.direction (my.py:7)" in table(failing)

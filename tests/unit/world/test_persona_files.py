@@ -8,7 +8,7 @@ import yaml
 
 from tickmind.world import ScenarioError, load_scenario, parse_scenario
 from tickmind.world.scenario.json_schema import scenario_schema
-from tickmind.world.scenario.persona_files import with_persona_files
+from tickmind.world.scenario.persona_files import persona_file_paths, with_persona_files
 
 WORLD = """\
 world: hamlet
@@ -181,3 +181,19 @@ def test_a_relation_to_no_actor_is_named_where_the_persona_is_used(folder):
     assert mistake(inline, folder).startswith("hamlet.yaml:11:50: there is no actor 'eve'")
     unused = used.replace("  bo: {", "  in_reserve: {")
     assert personas(parse_scenario(unused, folder=folder))["bo"].name == "Bo of the river"
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("world: x\n", []),
+        ("persona_files: [a.yaml, ../b.yaml, a.yaml, c/d.yaml]\nseed: none\n", ["a.yaml", "c/d.yaml"]),
+        ("persona_files: {a.yaml: {}}\n", []),
+        ("persona_files: a.yaml\n", []),
+        ("persona_files: [a.yaml\n", []),
+        ("- a\n", []),
+        ("", []),
+    ],
+)
+def test_the_files_of_a_scenario_are_known_whatever_else_is_wrong_with_it(text, paths):
+    assert persona_file_paths(text, "x.yaml") == paths

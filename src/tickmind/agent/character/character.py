@@ -54,6 +54,7 @@ class Character(TimedCharacter):
 
     _frontier: Tile | None = None
     _explored_until = 0
+    _explored_gains = -1  # `tiles.gains` when everything was known; -1: it was not
     _stroll: Tile | None = None
     _zone_goal: tuple[str, Tile] | None = None  # the zone that it goes to, and where it enters
 
@@ -152,12 +153,11 @@ class Character(TimedCharacter):
 
     @action
     def go_to(self, kind: str) -> Status:
-        """Go to the nearest known thing of a kind; fails if none is known."""
-        taken = self.surroundings.occupied
-        place = self.surroundings.nearest(
-            (thing for thing in self.surroundings.things_of(kind) if self.reachable(thing) and thing.at not in taken),
-            self.at,
-        )
+        """Go to the nearest known thing of a kind on which no other actor is; fails if none is known."""
+        around = self.surroundings
+        known = [thing for thing in around.things_of(kind) if self.reachable(thing)]
+        taken = around.taken() if known else ()
+        place = around.nearest((thing for thing in known if thing.at not in taken), self.at)
         return Status.FAILURE if place is None else self._walk_onto(place)
 
     @action
@@ -386,17 +386,18 @@ class Character(TimedCharacter):
     def explore(self) -> Status:
         """Go where it has never been; fails if everything is known."""
         if self._frontier is None or distance(self.at, self._frontier) <= 1:
-            if self.tick < self._explored_until:
+            tiles = self.surroundings.tiles
+            if self.tick < self._explored_until and self._explored_gains in (-1, tiles.gains):
                 return Status.FAILURE
-            self._frontier = self.surroundings.tiles.nearest_frontier(self.at, self.surroundings.doors)
+            self._frontier = tiles.nearest_frontier(self.at, self.surroundings.doors)
             if self._frontier is None:
-                self._explored_until = self.tick + NOTHING_NEW_TICKS
+                self._explored_until, self._explored_gains = self.tick + NOTHING_NEW_TICKS, tiles.gains
                 return Status.FAILURE
         status = self.walk(self._frontier)
         if status is not Status.RUNNING:
             self._frontier = None
         if status is Status.FAILURE:  # another actor is in the way, for a while at least
-            self._explored_until = self.tick + NO_WAY_TICKS
+            self._explored_until, self._explored_gains = self.tick + NO_WAY_TICKS, -1
         return status
 
     @action

@@ -89,10 +89,10 @@ class Speech:
         """Mark the lines of a speaker as answered."""
         self._owed.pop(entity_id, None)
 
-    def may_say(self, tick: int, text: str) -> bool:
-        """Return whether a text is worth saying: not empty, and not said recently."""
+    def may_say(self, tick: int, text: str, within_ticks: int = REPEAT_TICKS) -> bool:
+        """Return whether a text is worth saying: not empty, and not said within so many ticks."""
         key = _compared(text)
-        return bool(key) and tick - self._said.get(key, -REPEAT_TICKS) >= REPEAT_TICKS
+        return bool(key) and tick - self._said.get(key, -REPEAT_TICKS) >= within_ticks
 
     def say(self, tick: int, text: str, to: str = "") -> Say:
         """Record that the character says something, to one listener or to all, and return the intent."""

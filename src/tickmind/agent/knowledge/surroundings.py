@@ -11,6 +11,7 @@ from tickmind.protocol.observation import GROUND
 
 MAX_PEOPLE = Limit("number of others that a character remembers", 500)
 MAX_THINGS = Limit("number of things that a character remembers", 5000)
+STILL_THERE_TICKS = 60  # for which an actor that is out of sight counts as being where it was seen last
 
 
 @dataclass(slots=True)
@@ -63,6 +64,7 @@ class Surroundings:
         """Others that are in sight now."""
         self.occupied: frozenset[Tile] = frozenset()
         """Tiles that are occupied now."""
+        self._observation: Observation | None = None
         self._piles: set[str] = set()  # object ids of items on the ground, which may be gone at the next look
         self._stocked: dict[str, Thing] = {}  # object id -> thing with items to pick up
         self._obstacles: dict[Tile, str] = {}  # tile -> object id of an obstacle that can be worked on
@@ -72,6 +74,7 @@ class Surroundings:
 
     def take_in(self, observation: Observation) -> None:
         """Update the picture from an observation."""
+        self._observation = observation
         tick = observation.tick_id
         self.tiles.see(observation.visible_tiles)
         self._see_things(observation, tick)
@@ -181,6 +184,18 @@ class Surroundings:
     def nearest(self, things: Iterable[Thing], at: Tile) -> Thing | None:
         """Return the nearest of some things, as the crow flies."""
         return min(things, key=lambda thing: (distance(thing.at, at), thing.seen.object_id), default=None)
+
+    def taken(self) -> set[Tile]:
+        """Return the tiles on which others are, or were when they went out of sight a short while ago.
+
+        Who goes by `occupied` alone forgets behind a corner that a place is taken, and turns back.
+        """
+        now = self._observation
+        if now is None:
+            return set()
+        since, sees = now.tick_id - STILL_THERE_TICKS, now.visible_tiles.sees
+        gone = {who.at for who in self.people.values() if who.seen_tick > since and not sees(*who.at)}
+        return gone | self.occupied
 
     @property
     def doors(self) -> tuple[Tile, ...]:

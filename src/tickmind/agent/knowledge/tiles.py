@@ -16,7 +16,7 @@ class TileMemory:
     was seen last is kept as it came until it is needed, or there is time: see `settle`.
     """
 
-    __slots__ = ("_known", "_last", "_off_east", "_off_south", "_unsettled", "_walkable")
+    __slots__ = ("_gains", "_known", "_last", "_off_east", "_off_south", "_unsettled", "_walkable")
 
     def __init__(self) -> None:
         self._known: dict[int, int] = {}  # y -> bits by x
@@ -25,10 +25,17 @@ class TileMemory:
         self._off_south: int | None = None  # and the first row
         self._last: VisibleTiles | None = None
         self._unsettled = False  # whether the last is not in the rows yet
+        self._gains = 0  # views that showed a tile for the first time, or one that was not walkable before
 
     def __len__(self) -> int:
         self.settle()
         return sum(bits.bit_count() for bits in self._known.values())
+
+    @property
+    def gains(self) -> int:
+        """A number that grows when there may be more to reach: a new tile is in sight, or a way has opened."""
+        self.settle()
+        return self._gains
 
     def see(self, tiles: VisibleTiles) -> None:
         """Keep what is in sight."""
@@ -48,7 +55,7 @@ class TileMemory:
         west, y = tiles.centre_x - tiles.radius, tiles.centre_y - tiles.radius
         if self._off_east is None or self._off_south is None:
             self._find_border(tiles, visible)
-        known, can_walk = self._known, self._walkable
+        known, can_walk, gained = self._known, self._walkable, 0
         while visible:
             seen = visible & full
             if seen:
@@ -57,11 +64,14 @@ class TileMemory:
                     seen, free = seen << west, free << west
                 else:
                     seen, free = seen >> -west, free >> -west
-                known[y] = known.get(y, 0) | seen
-                can_walk[y] = can_walk.get(y, 0) & ~seen | free
+                known_before, free_before = known.get(y, 0), can_walk.get(y, 0)
+                gained |= seen & ~known_before | free & ~free_before
+                known[y] = known_before | seen
+                can_walk[y] = free_before & ~seen | free
             visible >>= side
             walkable >>= side
             y += 1
+        self._gains += gained != 0
 
     def _find_border(self, tiles: VisibleTiles, visible: int) -> None:
         """Learn where the map ends: tiles beside the character are always in sight, unless they are off the map."""

@@ -21,6 +21,7 @@ from tickmind.cli.interrupts import Interrupts
 from tickmind.cli.runner.commands import run_characters
 
 if TYPE_CHECKING:
+    from tickmind.cli.ensemble.run_plan import NextRun, RunPlan
     from tickmind.cli.runner.status import RunnerStatus
     from tickmind.runner import MappingFile, Runner
 
@@ -51,6 +52,8 @@ class Ensemble:
     """Serves a model while it is entered, and returns the environment for the gateway, which may hold keys."""
     on_page: Callable[[str], None] = lambda _url: None  # called with the address of the page
     beside: Callable[[RunningParts], Coroutine[None, None, None]] | None = None  # when it ends, everything ends
+    next_run: "NextRun | None" = None  # for which the present run ends; gateway and viewer stay
+    follow_mapping: bool = True  # whether a changed mapping is used at once
 
 
 async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status: "RunnerStatus") -> None:
@@ -94,7 +97,10 @@ async def _bring_up(
                 stack.push_async_callback(part.stop)
                 return part
 
-            world = KeptPart(lambda given: start("world", given), ensemble.world, ensemble.resume, status.say)
+            def start_world(arguments: Sequence[str], resume: Sequence[str]) -> KeptPart:
+                return KeptPart(lambda given: start("world", given), arguments, resume, status.say)
+
+            world = start_world(ensemble.world, ensemble.resume)
             warden.warm(KIT)  # while the world starts
             gateway = None
             if ensemble.gateway:
@@ -111,18 +117,68 @@ async def _bring_up(
             world_addr, gateway_url = await _ready(world, parts, gone), ""
             if gateway is not None:
                 gateway_url = await _ready(gateway, parts, gone)
-                status.follow(gateway_url)
                 parts.append(gateway)
-            runner = Runner(file.settle(world_addr, gateway_url), folder, warden=warden)
-            for part in parts:
-                part.when_gone(runner.stop)
-            if gateway is not None:
-                stack.enter_context(_running(_begin_after(runner, gateway)))
-            interrupts.stop = runner.stop
-            async with _beside(ensemble, RunningParts(world, world_addr, runner)):
-                await run_characters(runner, file, folder, status)
-            for part in parts:
-                part.complain()
+            give_up = interrupts.stop
+            while True:
+                if gateway_url:
+                    status.follow(gateway_url)
+                runner = Runner(file.settle(world_addr, gateway_url), folder, warden=warden)
+                for part in parts:
+                    part.when_gone(runner.stop)
+                if gateway is not None:
+                    stack.enter_context(_running(_begin_after(runner, gateway)))
+                interrupts.stop = runner.stop
+                async with _beside(ensemble, RunningParts(world, world_addr, runner)):
+                    plan = await _until_next_run(ensemble, runner, file, folder, status)
+                for part in parts:
+                    part.complain()
+                if plan is None or interrupts.count:
+                    return
+                interrupts.stop = give_up
+                world, file = await _exchange(ensemble, world, world_addr, plan, start_world, status)
+                parts[0] = world
+
+
+async def _until_next_run(
+    ensemble: Ensemble, runner: "Runner", file: "MappingFile", folder: Path, status: "RunnerStatus"
+) -> "RunPlan | None":
+    """Run the characters until everything ends, or until another run is to begin; return that one."""
+    if ensemble.next_run is None:
+        await run_characters(runner, file, folder, status, follow_mapping=ensemble.follow_mapping)
+        return None
+    coming = asyncio.create_task(ensemble.next_run(running=True))
+    coming.add_done_callback(lambda _task: runner.stop())
+    try:
+        await run_characters(runner, file, folder, status, follow_mapping=ensemble.follow_mapping)
+    finally:
+        coming.cancel()  # does nothing to one that is done
+        await asyncio.wait({coming})
+    return None if coming.cancelled() else coming.result()
+
+
+async def _exchange(
+    ensemble: Ensemble,
+    world: KeptPart,
+    world_addr: str,
+    plan: "RunPlan",
+    start_world: Callable[[Sequence[str], Sequence[str]], KeptPart],
+    status: "RunnerStatus",
+) -> "tuple[KeptPart, MappingFile]":
+    """End a world and begin another run at its address; return its world and its mapping.
+
+    A world that does not start, because its file changed once more, is given up for the next run.
+    """
+    assert ensemble.next_run is not None, "the plan comes from there"
+    await world.part.stop()
+    while True:
+        world = start_world([*plan.world, "--port", world_addr.rpartition(":")[2]], plan.resume)
+        try:
+            await world.address()
+        except PartError as error:
+            status.say(f"{error}. Change the scenario and save it to go on, or end all with Ctrl-C.")
+            plan = await ensemble.next_run(running=False)
+        else:
+            return world, plan.file
 
 
 async def _ready(

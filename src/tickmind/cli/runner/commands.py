@@ -86,8 +86,10 @@ async def _run(file: "MappingFile", folder: Path) -> None:
                 await run_characters(runner, file, folder, RunnerStatus())
 
 
-async def run_characters(runner: "Runner", file: "MappingFile", folder: Path, status: "RunnerStatus") -> None:
-    """Run characters until stopped, follow the mapping file, and show their status."""
+async def run_characters(
+    runner: "Runner", file: "MappingFile", folder: Path, status: "RunnerStatus", *, follow_mapping: bool = True
+) -> None:
+    """Run characters until stopped, reload the mapping when its file changes or on SIGHUP, and show their status."""
     import asyncio
     import signal
 
@@ -104,7 +106,7 @@ async def run_characters(runner: "Runner", file: "MappingFile", folder: Path, st
             if not (missed or runner.sight.tick_s) and loop.time() - began_s >= _MISS_WORLD_S:
                 missed = True
                 status.say(f"No world answers at {runner.mapping.world_addr} yet; agents start when it does.")
-            if loop.time() - looked_s >= _LOOK_AT_FILE_S:
+            if follow_mapping and loop.time() - looked_s >= _LOOK_AT_FILE_S:
                 looked_s = loop.time()
                 _reload(runner, file, status.say)
         await running

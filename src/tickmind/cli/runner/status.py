@@ -26,9 +26,15 @@ class RunnerStatus:
     """
 
     def __init__(self, clock: Clock | None = None, *, progress: bool = False, ticks: int | None = None) -> None:
-        self._live: Any = None
         self._clock = clock or SystemClock()
-        self._pace = RunProgress(ticks, self._clock) if progress else None
+        self._progress = progress
+        self._ticks = ticks
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget what was shown of a run; another one may follow."""
+        self._live: Any = None
+        self._pace = RunProgress(self._ticks, self._clock) if self._progress else None
         self._reported: dict[str, str] = {}  # character -> its last line
         self._error_reported_s: dict[str, float] = {}  # character -> when its last error was shown
         self._numbers, self._numbers_s = "", -math.inf  # the last line of totals, and its time
@@ -75,6 +81,7 @@ class RunnerStatus:
         stats = runner.statistics()
         restarts = f"{stats.restarts:,} restart{'s' if stats.restarts != 1 else ''}"
         self.say(f"{stats.characters:,} characters, {restarts}; all agents have ended.")
+        self._begin()
 
     def _report(self, rows: "list[CharacterRow]") -> None:
         if len(rows) > _MOST_NAMED:

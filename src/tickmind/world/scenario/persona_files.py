@@ -35,6 +35,19 @@ def read_persona_files(node: Node | None, folder: Path | None) -> list[tuple[str
     return files
 
 
+def persona_file_paths(text: str, source: str) -> list[str]:
+    """Return the paths of the files that a scenario names, valid or not as it is; none if it is no YAML."""
+    try:
+        node = read_tree(text, source).get(SECTION)
+    except ScenarioError:
+        return []
+    paths: list[str] = []
+    for item in node.items if isinstance(node, Many) else ():
+        with item.place.source.noting():
+            paths.append(_path(leaf(item), paths))
+    return paths[: int(MAX_PERSONA_FILES.maximum)]
+
+
 def with_persona_files(text: str, source: str, folder: Path | None) -> str:
     """Return the text of a valid scenario with what its persona files hold in place of their paths.
 

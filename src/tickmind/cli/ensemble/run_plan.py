@@ -1,0 +1,75 @@
+"""Plans of runs: a scenario and a mapping as they are, checked, and the arguments of a world for them."""
+
+import os
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from tickmind.cli.ensemble.lockstep import kept_replies, lockstep_arguments
+from tickmind.cli.world.scenarios import new_run_id
+
+if TYPE_CHECKING:
+    from tickmind.agent.contract import KeptReplies
+    from tickmind.runner import MappingFile
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """One run of a world: the arguments of its beginning, without a port, and of resuming it, and its mapping."""
+
+    run_id: str
+    world: Sequence[str]
+    resume: Sequence[str]
+    file: "MappingFile"
+    replies: "KeptReplies | None" = None
+
+
+class NextRun(Protocol):
+    """Waits until another run is to begin; `running` is whether the one before is under way, or did not start."""
+
+    def __call__(self, *, running: bool) -> Coroutine[None, None, RunPlan]:
+        """Wait, and return its plan."""
+        ...
+
+
+class RunPlanner:
+    """Plans runs of a scenario file; `arguments` of the world are for new and for resumed runs."""
+
+    def __init__(
+        self,
+        scenario: Path,
+        mapping: Path,
+        arguments: Sequence[str],
+        *,
+        seed: int | None = None,
+        lockstep: bool = False,
+        replies: tuple[str, Path] | None = None,
+    ) -> None:
+        self.run_ids: list[str] = []
+        """The runs that were planned so far."""
+        self._scenario = scenario
+        self._mapping = mapping
+        self._arguments = arguments
+        self._seed = seed
+        self._lockstep = lockstep
+        self._replies = replies
+
+    def plan(self) -> RunPlan:
+        """Check the files as they are, and plan a new run of them; raises `ConfigError` for what can't be run."""
+        from tickmind.cli.world.own_rules import find_own_rules
+        from tickmind.runner import MappingFile, check_start
+        from tickmind.world import load_scenario
+
+        scenario = load_scenario(self._scenario, seed=self._seed)
+        find_own_rules(scenario.own_rules)
+        check_start(self._mapping, os.environ)
+        replies = kept_replies(self._replies)
+        file = MappingFile(self._mapping, replies=replies)
+        run_id = new_run_id(self._scenario.stem)
+        always = [*self._arguments, *(lockstep_arguments(scenario, file.mapping) if self._lockstep else ())]
+        begun = ["--seed", str(self._seed)] if self._seed is not None else []
+        begun += ["--agents", str(self._mapping.resolve()), "--wait-for", "1"]
+        self.run_ids.append(run_id)
+        new = [str(self._scenario), "--run-id", run_id, *begun, *always]
+        return RunPlan(run_id, new, ["--resume", run_id, *always], file, replies)

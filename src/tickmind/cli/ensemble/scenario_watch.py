@@ -1,0 +1,109 @@
+"""A scenario under development: waits until its files are saved, and plans a new run of what is valid."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from tickmind.base import ConfigError, redact
+from tickmind.cli.check import check_file
+from tickmind.cli.ensemble.run_plan import RunPlan
+
+LOOK_S = 0.5
+_Contents = dict[Path, bytes]  # file -> digest of what it holds; empty if it can't be read
+
+
+class ScenarioWatch:
+    """Looks at a scenario and the files that it names, twice a second. Contents count, not times.
+
+    `plan` plans a run of the files as they are, or raises `ConfigError`; `run_id` is the run that is under way.
+    """
+
+    def __init__(
+        self,
+        scenario: Path,
+        plan: Callable[[], RunPlan],
+        run_id: str,
+        say: Callable[[str], None],
+        *,
+        look_s: float = LOOK_S,
+    ) -> None:
+        self._scenario = scenario
+        self._plan = plan
+        self._say = say
+        self._look_s = look_s
+        self._run_id = run_id
+        self._running = self._seen = self._contents()
+
+    async def next_run(self, *, running: bool = True) -> RunPlan:
+        """Wait until a valid version is saved, and return its plan. Problems of others are printed.
+
+        While the run before is under way, its own version is not run once more.
+        """
+        while True:
+            saved = await self._saved()
+            if running and saved == self._running:
+                continue
+            plan = await asyncio.to_thread(self._valid_plan)
+            if isinstance(plan, str):
+                meanwhile = f"Run {self._run_id} goes on as it is. " if running else ""
+                self._say(f"{plan}\n{meanwhile}Mend this and save it.")
+            elif await asyncio.to_thread(self._contents) == saved:
+                names = sorted(file.name for file in _differing(self._running, saved)) or [self._scenario.name]
+                were = f"{', '.join(names)} {'was' if len(names) == 1 else 'were'} saved"
+                ends = f"run {self._run_id} ends, " if running else ""
+                self._say(f"{were}: {ends}run {plan.run_id} begins.")
+                self._running, self._run_id = saved, plan.run_id
+                return plan
+
+    async def _saved(self) -> _Contents:
+        """Wait until files differ from what was seen last, and stay so for one look: editors write in several steps."""
+        before = self._seen
+        while True:
+            await asyncio.sleep(self._look_s)
+            now = await asyncio.to_thread(self._contents)
+            if now == before and now != self._seen:
+                self._seen = now
+                return now
+            before = now
+
+    def _valid_plan(self) -> RunPlan | str:
+        """Return the plan of a new run, or all problems of the scenario as `tickmind check` prints them."""
+        try:
+            return self._plan()
+        except ConfigError as error:
+            problem = error
+        try:
+            check_file(self._scenario)
+        except ConfigError as error:
+            problem = error  # it names the problems of all sections at once
+        return redact(str(problem))
+
+    def _contents(self) -> _Contents:
+        from tickmind.world.errors import ScenarioError
+        from tickmind.world.scenario.persona_files import persona_file_paths
+        from tickmind.world.scenario.scenario_reader import scenario_text
+
+        try:
+            text = scenario_text(self._scenario) if self._scenario.is_file() else ""
+        except ScenarioError:
+            text = ""  # the check says why
+        paths = persona_file_paths(text, str(self._scenario))
+        contents = {self._scenario: hashlib.sha256(text.encode()).digest()}
+        return contents | {self._scenario.parent / path: _digest(self._scenario.parent / path) for path in paths}
+
+
+def _digest(file: Path) -> bytes:
+    from tickmind.world.scenario.limits import MAX_PERSONA_FILE_BYTES
+
+    try:
+        if not file.is_file():
+            return b""  # a pipe would block
+        with file.open("rb") as opened:
+            return hashlib.sha256(opened.read(int(MAX_PERSONA_FILE_BYTES.maximum) + 1)).digest()
+    except OSError:
+        return b""  # the check says why
+
+
+def _differing(before: _Contents, now: _Contents) -> set[Path]:
+    return {file for file in before.keys() | now.keys() if before.get(file) != now.get(file)}
