@@ -2,6 +2,8 @@
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -153,7 +155,7 @@ async def test_after_a_run_that_did_not_start_its_version_is_run_when_it_is_save
 
 
 class World:
-    """A part that comes up, or does not."""
+    """A part that comes up, or does not; it stands for a `KeptPart`."""
 
     def __init__(self, problem=""):
         self.part = self
@@ -171,9 +173,14 @@ class World:
 
 @pytest.mark.asyncio
 async def test_a_world_that_does_not_start_is_given_up_for_the_next_saved_version():
-    plans = [RunPlan(f"run-{n}", [f"begin-{n}"], [f"resume-{n}"], f"mapping-{n}") for n in (2, 3)]
-    coming, old = [World("the world did not start"), World()], World()
-    started, said = [], []
+    mappings: list[Any] = ["mapping-2", "mapping-3"]
+    plans = [
+        RunPlan(f"run-{n}", [f"begin-{n}"], [f"resume-{n}"], file) for n, file in zip((2, 3), mappings, strict=True)
+    ]
+    coming: list[Any] = [World("the world did not start"), World()]
+    old: Any = World()
+    started: list[Any] = []
+    said: list[str] = []
 
     async def next_run(*, running):
         assert not running
@@ -184,12 +191,10 @@ async def test_a_world_that_does_not_start_is_given_up_for_the_next_saved_versio
         started.append((arguments, resume))
         return coming[len(started) - 1]
 
-    class Status:
-        say = said.append
-
+    status: Any = SimpleNamespace(say=said.append)
     ensemble = Ensemble(["begin-1"], next_run=next_run)
-    world, file = await _exchange(ensemble, old, "127.0.0.1:7", plans[0], start_world, Status)
-    assert (world, file) == (coming[1], "mapping-3")
+    world, file = await _exchange(ensemble, old, "127.0.0.1:7", plans[0], start_world, status)
+    assert [world, file] == [coming[1], mappings[1]]
     assert started == [
         (["begin-2", "--port", "7"], ["resume-2"]),
         (["begin-3", "--port", "7"], ["resume-3"]),

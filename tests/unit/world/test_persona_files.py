@@ -8,7 +8,7 @@ import yaml
 
 from tickmind.world import ScenarioError, load_scenario, parse_scenario
 from tickmind.world.scenario.json_schema import scenario_schema
-from tickmind.world.scenario.persona_files import persona_file_paths, with_persona_files
+from tickmind.world.scenario.persona_files import named_files, with_persona_files
 
 WORLD = """\
 world: hamlet
@@ -193,7 +193,9 @@ def test_a_relation_to_no_actor_is_named_where_the_persona_is_used(folder):
         ("persona_files: [a.yaml\n", []),
         ("- a\n", []),
         ("", []),
+        ("map: {tiled: village.tmx}\npersona_files: [a.yaml]", ["village.tmx", "a.yaml"]),
+        ("map: {tiled: ../village.tmx}", []),
     ],
 )
 def test_the_files_of_a_scenario_are_known_whatever_else_is_wrong_with_it(text, paths):
-    assert persona_file_paths(text, "x.yaml") == paths
+    assert named_files(text, "x.yaml") == paths

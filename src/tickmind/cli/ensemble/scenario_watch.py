@@ -81,26 +81,26 @@ class ScenarioWatch:
 
     def _contents(self) -> _Contents:
         from tickmind.world.errors import ScenarioError
-        from tickmind.world.scenario.persona_files import persona_file_paths
+        from tickmind.world.scenario.persona_files import named_files
         from tickmind.world.scenario.scenario_reader import scenario_text
 
         try:
             text = scenario_text(self._scenario) if self._scenario.is_file() else ""
         except ScenarioError:
             text = ""  # the check says why
-        paths = persona_file_paths(text, str(self._scenario))
+        paths = named_files(text, str(self._scenario))
         contents = {self._scenario: hashlib.sha256(text.encode()).digest()}
         return contents | {self._scenario.parent / path: _digest(self._scenario.parent / path) for path in paths}
 
 
 def _digest(file: Path) -> bytes:
-    from tickmind.world.scenario.limits import MAX_PERSONA_FILE_BYTES
+    from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES
 
     try:
         if not file.is_file():
             return b""  # a pipe would block
         with file.open("rb") as opened:
-            return hashlib.sha256(opened.read(int(MAX_PERSONA_FILE_BYTES.maximum) + 1)).digest()
+            return hashlib.sha256(opened.read(int(MAX_SCENARIO_BYTES.maximum) + 1)).digest()
     except OSError:
         return b""  # the check says why
 

@@ -35,16 +35,21 @@ def read_persona_files(node: Node | None, folder: Path | None) -> list[tuple[str
     return files
 
 
-def persona_file_paths(text: str, source: str) -> list[str]:
-    """Return the paths of the files that a scenario names, valid or not as it is; none if it is no YAML."""
+def named_files(text: str, source: str) -> list[str]:
+    """Return the paths of persona files and of a map that a scenario names, valid or not; none if it is no YAML."""
     try:
-        node = read_tree(text, source).get(SECTION)
+        given = read_tree(text, source)
     except ScenarioError:
         return []
+    node, land = given.get(SECTION), given.get("map")
     paths: list[str] = []
     for item in node.items if isinstance(node, Many) else ():
         with item.place.source.noting():
             paths.append(_path(leaf(item), paths))
+    tiled = land.get("tiled") if isinstance(land, YamlMapping) else None
+    if isinstance(tiled, Leaf):
+        with tiled.place.source.noting():
+            paths.insert(0, _path(tiled, []))
     return paths[: int(MAX_PERSONA_FILES.maximum)]
 
 
