@@ -77,6 +77,8 @@ def content(reader: RunReader) -> Any:
     for floor in info["floors"]:
         if not (floor["energy"] or floor["hunger"]):
             del floor["energy"], floor["hunger"]  # nor that
+        if floor["step_ticks"] == 1:
+            del floor["step_ticks"]  # nor that
     for thing in info["objects"]:
         if not thing["owner"]:
             del thing["owner"]  # nor that

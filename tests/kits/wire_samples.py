@@ -303,7 +303,9 @@ class Samples:
 
     def _floor(self) -> FloorInfo:
         changes = self.number(1000, -1000), self.number(1000, -1000)
-        return FloorInfo(self.name(), self._coin(), self._coin(), self.several(self.name), *changes)
+        return FloorInfo(
+            self.name(), self._coin(), self._coin(), self.several(self.name), *changes, self.number(100, 1)
+        )
 
     def _coin(self) -> bool:
         return self.rng.random() < 0.5

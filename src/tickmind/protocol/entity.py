@@ -117,7 +117,7 @@ class KindInfo:
 
 @dataclass(frozen=True, slots=True)
 class FloorInfo:
-    """A kind of floor, and what standing there adds to the needs of an actor in each tick."""
+    """A kind of floor: what standing there adds to needs in each tick, and how many ticks a step onto it takes."""
 
     name: str
     walkable: bool
@@ -125,6 +125,7 @@ class FloorInfo:
     hazards: tuple[str, ...] = ()
     energy: int = 0
     hunger: int = 0
+    step_ticks: int = 1
 
     @property
     def harmful(self) -> bool:

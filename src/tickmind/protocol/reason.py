@@ -56,6 +56,7 @@ class Reason(StrEnum):
     NOT_FOR_SALE = "not_for_sale"  # the container has no price for that kind of item
     NO_OFFER = "no_offer"  # there is no such offer, or the actor that made it has lost what it offered
     AWAY = "away"  # the actor is not in the world now: it has not come yet, or has left
+    STILL_WALKING = "still_walking"  # the last step was onto a floor on which steps take longer
 
 
 REASONS = tuple(Reason)  # code -> reason

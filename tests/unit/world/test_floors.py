@@ -1,9 +1,9 @@
-"""Floors that change the needs of those who stand on them."""
+"""Floors that change the needs of those who stand on them, and floors on which steps take longer."""
 
 import numpy as np
 import pytest
 
-from tickmind.protocol import ActorStatus, Direction, FloorInfo, Move, Sleep
+from tickmind.protocol import ActorStatus, Direction, FloorInfo, Move, Reason, Say, Sleep
 from tickmind.record import RunStore
 from tickmind.world import ScenarioError, TileWorld, parse_scenario
 
@@ -98,3 +98,61 @@ def test_mistakes_in_rules_are_not_mistakes_of_floors():
     with pytest.raises(ScenarioError) as caught:
         parse_scenario(MARSH.replace("hunger_per_tick: 1", "hunger_per_tick: x"))
     assert "each_tick" not in str(caught.value)
+
+
+ROAD = """\
+world: road
+floors: {path: {}, swamp: {step_ticks: 3}}
+map: |
+  a.~.
+legend:
+  ".": path
+  "~": swamp
+  "a": {floor: path, actor: {id: ada}}
+"""
+
+
+def go_east(world):
+    (result,) = world.step({0: Move(Direction.E)}).action_results()
+    return result.reason
+
+
+def test_a_step_onto_a_slow_floor_takes_its_ticks():
+    world = TileWorld.from_scenario(parse_scenario(ROAD))
+    assert [go_east(world) for _ in range(6)] == [
+        Reason.NONE,
+        Reason.NONE,  # into the swamp
+        Reason.STILL_WALKING,
+        Reason.STILL_WALKING,
+        Reason.NONE,
+        Reason.OUT_OF_BOUNDS,
+    ]
+
+
+def test_everything_but_walking_is_possible_meanwhile_and_a_refused_step_costs_nothing():
+    world = TileWorld.from_scenario(parse_scenario(ROAD))
+    for _ in range(2):
+        go_east(world)
+    (said,) = world.step({0: Say("squelch")}).action_results()
+    assert said.ok
+    assert go_east(world) is Reason.STILL_WALKING
+    assert go_east(world) is Reason.NONE
+    assert go_east(world) is Reason.OUT_OF_BOUNDS
+    (back,) = world.step({0: Move(Direction.W)}).action_results()
+    assert back.ok
+
+
+def test_a_snapshot_keeps_how_long_a_step_still_takes():
+    world, other = (TileWorld.from_scenario(parse_scenario(ROAD)) for _ in range(2))
+    for _ in range(2):
+        go_east(world)
+    other.restore(world.snapshot())
+    assert [go_east(other) for _ in range(3)] == [Reason.STILL_WALKING, Reason.STILL_WALKING, Reason.NONE]
+
+
+def test_slow_floors_are_known_to_agents_and_part_of_the_digest():
+    scenario = parse_scenario(ROAD)
+    assert [floor.step_ticks for floor in TileWorld.from_scenario(scenario).info.floors] == [1, 3]
+    assert scenario.digest != parse_scenario(ROAD.replace("step_ticks: 3", "step_ticks: 2")).digest
+    with pytest.raises(ScenarioError, match="from 1 to"):
+        parse_scenario(ROAD.replace("step_ticks: 3", "step_ticks: 0"))

@@ -7,7 +7,7 @@ from tickmind.protocol import ActionInfo, ContainerInfo, FloorInfo, ItemAmounts,
 from tickmind.record.documents.setting import read_hours
 
 _ACTION_ITEMS = ("needs", "consumes", "yields", "wears")
-_FLOOR_VALUES = ("name", "walkable", "opaque", "energy", "hunger")
+_FLOOR_VALUES = ("name", "walkable", "opaque", "energy", "hunger", "step_ticks")
 _ACTION_TIMES = ("seasons", "weather")
 
 
@@ -18,7 +18,7 @@ def floor_document(floor: FloorInfo) -> dict[str, Any]:
 
 def floor_of(document: Mapping[str, Any]) -> FloorInfo:
     """Return a kind of floor; on those of earlier versions nothing happens."""
-    changes = int(document.get("energy", 0)), int(document.get("hunger", 0))
+    changes = int(document.get("energy", 0)), int(document.get("hunger", 0)), int(document.get("step_ticks", 1))
     walkable, opaque = bool(document["walkable"]), bool(document["opaque"])
     return FloorInfo(document["name"], walkable, opaque, tuple(document["hazards"]), *changes)
 

@@ -142,6 +142,7 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
                 hazards=floor.hazards,
                 energy=floor.energy,
                 hunger=floor.hunger,
+                step_ticks=floor.step_ticks,
             )
             for floor in world.floors
         ],
@@ -323,6 +324,7 @@ def _decode_floor(message: pb.FloorInfo) -> FloorInfo:
         names(message.hazards, "floors.hazards", MAX_TAGS),
         message.energy,
         message.hunger,
+        number(message.step_ticks, "floors.step_ticks", 0, INT32_MAX) or 1,
     )
 
 

@@ -83,6 +83,7 @@ class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_NOT_FOR_SALE: _ClassVar[Reason]
     REASON_NO_OFFER: _ClassVar[Reason]
     REASON_AWAY: _ClassVar[Reason]
+    REASON_STILL_WALKING: _ClassVar[Reason]
 DIRECTION_UNSPECIFIED: Direction
 DIRECTION_N: Direction
 DIRECTION_NE: Direction
@@ -151,6 +152,7 @@ REASON_CONTAINER_FULL: Reason
 REASON_NOT_FOR_SALE: Reason
 REASON_NO_OFFER: Reason
 REASON_AWAY: Reason
+REASON_STILL_WALKING: Reason
 
 class Wait(_message.Message):
     __slots__ = ()

@@ -311,20 +311,22 @@ class Price(_message.Message):
     def __init__(self, item: _Optional[str] = ..., price: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
 
 class FloorInfo(_message.Message):
-    __slots__ = ("name", "walkable", "opaque", "hazards", "energy", "hunger")
+    __slots__ = ("name", "walkable", "opaque", "hazards", "energy", "hunger", "step_ticks")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WALKABLE_FIELD_NUMBER: _ClassVar[int]
     OPAQUE_FIELD_NUMBER: _ClassVar[int]
     HAZARDS_FIELD_NUMBER: _ClassVar[int]
     ENERGY_FIELD_NUMBER: _ClassVar[int]
     HUNGER_FIELD_NUMBER: _ClassVar[int]
+    STEP_TICKS_FIELD_NUMBER: _ClassVar[int]
     name: str
     walkable: bool
     opaque: bool
     hazards: _containers.RepeatedScalarFieldContainer[str]
     energy: int
     hunger: int
-    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., hazards: _Optional[_Iterable[str]] = ..., energy: _Optional[int] = ..., hunger: _Optional[int] = ...) -> None: ...
+    step_ticks: int
+    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., hazards: _Optional[_Iterable[str]] = ..., energy: _Optional[int] = ..., hunger: _Optional[int] = ..., step_ticks: _Optional[int] = ...) -> None: ...
 
 class WorldHeader(_message.Message):
     __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count", "ground_count", "setting")

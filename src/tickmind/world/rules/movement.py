@@ -30,6 +30,9 @@ def move(turn: Turn, scratch: MoveScratch) -> None:
         return
     direction = turn.intents.direction[places]
     places = turn.keep(places, (direction >= 0) & (direction < 8), Reason.ILLEGAL_ACTION)
+    if len(state.free_at):
+        is_free = state.free_at[turn.intents.actor[places]] <= turn.tick_id
+        places = turn.keep(places, is_free, Reason.STILL_WALKING)
     if not len(places):
         return
     rows = turn.intents.actor[places]
@@ -39,3 +42,7 @@ def move(turn: Turn, scratch: MoveScratch) -> None:
     state.facing[rows] = ways[rows]
     results = resolve_moves(state.x, state.y, ways, turn.maps.walkable, turn.maps.occupancy, scratch)
     turn.reason[places] = _CODES[results[rows]]
+    if len(state.free_at):
+        moved = rows[results[rows] == MoveResult.MOVED]
+        floor = turn.tables.floor[state.y[moved], state.x[moved]]
+        state.free_at[moved] = turn.tick_id + turn.tables.floor_step_ticks[floor]

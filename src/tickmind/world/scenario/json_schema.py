@@ -149,6 +149,7 @@ def _floor() -> Schema:
         "A kind of floor.",
         walkable=_truth("Whether actors can step there.", default=True),
         opaque=_truth("Whether it blocks sight.", default=False),
+        step_ticks=_number("How many ticks a step onto it takes.", 1),
         hazards=_said("Dangers that characters may care about.", _NAMES),
         each_tick=_need_changes("What standing there adds in each tick, in a world with needs."),
     )

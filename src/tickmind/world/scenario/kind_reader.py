@@ -105,7 +105,7 @@ def read_floors(given: YamlMapping, *, has_needs: bool = True) -> tuple[FloorKin
 
 def _read_floor(name: str, node: Node, has_needs: bool) -> FloorKind:
     given = table(node)
-    given.nothing_but("walkable", "opaque", "hazards", "each_tick")
+    given.nothing_but("walkable", "opaque", "hazards", "each_tick", "step_ticks")
     walkable, opaque = given.truth("walkable", default=True), given.truth("opaque", default=False)
     energy, hunger = _read_need_changes(given, "each_tick")
     if "each_tick" in given.entries:
@@ -114,7 +114,8 @@ def _read_floor(name: str, node: Node, has_needs: bool) -> FloorKind:
             place.note("'each_tick' changes needs, and this world has none; say `needs: true` in `rules`")
         if not walkable:
             place.note(f"no actor can stand on {name!r}, so 'each_tick' does nothing; say `walkable: true`")
-    return FloorKind(name, walkable, opaque, read_tags(given, "hazards"), energy, hunger)
+    step_ticks = given.integer("step_ticks", 1, 1, MAX_TICKS)
+    return FloorKind(name, walkable, opaque, read_tags(given, "hazards"), energy, hunger, step_ticks)
 
 
 def _read_need_changes(given: YamlMapping, key: str) -> tuple[int, int]:

@@ -22,6 +22,7 @@ class FloorKind:
     hazards: tuple[str, ...] = ()
     energy: int = field(default=0, repr=False)  # so scenarios from before this rule keep their digest
     hunger: int = field(default=0, repr=False)
+    step_ticks: int = field(default=1, repr=False)  # that a step onto it takes
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,8 @@ class Scenario:
         for floor in self.floors:
             if floor.energy or floor.hunger:
                 yield floor.name, "each tick", floor.energy, floor.hunger
+            if floor.step_ticks > 1:
+                yield floor.name, "step", floor.step_ticks
         if self.rules.night_sight_radius is not None:
             yield self.rules.night_sight_radius, calendar, calendar.night
             states = ((kind.name, state) for kind in self.kinds for state in kind.states)

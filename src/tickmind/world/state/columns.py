@@ -51,6 +51,7 @@ class WorldColumns:
 
     arrive_due: "Int64" = field(default_factory=_no_times)  # actor row -> tick in which it comes, or NEVER
     leave_due: "Int64" = field(default_factory=_no_times)  # actor row -> tick in which it is gone, or NEVER
+    free_at: "Int64" = field(default_factory=_no_times)  # actor row -> tick from which it can step again
     goal_reached: "Bool" = field(default_factory=_empty)  # entries of goals -> whether it was reached
     own_rule_off: "Bool" = field(default_factory=_empty)  # own rule -> whether it has failed
 
@@ -74,7 +75,7 @@ class WorldColumns:
 
 
 _NAMES = tuple(column.name for column in fields(WorldColumns))
-_LATER = frozenset(("arrive_due", "leave_due", "goal_reached", "own_rule_off"))  # of rules that came later
+_LATER = frozenset(("arrive_due", "leave_due", "free_at", "goal_reached", "own_rule_off"))  # of rules that came later
 OFFER_FIELDS = ("maker", "taker", "kind", "amount", "wanted_kind", "wanted_amount", "last_tick")
 
 
@@ -118,6 +119,7 @@ def first_state(tables: Tables) -> WorldColumns:
         offers=no_offers(),
         arrive_due=tables.actor_arrives.copy() if some_come else _no_times(),
         leave_due=tables.actor_leaves.copy() if some_leave else _no_times(),
+        free_at=np.zeros(len(actors) if tables.some_steps_take_longer else 0, dtype=np.int64),
         goal_reached=np.zeros(tables.goals[-1].entries.stop if tables.goals else 0, dtype=np.bool_),
         own_rule_off=np.zeros(len(scenario.own_rules), dtype=np.bool_),
     )

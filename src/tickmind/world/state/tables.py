@@ -56,6 +56,8 @@ class Tables:
         self.floor_opaque: Bool = np.array([floor.opaque for floor in floors], dtype=np.bool_)[codes]
         self.floor_energy: Int32 = np.array([floor.energy for floor in floors], dtype=np.int32)  # by code
         self.floor_hunger: Int32 = np.array([floor.hunger for floor in floors], dtype=np.int32)
+        self.floor_step_ticks: Int64 = np.array([floor.step_ticks for floor in floors], dtype=np.int64)
+        self.some_steps_take_longer = bool((self.floor_step_ticks > 1).any())
         self.floors_change_needs = bool(self.floor_energy.any() or self.floor_hunger.any())
 
     def _build_kinds(self) -> None:
@@ -156,7 +158,15 @@ class Tables:
             tick_duration_ms=rules.tick_duration_ms,
             intent_deadline_ms=rules.intent_deadline_ms,
             floors=tuple(
-                FloorInfo(floor.name, floor.walkable, floor.opaque, floor.hazards, floor.energy, floor.hunger)
+                FloorInfo(
+                    floor.name,
+                    floor.walkable,
+                    floor.opaque,
+                    floor.hazards,
+                    floor.energy,
+                    floor.hunger,
+                    floor.step_ticks,
+                )
                 for floor in scenario.floors
             ),
             floor_codes=scenario.floor_codes,
