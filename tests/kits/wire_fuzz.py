@@ -275,6 +275,8 @@ class Fuzzer:
             return rng.random() < 0.5
         if one.type == FieldDescriptor.TYPE_DOUBLE:
             return rng.choice((0.0, -1.0, float("nan"), float("inf"), 1e300))
+        if one.type == FieldDescriptor.TYPE_UINT32:
+            return rng.choice([value for value in (*NUMBERS, 2**32 - 1) if 0 <= value < 2**32])
         wide = one.type in (FieldDescriptor.TYPE_INT64, FieldDescriptor.TYPE_SINT64)
         bits = 63 if wide else 31
         return rng.choice([value for value in NUMBERS if -(2**bits) <= value < 2**bits])

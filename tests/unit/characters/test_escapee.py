@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.long import short_or_long
 
 from tickmind.agent import CharacterHost, Settings, Start
 from tickmind.characters.escapee import Escapee
@@ -87,9 +88,4 @@ def test_a_prisoner_who_starts_late_hears_the_code_when_it_is_said_again(scenari
 
 
 def test_prisoners_who_miss_turns_get_out(scenario):
-    assert _left_behind(scenario, range(20), most_missed=0.3) == []
-
-
-@pytest.mark.slow
-def test_prisoners_who_miss_turns_get_out_for_200_seeds(scenario):
-    assert _left_behind(scenario, range(20, 220), most_missed=0.3) == []
+    assert _left_behind(scenario, range(short_or_long(25, 220)), most_missed=0.3) == []
