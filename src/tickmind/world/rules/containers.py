@@ -155,12 +155,14 @@ def _carry_out(turn: Turn, places: "Int64", exchange: _Exchange, moves: _Moves) 
         return
     rows, count = turn.intents.actor[places], turn.intents.amount[places].astype(np.int64)
     names, inventory = turn.tables.item_names, turn.state.inventory
+    changes: list[tuple[str, Int64]] = []
     for sign, items in ((1, exchange.put), (-1, exchange.taken)):
         for kind, amount in items:
             moved = count * amount
             inventory[rows, kind] = (inventory[rows, kind] - sign * moved).astype(np.uint16)
             moves.add(_keys(turn, places, kind), moved, taken=sign < 0)
-            turn.add_effect(places, f"inventory.{names[kind]}", -sign * moved)
+            changes.append((f"inventory.{names[kind]}", -sign * moved))
+    turn.set_effects(places, (), changes)
 
 
 def _tiles(turn: Turn, places: "Int64") -> "Int64":

@@ -18,7 +18,7 @@ from tickmind.world.scenario.kinds import ObjectAction
 from tickmind.world.state.timing import change_times, stock_times
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Bool, Int64
+    from tickmind.protocol.columns import Bool, Int32, Int64
 
 _WEAR = 5  # purpose of the random numbers
 
@@ -84,24 +84,25 @@ def _do(turn: Turn, places: "Int64", kind: int, action: ObjectAction, work: _Wor
         return
     for at, delta in enter_state(turn, objects, kind, code):
         work.deltas.append((int(places[at]), delta))
-    turn.effects.update(dict.fromkeys(places.tolist(), work.step(0)))
-    rows, names, consumes = turn.intents.actor[places], tables.item_names, tables.item_codes(action.consumes)
+    rows, consumes = turn.intents.actor[places], tables.item_codes(action.consumes)
     use_up(turn, rows, consumes)
-    for item, amount in consumes:
-        turn.add_effect(places, f"inventory.{names[item]}", np.full(len(places), -amount))
-    _wear(turn, places, action)
-    for item, taken in hand_over(turn, rows, tables.item_codes(action.yields)):
-        turn.add_effect(places, f"inventory.{names[item]}", taken)
+    changes = [(item, np.full(len(places), -amount)) for item, amount in consumes]
+    changes += _wear(turn, rows, action)
+    changes += hand_over(turn, rows, tables.item_codes(action.yields))
+    named = [(f"inventory.{tables.item_names[item]}", by) for item, by in changes]
+    turn.set_effects(places, work.step(0), named)
 
 
-def _wear(turn: Turn, places: "Int64", action: ObjectAction) -> None:
-    """Break tools of those that have done an action, by chance."""
-    tables, rows = turn.tables, turn.intents.actor[places]
+def _wear(turn: Turn, rows: "Int32", action: ObjectAction) -> "list[tuple[int, Int64]]":
+    """Break tools of those that have done an action, by chance; return for each tool by how many each has more."""
+    tables = turn.tables
+    worn: list[tuple[int, Int64]] = []
     for item, times in tables.item_codes(action.wears):
         keys = rows.astype(np.int64) * len(tables.item_names) + item
         broken = draw(tables.scenario.seed, _WEAR, turn.tick_id, keys, np.full(len(rows), times)) == 0
         turn.state.inventory[rows[broken], item] -= 1
-        turn.add_effect(places, f"inventory.{tables.item_names[item]}", -broken.astype(np.int64))
+        worn.append((item, -broken.astype(np.int64)))
+    return worn
 
 
 def _equipped(turn: Turn, places: "Int64", action: ObjectAction) -> "Int64":

@@ -59,7 +59,10 @@ def lay(turn: Turn, keys: "Int64", amounts: "Int64") -> None:
 
 
 def _tell(turn: Turn, keys: "Int64", amounts: "Int64") -> None:
-    names, width = turn.tables.item_names, turn.tables.width
-    for key, amount in zip(keys.tolist(), amounts.tolist(), strict=True):
-        tile, item = divmod(key, len(names))
-        turn.deltas.append(ObjectDelta(ground_id(tile % width, tile // width), names[item], amount))
+    names, ids, width = turn.tables.item_names, turn.tables.ground_ids, turn.tables.width
+    tiles, items = np.divmod(keys, max(len(names), 1))
+    for tile, item, amount in zip(tiles.tolist(), items.tolist(), amounts.tolist(), strict=True):
+        name = ids.get(tile)
+        if name is None:
+            name = ids[tile] = ground_id(tile % width, tile // width)
+        turn.deltas.append(ObjectDelta(name, names[item], amount))

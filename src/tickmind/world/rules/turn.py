@@ -109,16 +109,23 @@ class Turn:
         lacks = ((self.tables.item_names[kind], amount - carried[kind]) for kind, amount in wanted)
         return tuple(Effect(f"missing.{name}", amount) for name, amount in lacks if amount > 0)
 
-    def add_effect(self, places: "Int64", name: str, values: "Int64") -> None:
-        """Add an effect to those of each intent, unless its value is 0."""
-        made: dict[tuple[int, int], tuple[Effect, ...]] = {}  # identity of the effects so far and value -> effects then
-        for place, value in zip(places.tolist(), values.tolist(), strict=True):
-            if value:
-                before = self.effects.get(place, ())
-                after = made.get((id(before), value))
-                if after is None:
-                    after = made[id(before), value] = (*before, Effect(name, value))
-                self.effects[place] = after
+    def set_effects(self, places: "Int64", first: tuple[Effect, ...], changes: "list[tuple[str, Int64]]") -> None:
+        """Set the effects of intents: the first for all of them, then named changes by a number each, if it is not 0.
+
+        Equal effects are one object.
+        """
+        if all(values.min() == values.max() for _, values in changes):
+            shared = (*first, *(Effect(name, int(values[0])) for name, values in changes if values[0]))
+            self.effects.update(dict.fromkeys(places.tolist(), shared))
+            return
+        made: dict[tuple[int, ...], tuple[Effect, ...]] = {}  # values -> effects
+        rows = zip(*(values.tolist() for _, values in changes), strict=True)
+        for place, row in zip(places.tolist(), rows, strict=True):
+            effects = made.get(row)
+            if effects is None:
+                named = zip(changes, row, strict=True)
+                effects = made[row] = (*first, *(Effect(name, value) for (name, _), value in named if value))
+            self.effects[place] = effects
 
     def items(self, action: ActionType) -> "Int64":
         """Return the places of all intents of this type that name a kind of item and a positive amount."""

@@ -135,6 +135,7 @@ class Tables:
         self.object_at[self.object_y, self.object_x] = np.arange(len(objects), dtype=np.int32)
         holds = np.array([kind.container is not None for kind in kinds], dtype=np.bool_)
         self.is_container: Bool = holds[self.object_kind]  # object row -> whether it is one
+        self.ground_ids: dict[int, str] = {}  # tile -> id of the items on it, for tiles that have had some
         self.object_owner = {row: thing.owner for row, thing in enumerate(objects) if thing.owner}
 
     def kind_of(self, object_row: int) -> ObjectKind:
