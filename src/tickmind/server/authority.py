@@ -161,7 +161,9 @@ class Authority:
         if self.audience.has_late:
             self.audience.send(self._tick)  # to clients that came after the tick began
         controlled = self.leases.controlled
-        enough = min(self.pace.controllers, int(self._present.sum()))
+        away = len(self._present) - int(self._present.sum())
+        expected = max(1, self.pace.controllers - away)  # as actors that are away have agents, too
+        enough = min(expected, len(self._present) - away)
         return bool(controlled.sum() >= enough and (self.inbox.answered | ~controlled).all())
 
     def resolve(self) -> TickRecord:

@@ -115,6 +115,14 @@ def test_a_world_in_lockstep_waits_only_for_those_that_are_there(make_game):
     assert game.authority.ready()
 
 
+def test_a_world_in_lockstep_does_not_wait_for_agents_of_actors_that_are_away(make_game):
+    text = INN + "  - {id: statue, at: [4, 0]}\n"  # which has no agent, as the guest and the host have
+    game = make_game(scenario=parse_scenario(text), pace=TickPace.of(1000, 500, lockstep=True, controllers=2))
+    game.authority.begin()
+    game.control("host").send(ControlIntent(1, Wait()))
+    assert game.authority.ready()
+
+
 def test_a_snapshot_for_viewers_says_who_is_away(inn):
     snapshot = inn.authority.snapshot(ViewFilter())
     assert snapshot.state.x.tolist() == [-1, 2]

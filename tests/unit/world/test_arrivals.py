@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tickmind.protocol import Direction, Entered, Give, Left, Move, Offer, Reason, Wait
+from tickmind.protocol import Direction, Entered, Give, Heard, Left, Move, Offer, Reason, Say, Wait
 from tickmind.world import ScenarioError, TileWorld, WorldError, parse_scenario
 
 INN = """\
@@ -117,6 +117,7 @@ def test_a_time_may_be_a_day_and_a_clock():
         ("arrives: {tick: 3}", "arrives: {tick: 3, day: 2}", "expected a time as {tick: 100}"),
         ("arrives: {tick: 3}", "arrives: {clock: '08:00'}", "expected a time as {tick: 100}"),
         ("arrives: {tick: 3}", "arrives: 3", "expected"),
+        ("arrives: {tick: 3}", "arrives: {tick: 1}", "from tick 2 on"),
         ("arrives: {tick: 3}", "arrives: {day: 1, clock: '05:00'}", "not after the beginning of the world"),
     ],
 )
@@ -151,3 +152,65 @@ def test_a_rule_brings_actors_and_sends_them_away():
 def test_scenarios_differ_by_arrivals():
     texts = (INN, INN.replace("tick: 3", "tick: 4"), INN.replace(", leaves: {tick: 6}", ""))
     assert len({parse_scenario(text).digest for text in texts}) == 3
+
+
+def test_nothing_falls_below_an_actor_that_is_away():
+    def gives(tick):
+        assert tick.give_items("guest", "coin", 200) == (97 if tick.tick_id == 1 else 0)
+
+    text = INN.replace("{tick: 3}, leaves: {tick: 6}", "{tick: 1000}") + "own_rules: [gives]\n"
+    world = inn(text, {"gives": gives})
+    for _ in range(2):
+        assert not any(event.text for event in world.step({}).rule_events)
+    assert not len(world._state.ground_key)
+    assert world.observe([HOST])[0].me.entity_id == "host"
+
+
+def test_no_goal_is_reached_by_an_actor_that_is_away():
+    world = inn(INN + "goals: {rich: {carry: {coin: 3}, ends: true}}\n")
+    reached = [bool(world.step({}).rule_events) for _ in range(3)]
+    assert reached == [False, False, True]
+
+
+def test_no_actor_is_brought_into_what_has_closed_in_the_same_tick():
+    text = """\
+world: gate
+floors: {path: {}}
+kinds: {gate: {states: {open: {}, closed: {walkable: false}}}}
+objects: [{id: gate, kind: gate, at: [1, 0]}]
+map: {width: 3, height: 1, floor: path}
+actors: [{id: guest, at: [2, 0], arrives: {tick: 100}}, {id: host, at: [0, 0]}]
+own_rules: [closes]
+"""
+    done = []
+
+    def closes(tick):
+        done.append((tick.set_object_state("gate", "closed"), tick.bring("guest", 1, 0)))
+
+    world = inn(text, {"closes": closes})
+    assert not world.step({}).rule_events
+    assert done == [(True, False)]
+
+
+def test_offers_of_and_to_an_actor_that_leaves_are_gone():
+    world = until(inn(INN.replace("at: [2, 0]}", "at: [2, 0], inventory: {coin: 1}}")), 3)
+    world.step({GUEST: Offer("host", "coin"), HOST: Offer("guest", "coin")})
+    assert len(world._state.offers) == 2
+    until(world, 6)
+    assert len(world._state.offers) == 0
+
+
+def test_the_last_words_of_an_actor_that_leaves_are_heard():
+    world = until(inn(), 5)
+    world.step({GUEST: Say("bye")})
+    assert not world.present[GUEST]
+    assert Heard("guest", "local", "bye", 1, 0) in world.observe([HOST])[0].events
+
+
+def test_many_actors_come_in_one_tick():
+    crowd = "\n".join(f"  - {{id: 'a{n}', at: [{n}, 1], arrives: {{tick: 2}}}}" for n in range(500))
+    world = inn(INN.replace("width: 5, height: 1", "width: 500, height: 2") + crowd + "\n")
+    before = world._state.x
+    world.step({})
+    assert world.present.sum() == 501
+    assert (before < 0).sum() == 501  # the column of the tick before is as it was

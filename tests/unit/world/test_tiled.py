@@ -173,6 +173,7 @@ def test_what_the_layers_add_comes_before_what_the_scenario_says(tmp_path):
         ('value="ada"', 'value="eve"', "property 'owner': there is no actor 'eve'"),
         ('x="56" y="40"', 'x="56" y="400"', "object 'ada': expected a whole number from 0 to 3, found '25'"),
         ('x="56" y="40"', 'x="nan" y="40"', "object 'ada': expected numbers as its position and size"),
+        ('x="16" y="16" width="48"', 'x="1.7e308" y="16" width="1.7e308"', "none of them far off the map"),
         ("<point/>", '<polygon points="0,0 1,1"/>', "object 'ada': is a polygon; draw it as a point"),
         ('x="16" y="16" width="48" height="32"', 'x="16" y="16" width="48" height="32" rotation="9"', "not rotated"),
     ],

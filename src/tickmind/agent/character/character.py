@@ -118,7 +118,7 @@ class Character(TimedCharacter):
 
     @condition
     def offered(self, item: str = "") -> bool:
-        """Return whether another actor offers it something that it can pay for, or a certain item."""
+        """Return whether an actor beside it offers something that it can pay for, or a certain item."""
         return self._good_offer(item) is not None
 
     @condition
@@ -256,10 +256,13 @@ class Character(TimedCharacter):
         return self.do(Offer(to, item, amount, wanted, wanted_amount)) if status is Status.SUCCESS else status
 
     def _good_offer(self, item: str) -> OpenOffer | None:
+        beside = {person.entity_id for person in self.surroundings.near(self.at, 1)}
         affordable = (
             offer
             for offer in self.observation.offers
-            if item in ("", offer.kind) and self.carries(offer.wanted_kind) >= offer.wanted_amount
+            if item in ("", offer.kind)
+            and offer.actor_id in beside
+            and self.carries(offer.wanted_kind) >= offer.wanted_amount
         )
         return next(affordable, None)
 

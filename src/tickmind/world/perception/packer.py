@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.protocol import ACTION_CODES, ActionType, ObservationColumns, OpenOffer
+from tickmind.protocol.record import AWAY
 from tickmind.world.kernels import Placed, RowLists, visible_pairs
 from tickmind.world.kernels.packing import list_left, pack_entities, write_cards
 from tickmind.world.perception.perception import Perception, Seen, take_lists
@@ -194,6 +195,10 @@ class Packer:
         place_of[rows] = np.arange(len(rows))
         place = place_of[lists.ids]
         number, place = number[place >= 0], place[place >= 0]
-        order = np.argsort(place, kind="stable")
+        for at in np.flatnonzero(state.x[speakers] == AWAY).tolist():  # they left after they spoke
+            away_x, away_y = np.abs(state.x[rows] - said[at].x), np.abs(state.y[rows] - said[at].y)
+            heard = np.flatnonzero(np.maximum(away_x, away_y) <= self._rules.hearing_radius)
+            number, place = np.append(number, np.full(len(heard), at, dtype=np.int32)), np.append(place, heard)
+        order = np.lexsort((number, place))
         offsets = np.searchsorted(place[order], np.arange(len(rows) + 1))
         return RowLists(offsets.astype(np.int64), number[order])

@@ -29,13 +29,18 @@ def leave(turn: Turn, row: int) -> None:
     if state.x[row] == AWAY:
         return
     turn.maps.occupancy[state.y[row], state.x[row]] = -1
+    if len(state.offers):
+        state.offers = state.offers[(state.offers[:, :2] != row).all(axis=1)]  # neither made by it nor to it
     _place(turn, row, AWAY, AWAY)
 
 
 def arrive(turn: Turn, row: int, x: int, y: int) -> bool:
     """Bring an actor that is away to a tile. Return False if no actor can stand there now."""
-    maps = turn.maps
+    maps, tables, state = turn.maps, turn.tables, turn.state
     if not maps.walkable[y, x] or maps.occupancy[y, x] >= 0:
+        return False
+    thing = int(tables.object_at[y, x])  # which may have closed in this tick, before the maps show it
+    if thing >= 0 and not tables.kind_walkable[tables.object_kind[thing], state.object_state[thing]]:
         return False
     maps.occupancy[y, x] = row
     _place(turn, row, x, y)
@@ -44,5 +49,7 @@ def arrive(turn: Turn, row: int, x: int, y: int) -> bool:
 
 def _place(turn: Turn, row: int, x: int, y: int) -> None:
     state = turn.state
-    state.x, state.y = state.x.copy(), state.y.copy()  # the record of the tick before has the old ones
+    if not turn.has_own_positions:
+        state.x, state.y = state.x.copy(), state.y.copy()  # the record of the tick before has the old ones
+        turn.has_own_positions = True
     state.x[row], state.y[row] = x, y

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.protocol import RuleEvent
+from tickmind.protocol.record import AWAY
 from tickmind.world.rules.turn import Turn
 from tickmind.world.state.goals import GoalTable
 
@@ -48,5 +49,6 @@ def _holds_for(turn: Turn, goal: GoalTable, rows: "Int64") -> "Bool":
     """Return for which actors the condition of a goal holds."""
     if goal.info.each_in:
         return turn.in_areas(goal.areas, rows)
-    carried: Bool = np.logical_and.reduce(turn.state.inventory[np.ix_(rows, goal.items)] >= goal.amounts, axis=1)
-    return carried
+    reached: Bool = np.logical_and.reduce(turn.state.inventory[np.ix_(rows, goal.items)] >= goal.amounts, axis=1)
+    reached &= turn.state.x[rows] != AWAY
+    return reached

@@ -39,6 +39,7 @@ def move(turn: Turn, scratch: MoveScratch) -> None:
     ways = np.full(len(state.x), -1, dtype=np.int8)
     ways[rows] = turn.intents.direction[places]
     state.x, state.y, state.facing = state.x.copy(), state.y.copy(), state.facing.copy()
+    turn.has_own_positions = True
     state.facing[rows] = ways[rows]
     results = resolve_moves(state.x, state.y, ways, turn.maps.walkable, turn.maps.occupancy, scratch)
     turn.reason[places] = _CODES[results[rows]]

@@ -161,6 +161,8 @@ class RuleTick:
         """Give items to an actor; what it can't carry falls to the ground. Return how many it took."""
         row, kind, amount = self._actor(actor_id), self._item(item, amount), int(amount)
         self._count()
+        if not self.is_there(actor_id):  # there is no ground below it for what it can't carry
+            amount = min(amount, int(self._turn.room(np.array([row], dtype=np.int32))[0]))
         ((_, taken),) = hand_over(self._turn, np.array([row], dtype=np.int32), [(kind, amount)])
         self._note_items(actor_id, item, int(taken[0]))
         return int(taken[0])

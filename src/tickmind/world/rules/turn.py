@@ -49,6 +49,7 @@ class Turn:
         self.utterances: list[Utterance] = []
         self.deltas: list[ObjectDelta] = []
         self.rule_events: list[RuleEvent] = []
+        self.has_own_positions = False  # whether x and y of the state are copies that this tick may change
         self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
 
     @property

@@ -157,7 +157,7 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         actors = spawns.actors()
         actor_ids = {actor.entity_id for actor in actors}
         check_owners(given.get("zones"), actor_ids)
-        people.check_relations(actor_ids)
+        people.check_relations(actor_ids, is_kept=folder is None)
         check_size(given, [actor.persona for actor in actors])
         if (section := given.get("goals")) is not None:
             reader = GoalReader(zones, calendar, item_names, rules.inventory_limit, kinds, spawns.objects(), actors)

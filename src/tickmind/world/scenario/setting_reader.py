@@ -142,8 +142,13 @@ class PersonaReader:
             self._used[id(self._own[name])] = self._own[name]
         return self._personas.get(name)
 
-    def check_relations(self, actors: Collection[str]) -> None:
-        """Note each relation to no actor, in personas of the scenario that an actor has."""
+    def check_relations(self, actors: Collection[str], *, is_kept: bool) -> None:
+        """Note each relation to no actor, in personas of the scenario that an actor has.
+
+        The text that a run keeps may be from before this was a mistake.
+        """
+        if is_kept:
+            return
         wrong = [
             (who, place)
             for relations in (given.get("relations") for given in self._used.values())

@@ -226,7 +226,10 @@ class Spawns:
         given.nothing_but("tick", "day", "clock")
         if set(given.entries) not in ({"tick"}, {"day"}, {"day", "clock"}):
             given.place.fail('expected a time as {tick: 100} or as {day: 2, clock: "08:00"}')
-        return read_tick(given, self._calendar)
+        tick_id = read_tick(given, self._calendar)
+        if tick_id == 1:
+            given.place.fail("the world begins with tick 1; an actor can arrive or leave from tick 2 on")
+        return tick_id
 
     def _scatter(self, number: int, given: YamlMapping) -> None:
         """Put actors on free tiles, chosen by the scenario's seed."""

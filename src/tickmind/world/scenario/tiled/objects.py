@@ -29,6 +29,8 @@ _ALIGNED = {  # where in a tile object its position is, from its north-west corn
     "bottomright": (1.0, 1.0),
 }
 
+_FARTHEST = 1e9  # pixels, in any direction
+
 
 class ObjectLayers:
     """Reads the objects of all object layers in the order of the file; those without a class of ours are decoration."""
@@ -116,8 +118,8 @@ class ObjectLayers:
     def _box(self, thing: "TiledObject", place: TiledPosition) -> tuple[float, float, float, float]:
         """Return the position and the size of an object in pixels; a point has no size."""
         numbers = (*thing.coordinates, *thing.size)
-        if not _are_numbers(*numbers):
-            place.fail("expected numbers as its position and size")
+        if not _are_numbers(*numbers) or max(map(abs, numbers)) > _FARTHEST:
+            place.fail("expected numbers as its position and size, none of them far off the map")
         if type(thing).__name__ not in ("Point", "Rectangle", "Tile"):
             place.fail(f"is a {type(thing).__name__.lower()}; draw it as a point, a rectangle or a tile")
         x, y, width, height = numbers
