@@ -51,7 +51,7 @@ class Admission:
 
     def need(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> Need:
         """Return what a job needs of the quickest lane that is known."""
-        allowed_s = job.deadline_s - job.arrived_s
+        allowed_s = max(0.0, job.deadline_s - job.arrived_s)  # a deadline may have passed while the request was read
         best = NOTHING_KNOWN
         for lane in queue.lanes:
             known = lane.service.estimate() if self._config.learn_service_times else None

@@ -12,6 +12,7 @@ from tickmind.gateway.queue.limits.service_time import (
     MIN_DEVIATION,
     UNKNOWN,
     Sample,
+    ServiceTime,
     ServiceTimes,
     fit,
     since_change,
@@ -126,3 +127,7 @@ def test_estimate_is_that_of_the_last_attempts_whenever_it_is_asked_for(attempts
         assert math.isfinite(often.estimate().mean_s)
     assert late.estimate().attempts <= KEPT
     assert (late.estimate().attempts > 0) == bool(attempts)
+
+
+def test_a_request_whose_deadline_passed_before_it_arrived_needs_no_time():
+    assert ServiceTime(attempts=3, mean_s=1.0, base_s=1.0).need_s(10, 10, -0.004) == 0.0

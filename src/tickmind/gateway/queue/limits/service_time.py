@@ -61,7 +61,7 @@ class ServiceTime(NamedTuple):
         Without that bound a lane that is slower than every caller's deadline would never be tried again.
         """
         need_s = self.expected_s(prompt_tokens, reply_tokens) + SAFETY * self.deviation_s
-        return min(need_s, MAX_PART * allowed_s)
+        return min(need_s, MAX_PART * max(0.0, allowed_s))
 
 
 UNKNOWN = ServiceTime()
