@@ -120,7 +120,7 @@ async def test_a_plain_reset_is_waited_for(raw_housing: Any) -> None:
     async with raw_housing(answer) as house:
         refused = await house.chat(headers={"x_tickmind_timeout_ms": "2000"})
         assert refused.status == 429
-        assert 45 <= int(refused.headers["retry-after"]) <= 51  # whole seconds, rounded up, and never too short
+        assert 45 <= int(refused.headers["retry-after"]) <= 50
 
 
 async def test_an_open_circuit_is_no_rate_limit(housing: Any) -> None:

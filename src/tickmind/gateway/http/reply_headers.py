@@ -23,6 +23,7 @@ _STREAM = b"content-type: text/event-stream\r\ncache-control: no-store\r\n" + _S
 _SHARED = f"{SHARED_HEADER}: 1\r\n".encode()
 _ATTEMPTS, _COOLDOWN = f"{ATTEMPTS_HEADER}: %b\r\n".encode(), f"{COOLDOWN_HEADER}: %b\r\n".encode()
 _FINAL = frozenset({Code.REPLACED, Code.EXPIRED, Code.DEADLINE})  # the caller's own deadline or newer request
+_NOISE_MS = 1e-3  # of a difference of two clock readings, which must not be rounded up
 
 
 def attempts_json(attempts: Sequence[Attempt]) -> bytes:
@@ -77,8 +78,8 @@ def refusal_headers(refusal: Refusal, attempts: Sequence[Attempt], cooldown: byt
     """Return the headers of a refusal."""
     headers = b"content-type: application/json\r\n"
     if refusal.retry_after_s is not None:
-        wait_s = max(0.0, refusal.retry_after_s)
-        headers += b"retry-after: %d\r\nretry-after-ms: %d\r\n" % (math.ceil(wait_s), math.ceil(wait_s * 1000))
+        wait_ms = math.ceil(max(0.0, 1000 * refusal.retry_after_s - _NOISE_MS))
+        headers += b"retry-after: %d\r\nretry-after-ms: %d\r\n" % (-(-wait_ms // 1000), wait_ms)
     if refusal.code in _FINAL:
         headers += b"x-should-retry: false\r\n"  # which the official SDKs respect
     if attempts:

@@ -2,15 +2,15 @@
 
 import json
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tickmind.base import Secret
 from tickmind.gateway.fairness.sessions import Session
-from tickmind.gateway.http.reply_headers import attempts_json, reply_headers
+from tickmind.gateway.http.reply_headers import attempts_json, refusal_headers, reply_headers
 from tickmind.gateway.queue.job import Attempt, Result
 from tickmind.gateway.queue.ticket import Ticket
-from tickmind.gateway.refusal import Refusal
+from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, Provider
 
@@ -62,3 +62,20 @@ def test_a_reply_tells_who_answered_after_which_attempts(
 
 def test_without_an_attempt_the_list_is_empty() -> None:
     assert attempts_json(()) == b"[]"
+
+
+def wait_of(retry_after_s: float) -> tuple[str, str]:
+    fields = fields_of(refusal_headers(Refusal(Code.OVERLOADED, "slow down", retry_after_s), (), b""))
+    return fields["retry-after"], fields["retry-after-ms"]
+
+
+@example(1017.83444, 50)  # which makes 50.000000000007
+@given(st.floats(0.0, 1e6), st.integers(0, 600))
+def test_a_wait_until_a_time_is_not_longer_by_the_noise_of_the_clock(now_s: float, wait_s: int) -> None:
+    assert wait_of((now_s + wait_s) - now_s) == (str(wait_s), str(1000 * wait_s))
+
+
+def test_a_wait_is_rounded_up() -> None:
+    assert wait_of(0.0004) == ("1", "1")
+    assert wait_of(49.9991) == ("50", "50000")
+    assert wait_of(-3.0) == ("0", "0")
