@@ -143,8 +143,8 @@ class Give:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
-    """Put items into a container on a tile beside this one: all of them or none."""
+class _Exchange:
+    """Items, and a container on a tile beside this one: all of them are moved, or none."""
 
     target_id: str
     kind: str
@@ -154,40 +154,28 @@ class Put:
         _check_goods(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Take:
-    """Take items out of a container on a tile beside this one: all of them or none."""
+class Put(_Exchange):
+    """Put items into a container."""
 
-    target_id: str
-    kind: str
-    amount: int = 1
-
-    def __post_init__(self) -> None:
-        _check_goods(self)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Buy:
-    """Take items out of a container beside this tile, and put their price into it: all of them or none."""
+class Take(_Exchange):
+    """Take items out of a container."""
 
-    target_id: str
-    kind: str
-    amount: int = 1
-
-    def __post_init__(self) -> None:
-        _check_goods(self)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sell:
-    """Put items into a container beside this tile, and take their price out of it: all of them or none."""
+class Buy(_Exchange):
+    """Take items out of a container, and put their price into it."""
 
-    target_id: str
-    kind: str
-    amount: int = 1
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        _check_goods(self)
+
+class Sell(_Exchange):
+    """Put items into a container, and take their price out of it."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,18 +239,18 @@ def _check_items(intent: "Pickup | Use | Drop | Give") -> None:
     _check_text(intent, "item_id", intent.item_id)
 
 
-def _check_goods(intent: "Put | Take | Buy | Sell | Offer") -> None:
+def _check_goods(intent: "_Exchange | Offer") -> None:
     _check_text(intent, "target_id", intent.target_id)
     _check_amount(intent)
 
 
-def _check_amount(intent: "Pickup | Use | Drop | Give | Put | Take | Buy | Sell | Offer") -> None:
+def _check_amount(intent: "Pickup | Use | Drop | Give | _Exchange | Offer") -> None:
     _check_text(intent, "kind", intent.kind)
     if type(intent.amount) is not int:  # excludes bool
         raise _wrong(intent, "amount", "a whole number", intent.amount)
 
 
-def _check_text(intent: "Intent", field: str, value: str) -> None:
+def _check_text(intent: object, field: str, value: str) -> None:
     if not isinstance(value, str):
         raise _wrong(intent, field, "a text", value)
     if not value.isascii():
@@ -278,7 +266,7 @@ def _wrong_direction(value: object) -> IntentError:
     return IntentError(f"Move.direction must be a Direction such as Direction.{meant.name}, not {_shown(value)}")
 
 
-def _wrong(intent: "Intent", field: str, expected: str, value: object) -> IntentError:
+def _wrong(intent: object, field: str, expected: str, value: object) -> IntentError:
     return IntentError(f"{type(intent).__name__}.{field} must be {expected}, not {_shown(value)}")
 
 

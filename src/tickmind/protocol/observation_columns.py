@@ -70,3 +70,10 @@ class ObservationColumns:
 
     def __len__(self) -> int:
         return len(self.actor)
+
+    def offers_by_place(self) -> dict[int, tuple[OpenOffer, ...]]:
+        """Return the offers to each observer that has any, by its place."""
+        offers: dict[int, tuple[OpenOffer, ...]] = {}
+        for place, offer in self.offers:
+            offers[place] = (*offers.get(place, ()), offer)
+        return offers

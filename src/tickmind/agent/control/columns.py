@@ -26,7 +26,6 @@ from tickmind.protocol import (
     Moved,
     Observation,
     ObservationColumns,
-    OpenOffer,
     SelfState,
     WorldInfo,
 )
@@ -58,9 +57,7 @@ class ColumnReader:
             self._tick_id = columns.tick_id
         self._actors.take_in(columns)
         self._objects.take_in(columns)
-        offers: dict[int, tuple[OpenOffer, ...]] = {}  # place of an observer -> offers to it
-        for place, offer in columns.offers:
-            offers[place] = (*offers.get(place, ()), offer)
+        offers = columns.offers_by_place()
         each = zip(
             self._selves(columns),
             self._objects.tiles(columns),

@@ -67,9 +67,7 @@ class Observer:
         """Return the observations that the columns hold."""
         tiles = self._tiles(columns, floors=floors)
         lists = _Lists(columns)
-        offers: dict[int, tuple[OpenOffer, ...]] = {}  # place of an observer -> offers to it
-        for place, offer in columns.offers:
-            offers[place] = (*offers.get(place, ()), offer)
+        offers = columns.offers_by_place()
         return [self._one(columns, lists, place, tiles[place], offers.get(place, ())) for place in range(len(columns))]
 
     def _one(
