@@ -193,13 +193,12 @@ class Authority:
     def _come_and_go(self) -> None:
         """Announce the actors that have come, and take back those that have left."""
         before, self._present = self._present, self.world.present
-        for kind, rows in (
-            (LifecycleKind.DESPAWNED, np.flatnonzero(before & ~self._present)),
-            (LifecycleKind.SPAWNED, np.flatnonzero(self._present & ~before)),
-        ):
+        left = np.flatnonzero(before & ~self._present).astype(np.int32)
+        self.leases.take_back(left, Reason.AWAY)
+        come = np.flatnonzero(self._present & ~before).astype(np.int32)
+        for kind, rows in ((LifecycleKind.DESPAWNED, left), (LifecycleKind.SPAWNED, come)):
             if len(rows):
-                self.leases.take_back(rows.astype(np.int32), Reason.AWAY)
-                self._announce(kind, rows.astype(np.int32))
+                self._announce(kind, rows)
 
     def prepare(self) -> Iterator[None]:
         """Make the observations of the next tick, some at a time."""
@@ -233,7 +232,7 @@ class Authority:
         row = self.world.row_of(entity_id)
         if row is None:
             return Closed(Reason.UNKNOWN_ENTITY)
-        if not self.world.present[row]:
+        if not self._present[row]:
             return Closed(Reason.AWAY)
         return self.leases.acquire(row, controller_id, previous)
 
@@ -241,7 +240,7 @@ class Authority:
         """Grant all of these actors that are there and free; or return why none of them."""
         if self.stopping:
             return Closed(Reason.STOPPING)
-        there = self.world.present[rows]
+        there = self._present[rows]
         if len(rows) and not there.any():
             return Closed(Reason.AWAY)
         granted = self.leases.acquire_many(rows[there], controller_id, previous)

@@ -123,6 +123,19 @@ def test_a_world_in_lockstep_does_not_wait_for_agents_of_actors_that_are_away(ma
     assert game.authority.ready()
 
 
+def test_an_actor_is_granted_from_the_moment_in_which_its_arrival_is_shown(inn):
+    inn.authority.begin()
+    record = inn.authority.resolve()
+    assert inn.authority.acquire(AcquireRequest("guest", "me")) == Closed(Reason.AWAY)  # the tick is not stored yet
+    inn.authority.publish(record)
+    lease = inn.authority.acquire(AcquireRequest("guest", "me"))
+    assert not isinstance(lease, Closed)
+    for _ in inn.authority.prepare():
+        pass
+    inn.tick()
+    assert inn.authority.leases.controlled.tolist() == [True, False]
+
+
 def test_a_snapshot_for_viewers_says_who_is_away(inn):
     snapshot = inn.authority.snapshot(ViewFilter())
     assert snapshot.state.x.tolist() == [-1, 2]
