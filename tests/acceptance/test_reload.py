@@ -55,33 +55,7 @@ def kept(folder, run_id):
     return (folder / "runs" / run_id / "scenario.yaml").read_text()
 
 
-def test_a_saved_scenario_ends_the_run_and_begins_another(up, scenario, tmp_path, mark):
-    process = up("--no-viewer")
-    first = process.says(BEGINS)
-    scenario.write_text(scenario.read_text().replace("hunger_per_tick: 2", "hunger_per_tick: 3"))
-    name, ended, second = process.says(SAVED)
-    assert (name, ended) == ("clearing.yaml", first)
-    assert process.says(BEGINS, times=2) == second
-    process.says(r"entity:\d: \w+ is running", times=6)
-    (tmp_path / "people.yaml").write_text('"entity:1": {name: Bea}\n')
-    name, ended, third = process.says(SAVED, times=2)
-    assert (name, ended) == ("people.yaml", second)
-    process.says(r"entity:\d: \w+ is running", times=9)
-    code, said = process.end(signal.SIGINT)
-    assert code == 0, said
-    assert "Traceback" not in said
-    assert "The mapping was reloaded" not in said
-    assert len(set(re.findall(r"The world clearing is at (\S+);", said))) == 1
-    assert gone(mark)
-    assert "hunger_per_tick: 2" in kept(tmp_path, first)
-    assert "hunger_per_tick: 3" in kept(tmp_path, second)
-    assert "Ada" in kept(tmp_path, second)
-    assert "Bea" in kept(tmp_path, third)
-    for run_id in (first, second, third):
-        assert json.loads((tmp_path / "runs" / run_id / "meta.json").read_text())["run_id"] == run_id
-
-
-def test_a_scenario_with_problems_is_reported_and_the_run_goes_on(up, scenario, tmp_path, mark):
+def test_a_saved_scenario_begins_another_run_and_a_broken_one_does_not(up, scenario, tmp_path, mark):
     process = up("--no-viewer")
     first = process.says(BEGINS)
     good = scenario.read_text()
@@ -94,9 +68,23 @@ def test_a_scenario_with_problems_is_reported_and_the_run_goes_on(up, scenario, 
     name, ended, second = process.says(SAVED)
     assert (name, ended) == ("people.yaml", first)
     assert process.says(BEGINS, times=2) == second
-    _, said = process.end(signal.SIGINT)
+    process.says(r"entity:\d: \w+ is running", times=6)
+    scenario.write_text(good.replace("hunger_per_tick: 2", "hunger_per_tick: 3"))
+    name, ended, third = process.says(SAVED, times=2)
+    assert (name, ended) == ("clearing.yaml", second)
+    process.says(r"entity:\d: \w+ is running", times=9)
+    code, said = process.end(signal.SIGINT)
+    assert code == 0, said
     assert "Traceback" not in said
+    assert "The mapping was reloaded" not in said
+    assert len(set(re.findall(r"The world clearing is at (\S+);", said))) == 1
     assert gone(mark)
+    assert "Ada" in kept(tmp_path, first)
+    assert "Bea" in kept(tmp_path, second)
+    assert "hunger_per_tick: 2" in kept(tmp_path, second)
+    assert "hunger_per_tick: 3" in kept(tmp_path, third)
+    for run_id in (first, second, third):
+        assert json.loads((tmp_path / "runs" / run_id / "meta.json").read_text())["run_id"] == run_id
 
 
 def test_the_page_follows_into_the_next_run(up, scenario, mark):

@@ -96,14 +96,17 @@ def test_the_report_lists_goals_and_scores(tmp_path):
 
 
 def test_the_page_escapes_what_a_run_says(tmp_path, monkeypatch):
-    monkeypatch.setattr(world_files, "_goal_document", lambda goal: {"name": f"<b>{goal.name}", "tick_id": 1})
+    monkeypatch.setattr(world_files, "goal_document", lambda goal: {"name": f"<b>{goal.name}", "tick_id": 1})
     recorded(tmp_path)
     html = page(read_figures(tmp_path / "party"))
     assert "&lt;b&gt;rich" in html
     assert "<b>rich" not in html
 
 
-@pytest.mark.parametrize("document", [3, {}, [], {"name": "x", "score": "many"}, {"name": "x", "carry": [1]}])
+@pytest.mark.parametrize(
+    "document",
+    [3, {}, [], {"name": "x", "score": "many"}, {"name": "x", "score": float("inf")}, {"name": "x", "carry": [1]}],
+)
 def test_a_malformed_goal_is_damage(tmp_path, document):
     _, store, _ = recorded(tmp_path)
     file = tmp_path / "party" / "meta.json"

@@ -255,6 +255,19 @@ def test_the_map_is_kept_however_its_name_is_written(tmp_path, twin, written):
     assert "# ümläut" in kept.text
 
 
+def test_a_fraction_in_the_properties_of_an_actor_is_kept(tmp_path):
+    text, changed = re.subn(
+        r'(<object [^>]*?type="actor"[^>]*?>\s*<properties>)',
+        r'\1<property name="agent" value="{pace: 1.5, shy: true}"/>',
+        tmx(),
+    )
+    assert changed == 2
+    write_village(tmp_path, text)
+    kept = parse_to_keep(TILED, folder=tmp_path)
+    assert "1.5" in kept.text
+    assert kept.scenario == parse_scenario(kept.text)
+
+
 def test_persona_files_are_kept_beside_the_map(tmp_path, twin):
     write_village(tmp_path, tmx())
     (tmp_path / "people.yaml").write_text("ada: {name: Ada, home: bakery}\n")

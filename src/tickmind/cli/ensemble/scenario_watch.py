@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tickmind.base import ConfigError, redact
+from tickmind.base.files import read_at_most
 from tickmind.cli.check import check_file
 from tickmind.cli.ensemble.run_plan import RunPlan
 
@@ -33,6 +34,8 @@ class ScenarioWatch:
         self._say = say
         self._look_s = look_s
         self._run_id = run_id
+        self._text = ""
+        self._files: list[Path] = []
         self._running = self._seen = self._contents()
 
     async def next_run(self, *, running: bool = True) -> RunPlan:
@@ -81,26 +84,30 @@ class ScenarioWatch:
 
     def _contents(self) -> _Contents:
         from tickmind.world.errors import ScenarioError
-        from tickmind.world.scenario.persona_files import named_files
         from tickmind.world.scenario.scenario_reader import scenario_text
 
         try:
             text = scenario_text(self._scenario) if self._scenario.is_file() else ""
         except ScenarioError:
             text = ""  # the check says why
-        paths = named_files(text, str(self._scenario))
         contents = {self._scenario: hashlib.sha256(text.encode()).digest()}
-        return contents | {self._scenario.parent / path: _digest(self._scenario.parent / path) for path in paths}
+        return contents | {file: _digest(file) for file in self._named_files(text)}
+
+    def _named_files(self, text: str) -> list[Path]:
+        """Return the files that a scenario names. A text that was parsed at the last look is not parsed again."""
+        from tickmind.world.scenario.persona_files import named_files
+
+        if text != self._text:
+            self._text = text
+            self._files = [self._scenario.parent / path for path in named_files(text, str(self._scenario))]
+        return self._files
 
 
 def _digest(file: Path) -> bytes:
     from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES
 
     try:
-        if not file.is_file():
-            return b""  # a pipe would block
-        with file.open("rb") as opened:
-            return hashlib.sha256(opened.read(int(MAX_SCENARIO_BYTES.maximum) + 1)).digest()
+        return hashlib.sha256(read_at_most(file, int(MAX_SCENARIO_BYTES.maximum) + 1)).digest()
     except OSError:
         return b""  # the check says why
 

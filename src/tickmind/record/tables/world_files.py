@@ -19,6 +19,7 @@ from tickmind.protocol import (
     WorldSetting,
 )
 from tickmind.record.columns import Column, values_of
+from tickmind.record.documents.goals import goal_document, goal_of
 from tickmind.record.documents.kinds import floor_document, floor_of, kind_document, kind_of
 from tickmind.record.documents.setting import persona_of, setting_of
 from tickmind.record.errors import DamagedRunError
@@ -111,38 +112,8 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
         "ground": [[heap.x, heap.y, heap.item, heap.amount] for heap in info.ground[: int(MAX_HEAPS.maximum)]],
         "verbs": list(info.verbs),
         "kinds": list(map(kind_document, info.kinds)),
-        **({"goals": [_goal_document(goal) for goal in info.goals]} if info.goals else {}),
+        **({"goals": [goal_document(goal) for goal in info.goals]} if info.goals else {}),
     }
-
-
-def _goal_document(goal: GoalInfo) -> dict[str, Any]:
-    return {name: value for name, value in asdict(goal).items() if value}
-
-
-def read_goals(document: Mapping[str, Any]) -> tuple[GoalInfo, ...]:
-    """Return the goals of a world; none of a run of an earlier version. Raises `ValueError` for malformed ones."""
-    return tuple(map(_read_goal, document.get("goals", ())))
-
-
-def _read_goal(document: Mapping[str, Any]) -> GoalInfo:
-    all_in, each_in, object_id, state = (
-        str(document.get(name, "")) for name in ("all_in", "each_in", "object_id", "state")
-    )
-    tags, types, ids = (tuple(map(str, document.get(name, ()))) for name in ("tags", "types", "ids"))
-    return GoalInfo(
-        name=str(document["name"]),
-        score=int(document.get("score", 0)),
-        ends=bool(document.get("ends", False)),
-        tags=tags,
-        types=types,
-        ids=ids,
-        all_in=all_in,
-        each_in=each_in,
-        carry=tuple((str(item), int(amount)) for item, amount in document.get("carry", ())),
-        object_id=object_id,
-        state=state,
-        tick_id=int(document.get("tick_id", 0)),
-    )
 
 
 def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
@@ -197,6 +168,14 @@ def read_setting(document: Mapping[str, Any]) -> WorldSetting:
         return setting_of(document.get("setting"))
     except _MALFORMED as error:
         raise DamagedRunError("the places or the calendar of the world are malformed") from error
+
+
+def read_goals(document: Mapping[str, Any]) -> tuple[GoalInfo, ...]:
+    """Return the goals of the world in `meta.json`; none of a run of an earlier version."""
+    try:
+        return tuple(map(goal_of, document.get("goals", ())))
+    except _MALFORMED as error:
+        raise DamagedRunError("meta.json has a malformed goal") from error
 
 
 def read_people(

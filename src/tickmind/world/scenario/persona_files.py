@@ -1,19 +1,24 @@
 """The section `persona_files`: people that several scenarios share, in files beside the scenario or below."""
 
-import re
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-import yaml
-
+from tickmind.base.files import UnsafeFileError, read_at_most
 from tickmind.world.errors import ScenarioError
 from tickmind.world.scenario.limits import MAX_PERSONA_FILE_BYTES, MAX_PERSONA_FILES
-from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping, leaf, read_tree, table
+from tickmind.world.scenario.yaml_nodes import (
+    Leaf,
+    Many,
+    Node,
+    YamlMapping,
+    flow_text,
+    leaf,
+    quoted,
+    read_tree,
+    table,
+    with_value,
+)
 
 SECTION = "persona_files"
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_PLAIN = re.compile(r"[-+]?\.?[0-9][0-9.eE+-]*|true|false|")  # what is no text: numbers, truth values and nothing
 
 
 def read_persona_files(node: Node | None, folder: Path | None) -> list[tuple[str, YamlMapping]]:
@@ -64,10 +69,8 @@ def with_persona_files(text: str, source: str, folder: Path | None) -> str:
     files = read_persona_files(node, folder)
     if node.place.source.problems:
         raise ScenarioError(source, node.place.source.problems)
-    content = ", ".join(f"{_quoted(path)}: {_flow(people)}" for path, people in files)
-    text = text.removeprefix("\ufeff")  # which the parser does not count
-    start, end, is_flow = _span(text)
-    return f"{text[:start]}  {{{content}}}{'' if is_flow else chr(10)}{text[end:]}"
+    content = ", ".join(f"{quoted(path)}: {flow_text(people)}" for path, people in files)
+    return with_value(text, (SECTION,), f"  {{{content}}}")  # a list may begin in the first column, a mapping may not
 
 
 def _few(node: Node, files: int) -> None:
@@ -94,50 +97,15 @@ def _read_file(given: Leaf, path: str, folder: Path | None) -> YamlMapping:
         found = file.resolve()
         if not found.is_relative_to(folder.resolve()):
             given.place.fail(f"{path} leads out of the scenario's folder; copy the file into it")
-        if found.exists() and not found.is_file():
-            given.place.fail(f"{path} is no file")
-        with found.open("rb") as opened:
-            data = opened.read(int(MAX_PERSONA_FILE_BYTES.maximum) + 1)
+        data = read_at_most(found, int(MAX_PERSONA_FILE_BYTES.maximum) + 1)
         if not MAX_PERSONA_FILE_BYTES.allows(len(data)):
             given.place.fail(f"{path} is larger than {MAX_PERSONA_FILE_BYTES.maximum:,} bytes")
         text = data.decode("utf-8-sig")
+    except UnsafeFileError:
+        given.place.fail(f"{path} is no file")
     except (OSError, RuntimeError) as error:  # a circle of links is a RuntimeError in some versions of Python
         given.place.fail(f"{path} can't be read: {getattr(error, 'strerror', None) or error}")
     except UnicodeDecodeError:
         given.place.fail(f"{path} is not UTF-8 text; save it as UTF-8")
     begins = "it holds personas by their names, as the section `personas` does"
     return read_tree(text, str(file), given.place.source, begins=begins)
-
-
-def _span(text: str) -> tuple[int, int, bool]:
-    """Return where the list of files begins and ends in the text of a scenario, and whether it is in brackets."""
-    depth, is_key = 0, False
-    start: Any = None
-    events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)  # the stubs do not know that events have marks
-    for event in events:
-        if start is None and is_key and isinstance(event, yaml.SequenceStartEvent):
-            start = event
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if start is not None and depth == 1:
-            return start.start_mark.index, event.end_mark.index, bool(start.flow_style)
-        is_key = depth == 1 and isinstance(event, yaml.ScalarEvent) and event.value == SECTION
-    raise ValueError(f"the text has no list of {SECTION}")
-
-
-def _flow(node: Node) -> str:
-    """Write a node in a single line."""
-    if isinstance(node, Leaf):
-        return node.text if node.plain and _PLAIN.fullmatch(node.text) else _quoted(node.text)
-    if isinstance(node, Many):
-        return f"[{', '.join(map(_flow, node.items))}]"
-    return "{" + ", ".join(f"{_quoted(key)}: {_flow(value)}" for key, value in node.entries.items()) + "}"
-
-
-def _quoted(text: str) -> str:
-    return '"' + "".join(_escaped(sign) for sign in text) + '"'
-
-
-def _escaped(sign: str) -> str:
-    if sign in '"\\':
-        return f"\\{sign}"
-    return sign if sign.isprintable() else f"\\U{ord(sign):08x}"

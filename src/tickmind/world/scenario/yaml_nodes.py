@@ -1,5 +1,6 @@
 """YAML as a tree that knows its lines: no aliases, no tags, no surprises, and every complaint has a place."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from tickmind.world.scenario.limits import MAX_DEPTH, MAX_NAME_CHARS, MAX_SCENAR
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TRUE = {"true": True, "false": False}
+_PLAIN = re.compile(r"[-+]?\.?[0-9][0-9.eE+-]*|true|false|")  # what is no text: numbers, truth values and nothing
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -233,6 +235,37 @@ def read_tree(
     if len(builder.documents) != 1:
         NodePosition(read, 1, 1).fail(f"expected one document, found {len(builder.documents)}")
     return table(builder.documents[0])
+
+
+def flow_text(node: Node) -> str:
+    """Write a node in a single line that reads the same."""
+    if isinstance(node, Leaf):
+        return node.text if node.plain and _PLAIN.fullmatch(node.text) else quoted(node.text)
+    if isinstance(node, Many):
+        return f"[{', '.join(map(flow_text, node.items))}]"
+    return "{" + ", ".join(f"{quoted(key)}: {flow_text(value)}" for key, value in node.entries.items()) + "}"
+
+
+def quoted(text: str) -> str:
+    """Write a text as a single value in quotes, whatever characters are in it."""
+    return '"' + "".join(_escaped(sign) for sign in text) + '"'
+
+
+def _escaped(sign: str) -> str:
+    if sign in '"\\':
+        return f"\\{sign}"
+    return sign if sign.isprintable() else f"\\U{ord(sign):08x}"
+
+
+def with_value(text: str, path: tuple[str, ...], value: str) -> str:
+    """Return the text of a mapping that was read before, with another value at a path of keys."""
+    text = text.removeprefix("\ufeff")  # which the parser does not count
+    node: Any = yaml.compose(text, Loader=_LOADER)
+    for key in path:
+        node = next(found for name, found in node.value if name.value == key)
+    is_block = isinstance(node, yaml.CollectionNode) and not node.flow_style
+    after = "\n" if is_block else ""  # a block ends where the next line begins
+    return f"{text[: node.start_mark.index]}{value}{after}{text[node.end_mark.index :]}"
 
 
 class _Builder:

@@ -1,13 +1,8 @@
 """`map: {tiled: FILE}`: the sections that a Tiled map stands for, and a scenario's text with them in it."""
 
-import json
-import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from tickmind.world.scenario.tiled.drawing import TileDrawing, Vocabulary
 from tickmind.world.scenario.tiled.folder import TiledFolder
@@ -15,11 +10,9 @@ from tickmind.world.scenario.tiled.objects import ObjectLayers
 from tickmind.world.scenario.tiled.position import TiledPosition
 from tickmind.world.scenario.tiled.tile_art import tile_art
 from tickmind.world.scenario.tiled.tiled_map import read_tiled_map
-from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping, leaf, table
+from tickmind.world.scenario.yaml_nodes import Many, YamlMapping, flow_text, leaf, table, with_value
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LISTS = ("objects", "ground", "actors")
-_BARE = re.compile(r"[-+]?[0-9]+|true|false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +78,4 @@ def _both(drawn: YamlMapping, own: YamlMapping) -> YamlMapping:
 
 def with_map_inside(text: str, tiled: YamlMapping) -> str:
     """Return a scenario's text with the sections of its Tiled map in place of the file's name, to keep it."""
-    text = text.removeprefix("\ufeff")  # it is not counted in positions
-    top = yaml.compose(text, Loader=_LOADER)
-    assert isinstance(top, yaml.MappingNode), "the text was read before"
-    name = _value(_value(top, "map"), "tiled")
-    return f"{text[: name.start_mark.index]}{_json(tiled)}{text[name.end_mark.index :]}"
-
-
-def _value(node: Any, key: str) -> Any:
-    return next(value for said, value in node.value if said.value == key)
-
-
-def _json(node: Node) -> str:
-    """Write a node so that it reads the same: numbers and truth values without quotes, all else in them."""
-    if isinstance(node, Leaf):
-        return node.text if node.plain and _BARE.fullmatch(node.text) else json.dumps(node.text, ensure_ascii=False)
-    if isinstance(node, Many):
-        return f"[{', '.join(map(_json, node.items))}]"
-    pairs = (f"{json.dumps(key, ensure_ascii=False)}: {_json(value)}" for key, value in node.entries.items())
-    return f"{{{', '.join(pairs)}}}"
+    return with_value(text, ("map", "tiled"), flow_text(tiled))
