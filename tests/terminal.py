@@ -6,12 +6,16 @@ import os
 import pty
 import re
 import struct
+import sys
 import termios
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 DEADLINE_S = 60.0
+_OWN_TERMINAL = (  # so that Ctrl-C is a signal
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+)
 _OBEYED = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -42,9 +46,14 @@ class Terminal:
         return _OBEYED.sub(b"", self.seen.rpartition(b"\x1b[H")[2]).decode(errors="replace")
 
     async def until(self, holds: Callable[[], object], within_s: float = DEADLINE_S) -> None:
-        async with asyncio.timeout(within_s):
-            while not holds():  # noqa: ASYNC110 - the terminal tells nobody
-                await asyncio.sleep(0.02)
+        """Wait until something holds; fails if the program ends before, and says what it has shown."""
+        try:
+            async with asyncio.timeout(within_s):
+                while not holds():
+                    assert self.process.returncode is None, f"it has ended: {self.text()[-2000:]}"
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            raise AssertionError(f"not within {within_s:.0f} s; it shows: {self.text()[-2000:]!r}") from None
 
     def press(self, key: bytes) -> None:
         os.write(self.descriptor, key)
@@ -54,7 +63,9 @@ class Terminal:
 async def in_terminal(*command: str, env: Mapping[str, str], cwd: Path | None = None) -> AsyncIterator[Terminal]:
     """Run a command in a terminal of 120 x 30; Ctrl-C is a signal there. It is killed if it has not ended."""
     outer, inner = pty.openpty()
+    # Python code between fork and exec, as `preexec_fn` has it, can hang in a process with threads.
     process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-ISc", _OWN_TERMINAL),
         *command,
         stdin=inner,
         stdout=inner,
@@ -62,7 +73,6 @@ async def in_terminal(*command: str, env: Mapping[str, str], cwd: Path | None = 
         env=env,
         cwd=cwd,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
     )
     os.close(inner)
     terminal = Terminal(outer, process)
