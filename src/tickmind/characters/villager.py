@@ -11,6 +11,7 @@ from tickmind.agent import Character, Start, action, condition
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import SpokenLine, distance
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
+from tickmind.mind.memory import EntryKind
 from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import Section, quoted
 
@@ -170,7 +171,7 @@ class Villager(Character):
         self._who = who if who in self.surroundings.people else ""
         self._to_say = self._words(plan)
         if note:
-            self.memory.note(self.tick, note, importance=0.6, about=self._who)
+            self.memory.note(self.tick, note, kind=EntryKind.DID, importance=0.6, about=self._who)
 
     def _words(self, plan: Mapping[str, Any]) -> str:
         """Return what a plan has to say, unless it is meant for a person who is out of sight by now."""

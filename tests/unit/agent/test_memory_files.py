@@ -1,6 +1,7 @@
 """What characters remember outlives their process, and a file of it is trusted with nothing."""
 
 import os
+from typing import Any
 
 import orjson
 import pytest
@@ -9,17 +10,28 @@ from hypothesis import strategies as st
 from tests.long import short_or_long
 
 from tickmind.agent import CharacterHost, Start
-from tickmind.agent.knowledge import Memory, Note
-from tickmind.agent.knowledge.memory_files import MAX_FILE_BYTES, MemoryFiles, restore
+from tickmind.agent.knowledge.memory_files import MAX_FILE_BYTES, MemoryFiles
 from tickmind.agent.minds import PlainMindHost
 from tickmind.agent.testing import SmallWorld
 from tickmind.characters.random_walker import RandomWalker
 from tickmind.characters.villager import Villager
+from tickmind.mind.memory import EntryKind, Memory
 from tickmind.protocol import RunInfo
 
 WORLD = "127.0.0.1:50051"
 RUN = "the first run"
-NOTES = [Note(3, "The mill is to the east.", 0.6, "entity:2"), Note(5, "I met entity:2.", 0.5)]
+
+
+def some_entries():
+    memory = Memory()
+    mill = memory.note(3, "The mill is to the east.", importance=0.6, about=("entity:2", "mill"))
+    heard = memory.note(5, "It burns.", kind=EntryKind.HEARD, about="mill", place="the road", told_by="entity:2")
+    memory.note(6, "It is lost.", kind=EntryKind.INSIGHT, evidence=(mill.number, heard.number))
+    return list(memory)
+
+
+ENTRIES = some_entries()
+GOOD: tuple[Any, ...] = (7, "saw", 1, "x", 0.5, [], "", "", [], 1, 1)
 
 
 @pytest.fixture
@@ -28,26 +40,24 @@ def files(tmp_path):
 
 
 def test_what_was_kept_is_recalled(files):
-    files.keep("entity:1", RUN, 9, NOTES)
-    assert files.recall("entity:1", RUN, 9) == NOTES
+    files.keep("entity:1", RUN, 9, ENTRIES)
+    assert files.recall("entity:1", RUN, 9) == ENTRIES
     assert files.recall("entity:2", RUN, 9) == []
     assert files.path("entity:1").stat().st_mode & 0o077 == 0
-    memory = Memory()
-    restore(memory, files.recall("entity:1", RUN, 9))
-    assert list(memory) == NOTES
+    assert all(type(entry.kind) is EntryKind for entry in files.recall("entity:1", RUN, 9))
 
 
 def test_another_world_and_one_that_began_anew_are_not_remembered(files, tmp_path):
-    files.keep("entity:1", RUN, 9, NOTES)
+    files.keep("entity:1", RUN, 9, ENTRIES)
     assert files.recall("entity:1", RUN, 8) == []
     assert MemoryFiles(tmp_path, "127.0.0.1:9").recall("entity:1", RUN, 9) == []
 
 
 def test_another_run_of_the_world_is_not_remembered_however_far_it_is(files):
-    files.keep("entity:1", RUN, 9, NOTES)
+    files.keep("entity:1", RUN, 9, ENTRIES)
     assert files.recall("entity:1", "the second run", 5000) == []
     assert files.recall("entity:1", "", 5000) == []
-    assert files.recall("entity:1", RUN, 5000) == NOTES
+    assert files.recall("entity:1", RUN, 5000) == ENTRIES
 
 
 def test_ids_that_look_alike_have_files_of_their_own(files, tmp_path):
@@ -56,10 +66,20 @@ def test_ids_that_look_alike_have_files_of_their_own(files, tmp_path):
     assert all(files.path(one).parent == tmp_path for one in ("a/b", "../../x"))
 
 
-def hostile(*notes, **more):
+def hostile(*entries, **more):
     return orjson.dumps(
-        {"world_addr": WORLD, "run_id": RUN, "entity_id": "me", "tick": 1, "notes": list(notes), **more}
+        {"world_addr": WORLD, "run_id": RUN, "entity_id": "me", "tick": 1, "entries": list(entries), **more}
     )
+
+
+def but(place, value):
+    """An entry with another value in one place."""
+    return (*GOOD[:place], value, *GOOD[place + 1 :])
+
+
+def test_the_entry_that_is_spoilt_below_is_a_good_one(files):
+    files.path("me").write_bytes(hostile(GOOD))
+    assert [tuple(entry) for entry in files.recall("me", RUN, 9)] == [(7, "saw", 1, "x", 0.5, (), "", "", (), 1, 1)]
 
 
 @pytest.mark.parametrize(
@@ -70,11 +90,19 @@ def hostile(*notes, **more):
         b"[" * 100_000,
         b"[]",
         b"null",
-        b'{"notes": 7}',
-        hostile([1, "x", "much", ""]),
-        hostile([1, "x" * 501, 0.5, ""]),
-        hostile([-1, "x", 0.5, ""]),
-        hostile([1, "x"]),
+        b'{"entries": 7}',
+        hostile(but(1, "dreamt")),
+        hostile(but(2, -1)),
+        hostile(but(3, "x" * 121)),
+        hostile(but(4, "much")),
+        hostile(but(4, 1.5)),
+        hostile(but(5, "bram")),
+        hostile(but(5, ["bram"] * 9)),
+        hostile(but(8, [8])),
+        hostile(but(8, [7.0])),
+        hostile(GOOD, GOOD),
+        hostile(GOOD[:3]),
+        hostile(*(but(0, number) for number in range(601))),
         hostile(tick=True),
         hostile()[:-1].replace(b'"tick":1', b'"tick":NaN'),
         b" " * (int(MAX_FILE_BYTES.maximum) + 1),
@@ -102,7 +130,7 @@ def test_no_bytes_raise(files, content):
 
 
 def test_a_memory_that_can_not_be_kept_is_a_warning(tmp_path, caplog):
-    MemoryFiles(tmp_path / "nowhere", WORLD).keep("me", RUN, 1, NOTES)
+    MemoryFiles(tmp_path / "nowhere", WORLD).keep("me", RUN, 1, ENTRIES)
     assert "can't write a memory" in caplog.text
 
 

@@ -84,7 +84,7 @@ def test_a_villager_greets_and_answers(solo):
     assert one.play(1) == [Say("Hello, entity:1! I am Anna.")]
     one.world.hear("entity:1", "Good day, Anna! Where can I find berries?")
     assert Say("I have seen nothing to eat yet.") in one.play(2)
-    assert "entity:1" in {note.about for note in one.character.memory}
+    assert ("entity:1",) in {entry.about for entry in one.character.memory}
 
 
 def test_a_villager_tells_where_the_food_is(solo):

@@ -1,9 +1,10 @@
 """`Body`: the senses, memory, voice and legs of a character, and one intent a tick."""
 
-from tickmind.agent.knowledge import Memory, Speech, Surroundings, Thing, Tile, direction_to, distance, find_path
+from tickmind.agent.knowledge import Speech, Surroundings, Thing, Tile, direction_to, distance, find_path
 from tickmind.agent.minds import Start
 from tickmind.ai import Blackboard, Status
 from tickmind.base import Limit
+from tickmind.mind.memory import EntryKind, Memory
 from tickmind.protocol import Intent, Interact, Move, Observation, SelfState, Wait, WorldTime, ZoneInfo
 
 NO_WAY_TICKS = 10  # before it looks again for a way where there was none
@@ -29,7 +30,9 @@ class Body:
         self.name = start.settings.text("name") or start.persona.name or start.entity_id
         self.blackboard = Blackboard()
         self.surroundings = Surroundings()
-        self.memory = Memory()
+        self.memory = Memory(
+            day_ticks=start.setting.calendar.day_ticks, interests=(*start.persona.goals, *start.persona.fears)
+        )
         self.speech = Speech(start.entity_id, (self.name,))
         self._observation: Observation | None = None
         self._me: SelfState | None = None  # from that observation
@@ -87,13 +90,14 @@ class Body:
 
     def remember(self) -> None:
         """Note whom it met, and what was said to it. Override to note more."""
-        tick = self.tick
+        tick, place = self.tick, self.zone.name if self.speech.heard_now and self.zone else ""
         for line in self.speech.heard_now:
             if line.to_me:
+                who = line.speaker_id
                 if not self.speech.talked_before(line):
-                    self.memory.note(tick, f"I met {line.speaker_id}.", importance=0.5, about=line.speaker_id)
-                said = f"{line.speaker_id} said to me: {line.text}"
-                self.memory.note(tick, said, importance=0.4, about=line.speaker_id)
+                    self.memory.note(tick, f"I met {who}.", importance=0.5, about=who, place=place)
+                said = f"{who} said to me: {line.text}"
+                self.memory.note(tick, said, kind=EntryKind.HEARD, about=who, place=place, told_by=who)
 
     # One intent a tick
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tickmind.agent.character.base import BaseCharacter
 from tickmind.agent.character.tactics import Tactic, tactics_of
-from tickmind.agent.knowledge.memory_files import MemoryFiles, restore
+from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.minds import PastMinds, Start, begin_chance, begun, is_lockstep
 from tickmind.agent.reporting.insights import InsightCollector, MindState
 from tickmind.ai import AIManager, BehaviorTree, Node
@@ -104,7 +104,7 @@ class CharacterHost(Generic[CharacterT]):
         """Let one character process its observation."""
         character = self.character(observation.me.entity_id)
         if self._memories is not None and character.entity_id not in self._kept:
-            restore(character.memory, self._memories.recall(character.entity_id, self._run_id, observation.tick_id))
+            character.memory.restore(self._memories.recall(character.entity_id, self._run_id, observation.tick_id))
             self._kept[character.entity_id] = character.memory.changes
         begin_chance(character.random, observation.tick_id)
         character.take_in(observation)

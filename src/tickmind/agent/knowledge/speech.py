@@ -4,10 +4,10 @@ import re
 from collections import deque
 from dataclasses import dataclass
 
-from tickmind.agent.knowledge.memory import words_of
 from tickmind.agent.knowledge.paths import distance
 from tickmind.agent.knowledge.tiles import Tile
 from tickmind.base import Limit
+from tickmind.mind.memory.words import words_of
 from tickmind.protocol import Heard, Observation, Say
 
 MAX_LINES = Limit("number of lines that a character keeps in mind", 60)
