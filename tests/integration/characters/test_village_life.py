@@ -31,7 +31,7 @@ class Watched(Villager):
             self.ended.extend(talks.ended)
             settle(tick)
 
-        self.talker.settle = keep
+        self.talker.settle = keep  # type: ignore[method-assign]  # to see what it settles
 
 
 @pytest.mark.slow
