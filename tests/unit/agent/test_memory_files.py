@@ -144,7 +144,7 @@ def test_a_villager_that_is_killed_remembers_when_it_comes_back(files):
     world.hear("entity:1", "me, the mill burns!")
     before = company()
     world.live(before, 40)  # and is killed: nothing closes it
-    assert "entity:1 said to me: me, the mill burns!" in {note.text for note in before.character("me").memory}
+    assert ("the mill burns!", "entity:1") in {(entry.text, entry.told_by) for entry in before.character("me").memory}
     after = company()
     world.live(after, 1)
     assert list(after.character("me").memory) == list(before.character("me").memory)

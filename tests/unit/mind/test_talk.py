@@ -29,6 +29,7 @@ SCENE = Scene(1, "morning", "the square", "rain", "pick berries")
         ("Hello, Ada. I am Bram.", LineMeaning(greets=True, name="Bram")),
         ("My name is Bram!", LineMeaning(name="Bram")),
         ("Where are the berries?", LineMeaning(asks=True)),
+        ("Ada, hello!", LineMeaning(greets=True)),
         ("Take care, Ada.", LineMeaning(leaves=True)),
         ("Good to see you, Ada.", LineMeaning()),
         ("Have you heard, Ada: I saw Bram.", LineMeaning(told="I saw Bram.")),
@@ -218,6 +219,7 @@ def test_every_act_has_words_and_the_phrasebook_avoids_what_was_said():
                 assert read_line(line).leaves
             if act in (Act.TELL, Act.ANSWER):
                 assert read_line(line).told == "It rains."
+            assert read_line(line).greets is (act is Act.GREET)
             if act in (Act.GREET, Act.ASK, Act.ADMIT, Act.REACT):
                 assert not read_line(line).leaves
                 assert not read_line(line).told
@@ -279,6 +281,22 @@ def test_news_spreads_with_the_one_who_told_it():
     (heard,) = [entry for entry in other._memory if "wolf" in entry.text]
     assert (heard.text, heard.told_by, heard.source) == ("Ada saw a wolf.", "ada", Source.TOLD)
     assert [entry.text for entry in one._memory if "wolf" in entry.text] == ["I saw a wolf."]
+
+
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        ("Ada, the mill burns!", ["the mill burns!"]),
+        ("I lost my coin at the well.", ["Bram lost Bram's coin at the well."]),
+        ("You see more than I do. I did not know that.", []),
+        ("Do you hear me?", []),
+        ("Goodbye. The mill burns.", []),
+    ],
+)
+def test_what_a_person_says_to_be_so_is_remembered_and_small_talk_is_not(text, noted):
+    talker, _ = pair()
+    talker.hear(1, "bram", text)
+    assert [entry.text for entry in talker._memory if entry.told_by] == noted
 
 
 def test_what_was_told_once_is_not_told_again():

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 _QUOTED = re.compile(r"[\"“„«][^\"”“»]*[\"”»]")
 _GREETING = re.compile(
-    r"^\W*(?:good (?:morning|day|afternoon|evening)|morning|evening|hello|hi|hey|greetings|welcome|well met)\b",
+    r"^\W*(?:[\w':-]{1,40}, *)?(?:good (?:morning|day|afternoon|evening)|morning|evening|hello|hi|hey|greetings|welcome"
+    r"|well met|up early|still about|out so late)\b",
     re.IGNORECASE,
 )
 _FAREWELL = re.compile(

@@ -1,6 +1,7 @@
 """`Phrasebook`: lines for every act of a talk, for minds without a model, and where a model's line is no good."""
 
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
@@ -195,6 +196,24 @@ _LINES: Mapping[Act, Sequence[str]] = MappingProxyType(
         Act.FAREWELL_BACK: ("{bye_back} {bye}", "{bye_back} {reason} {bye}", "{bye_back} {end} {bye}"),
     }
 )
+
+
+_SENTENCE = re.compile(r"[^.!?;]+")
+_WORD = re.compile(r"[\w']+")
+
+
+def _opening(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(text.lower())[:2])
+
+
+_OPENINGS = frozenset(
+    _opening(sentence) for parts in _PARTS.values() for part in parts for sentence in _SENTENCE.findall(part)
+)
+
+
+def is_small_talk(text: str) -> bool:
+    """Return whether a line is nothing but phrases of this book, of which nothing is to be remembered."""
+    return all(_opening(sentence) in _OPENINGS for sentence in _SENTENCE.findall(text) if _opening(sentence))
 
 
 class Phrasebook:

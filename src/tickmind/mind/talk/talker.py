@@ -1,6 +1,7 @@
 """`Talker`: what a mind says next in a talk, and in which words."""
 
 import random
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,8 +10,8 @@ from tickmind.mind.memory import EntryKind, Memory, MemoryEntry
 from tickmind.mind.memory.words import words_of
 from tickmind.mind.people import People
 from tickmind.mind.talk.line_checker import clean_line, problem_of
-from tickmind.mind.talk.meaning import in_third_person
-from tickmind.mind.talk.phrasebook import Act, Phrasebook
+from tickmind.mind.talk.meaning import LineMeaning, in_third_person
+from tickmind.mind.talk.phrasebook import Act, Phrasebook, is_small_talk
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import CLOSING_LINES, MAX_TALK_LINES, Talk, Talks
 
@@ -67,6 +68,7 @@ class Talker:
         self._facts = tuple(facts)
         self._chance = chance
         self._phrases = Phrasebook(chance)
+        self._addressed = re.compile(rf"^(?:{re.escape(entity_id)}|{re.escape(name)})\s*[,:!]\s*", re.IGNORECASE)
 
     def hear(self, tick: int, speaker_id: str, text: str, place: str = "") -> None:
         """Take in a line that was said to this character: note whom it met and what it was told, and by whom."""
@@ -75,11 +77,17 @@ class Talker:
         is_new, person.heard = not person.heard, True
         if is_new:
             self._memory.note(tick, f"I met {person.called}.", importance=0.5, about=speaker_id, place=place)
-        if meaning.told:
-            told = in_third_person(meaning.told, person.called)
+        told = in_third_person(meaning.told or self._statement(text, meaning), person.called)
+        if told:
             person.add_topic(told)
             if told not in self._facts:  # which it may have told itself
                 self._memory.note(tick, told, kind=EntryKind.HEARD, about=speaker_id, place=place, told_by=speaker_id)
+
+    def _statement(self, text: str, meaning: LineMeaning) -> str:
+        """Return what a line says to be so without words that lead to it; nothing if it is about nothing."""
+        if meaning.asks or meaning.greets or meaning.leaves or meaning.name or is_small_talk(text):
+            return ""
+        return self._addressed.sub("", text.strip())
 
     def settle(self, tick: int) -> None:
         """Draw the consequences of talks that have ended."""
