@@ -7,16 +7,15 @@ line to say; whatever it answers, the tree turns it into what this character cou
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tickmind.agent import Character, Start, action, condition
+from tickmind.agent import Start, action, condition
+from tickmind.agent.character.daily import RESTED, DailyCharacter
+from tickmind.agent.character.sociable import TALK_STEPS
 from tickmind.agent.character.thinking import Thinking
-from tickmind.agent.knowledge import Person, SpokenLine, distance
+from tickmind.agent.knowledge import distance
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
 from tickmind.mind.memory import EntryKind
-from tickmind.mind.memory.words import words_of
-from tickmind.mind.talk import Scene, Talk, Talker
+from tickmind.mind.talk import Talk
 from tickmind.mind.talk.line_checker import clean_line, problem_of
-from tickmind.mind.talk.sessions import ANSWER_TICKS
-from tickmind.protocol import ActionType, ActorStatus
 from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import Section, quoted
 
@@ -41,17 +40,12 @@ ROLE = (
 )
 PLAN_TICKS = 90  # that a plan is followed
 PATIENCE_TICKS = 6  # that a partner in a talk waits for the model's line
-TALK_STEPS, MEET_STEPS = 6, 3  # within which two talk, and one begins to
 DIGEST_TICKS = 300  # that the same memories go along, so that a model can cache them
 DIGEST_NOTES = 4
 NEWS_LINES, NEWS_CHARS = 3, 120  # of what was said since the last plan
-QUIET_TICKS = 20  # after it has spoken, before it begins a talk
 ENOUGH_BERRIES = 4
 STOCK_BERRIES = 12  # that it gathers if it plans to
 STARVING = 700  # hunger at which it is in danger
-RESTED = 800  # energy at which it needs no bed
-SEEN_AGAIN_TICKS = 200  # before the same person in sight is noted again
-LOOK_TICKS = 20  # between two looks for what is worth remembering
 AIMS = {  # goal -> what it says it will do
     "gather": "look for something to eat",
     "rest": "lie down for a while",
@@ -60,17 +54,9 @@ AIMS = {  # goal -> what it says it will do
     "wander": "stretch my legs",
     "stay": "sit here for a moment",
 }
-_DEEDS = {  # action -> how it is remembered, and whether the items that count come or go
-    ActionType.PICKUP: ("picked", EntryKind.GOT, 1),
-    ActionType.GIVE: ("gave", EntryKind.GAVE, -1),
-    ActionType.USE: ("used", EntryKind.DID, -1),
-    ActionType.INTERACT: ("made", EntryKind.DID, 1),
-    ActionType.BUY: ("bought", EntryKind.GOT, 1),
-    ActionType.SELL: ("sold", EntryKind.GAVE, -1),
-}
 
 
-class Villager(Character):
+class Villager(DailyCharacter):
     """Settings: `name`, `personality`, `food` (what it eats, first choice first)."""
 
     thinking: ClassVar[Thinking] = Thinking(ROLE, PLAN)
@@ -91,6 +77,7 @@ class Villager(Character):
         Sequence(Condition("company_near"), Action("begin_talk")),
         Action("follow_plan"),
         Sequence(Inverter(Condition("provided")), Action("find_food")),
+        Action("follow_routine"),
         Action("explore"),
         Action("wander"),
         memory=False,
@@ -104,18 +91,6 @@ class Villager(Character):
         self._in_danger = False
         self._danger_tick = -1  # in which danger began
         self._goal = self._who = self._to_say = ""
-        self._company = ""  # whom it would talk with
-        self._talking: dict[str, int] = {}  # person -> the tick in which it was heard in a talk with another
-        self._seen: dict[str, int] = {}  # person -> the tick in which it was noted to be somewhere
-        self.talker = Talker(
-            self.entity_id,
-            self.name,
-            self.random,
-            self.memory,
-            answer=self._answer_about_food,
-            wishes=self.persona.goals,
-            facts=self.persona.knows,
-        )
         self._digest: tuple[str, ...] = ()  # its memories, as in the last prompts
         self._digest_tick = -DIGEST_TICKS
 
@@ -195,12 +170,7 @@ class Villager(Character):
             self._danger_tick = self.tick
         self._in_danger = in_danger
         self._take_plan()
-        talks = self.talker.talks
-        if talks.current is not None:
-            together = any(one.entity_id == talks.current.partner_id for one in self._awake_within(TALK_STEPS))
-            talks.pass_time(self.tick, together=together, busy=in_danger)
-        self.talker.settle(self.tick)
-        tactics()
+        super().decide(tactics)
 
     def _take_plan(self) -> None:
         """Adopt a plan that has come, as far as it fits."""
@@ -254,135 +224,32 @@ class Villager(Character):
                 return status
         return Status.FAILURE
 
-    # Memory
-
-    def remember(self) -> None:
-        """Note what was said to it, what it did, and whom and what it saw where."""
-        place = zone_phrase(self.zone.name) if self.zone else ""
-        for line in self.speech.heard_now:
-            if self._is_meant(line):
-                self.talker.hear(self.tick, line.speaker_id, line.text, place)
-            else:
-                self._note_overheard(line)
-            self.speech.settle(line.speaker_id)
-        where = f" at {place}" if place else ""
-        self._note_deed(where, place)
-        if self.tick % LOOK_TICKS == 0:
-            self._note_sights(where, place)
-
-    def _is_meant(self, line: SpokenLine) -> bool:
-        """Return whether a line is for it: its partner answers, it is named, or it is near and no other is meant."""
-        talk = self.talker.talks.current
-        if talk is not None and talk.partner_id == line.speaker_id and not talk.my_turn:
-            return True
-        if self.speech.names_me(line.text):
-            return True
-        in_talk = self._talking.get(line.speaker_id, -ANSWER_TICKS) >= self.tick - ANSWER_TICKS
-        return line.to_me and not in_talk and not self._named_in(line)
-
-    def _note_overheard(self, line: SpokenLine) -> None:
-        """Note who is in a talk with another: the speaker of a line, and those whose names are in it."""
-        for who in (line.speaker_id, *self._named_in(line)):
-            self._talking[who] = self.tick
-
-    def _named_in(self, line: SpokenLine) -> list[str]:
-        """Return which of those that it knows or sees are named in a line of another."""
-        words, people = words_of(line.text), self.talker.people
-        known = {*(one.entity_id for one in self.surroundings.in_sight), *(one.person_id for one in people)}
-        others = sorted(known - {line.speaker_id, self.entity_id})
-        return [who for who in others if words & words_of(f"{who} {people.called(who)}")]
-
-    def _note_deed(self, where: str, place: str) -> None:
-        result = self.observation.result
-        if result is None or not result.ok or result.action_type not in _DEEDS:
-            return
-        verb, kind, sign = _DEEDS[result.action_type]
-        changes = (one for one in result.effects if one.name.startswith("inventory.") and one.value * sign > 0)
-        for item in (one.name.removeprefix("inventory.") for one in changes):
-            verb = "ate" if verb == "used" and item in self.food else verb
-            to = f" to {self.talker.people.called(result.target_id)}" if verb == "gave" else ""
-            about = (item, result.target_id) if to else (item,)
-            self.memory.note(self.tick, f"I {verb} {item}{to}{where}.", kind=kind, about=about, place=place)
-
-    def _note_sights(self, where: str, place: str) -> None:
-        for who in self.surroundings.near(self.at, TALK_STEPS):
-            if where and self.tick - self._seen.get(who.entity_id, -LOOK_TICKS) >= SEEN_AGAIN_TICKS:
-                self._seen[who.entity_id] = self.tick
-                name = self.talker.people.called(who.entity_id)
-                self.memory.note(self.tick, f"I saw {name}{where}.", about=who.entity_id, place=place)
-        fresh = (item for item in self.food for one in self.surroundings.things_with(item) if one.tick == self.tick)
-        food = next(fresh, "") if where else ""
-        if food:
-            self.memory.note(self.tick, f"I saw {food}{where}.", about=food, place=place)
-
     # Talk
 
-    @condition
-    def in_talk(self) -> bool:
-        """Return whether it is in a talk."""
-        return self.talker.talks.current is not None
+    def wording(self, talk: Talk) -> str | None:
+        """Return the words of the last plan if they are for this line; None while the partner waits for the model."""
+        words, self._to_say = self._to_say, ""
+        if not talk.lines:
+            return words if talk.partner_id == self._who else ""
+        if self._asked_tick >= talk.last_tick:
+            return words
+        return None if self.thinks and self.tick - talk.last_tick < PATIENCE_TICKS else ""
 
-    @condition
-    def company_near(self) -> bool:
-        """Return whether a person is near with whom it could talk, and it has not just spoken."""
-        if self.speech.silent_ticks(self.tick) < QUIET_TICKS:
-            return False
-        free_tick = self.tick - ANSWER_TICKS
-        near = [
-            one.entity_id for one in self._awake_within(MEET_STEPS) if self._talking.get(one.entity_id, -99) < free_tick
-        ]
-        near.sort(key=lambda who: who != self._who)  # whom it planned to see goes first
-        self._company = next((who for who in near if self.talker.talks.may_begin(self.tick, who)), "")
-        return bool(self._company)
+    def aim(self) -> str:
+        """Return what it will do next."""
+        if self._goal in AIMS:
+            return AIMS[self._goal].format(who=self.talker.people.called(self._who))
+        return super().aim() if self.provided() else "find something to eat"
 
-    @action
-    def begin_talk(self) -> Status:
-        """Speak to the person near: with the model's words if they are for it."""
-        talk = self.talker.talks.begin(self.tick, self._company)
-        return self._speak(talk, self._to_say if self._company == self._who else "")
+    def partner_wanted(self) -> str:
+        """Return whom it planned to see."""
+        return self._who
 
-    @action
-    def talk(self) -> Status:
-        """Say the next line if it is its turn: with the model's words if they come in time; else wait."""
-        talk = self.talker.talks.current
-        if talk is None:
-            return Status.FAILURE
-        waits = self.thinks and self._asked_tick < talk.last_tick and self.tick - talk.last_tick < PATIENCE_TICKS
-        if not talk.my_turn or waits:
-            return self.wait()
-        return self._speak(talk, self._to_say if self._asked_tick >= talk.last_tick else "")
+    def is_busy(self) -> bool:
+        """Return whether it is starving."""
+        return self._in_danger
 
-    @action
-    def speak_as_planned(self) -> Status:
-        """Say what the plan has to say, once: to the one it is for, who may answer, or to nobody."""
-        text, self._to_say = clean_line(self._to_say, (self.name, self.entity_id)), ""
-        if not text or problem_of(text, self.talker.spoken):
-            return Status.FAILURE
-        near = any(one.entity_id == self._who for one in self._awake_within(TALK_STEPS))
-        if near and self.talker.talks.may_begin(self.tick, self._who):
-            return self._speak(self.talker.talks.begin(self.tick, self._who), text)
-        self.talker.spoken.add(text)
-        return self.do(self.speech.say(self.tick, text))
-
-    def _speak(self, talk: Talk, wording: str) -> Status:
-        remark = self.talker.next_remark(talk, self._scene(), wording)
-        self._to_say = ""
-        self.talker.say(self.tick, talk, remark)
-        return self.do(self.speech.say(self.tick, remark.text, talk.partner_id))
-
-    def _scene(self) -> Scene:
-        hour, place = self.time.minute // 60, self.zone
-        part = "night" if hour < 5 or hour >= 22 else "morning" if hour < 11 else "day" if hour < 17 else "evening"
-        aim = AIMS.get(self._goal, "").format(who=self.talker.people.called(self._who))
-        if not aim:
-            aim = "find something to eat" if not self.provided() else "go on with my day"
-        return Scene(self.tick, part, zone_phrase(place.name) if place else "", self.time.weather, aim)
-
-    def _awake_within(self, steps: int) -> list[Person]:
-        asleep = {seen.entity_id for seen in self.observation.visible_entities if seen.status & ActorStatus.ASLEEP}
-        return [who for who in self.surroundings.near(self.at, steps) if who.entity_id not in asleep]
-
-    def _answer_about_food(self, question: str) -> str:
+    def answer(self, question: str) -> str:
         """Return where there is something to eat, if that is asked."""
         text = question.lower()
         if not any(item in text for item in (*self.food, "food", "eat")):
@@ -393,6 +260,19 @@ class Villager(Character):
             return "I have seen nothing to eat yet."
         zone = self.setting.zone_at(*place.at)
         return f"There is something to eat {f'at {zone_phrase(zone.name)}' if zone else f'at {place.at}'}."
+
+    @action
+    def speak_as_planned(self) -> Status:
+        """Say what the plan has to say, once: to the one it is for, who may answer, or to nobody."""
+        text, self._to_say = clean_line(self._to_say, (self.name, self.entity_id)), ""
+        if not text or problem_of(text, self.talker.spoken):
+            return Status.FAILURE
+        near = any(one.entity_id == self._who for one in self.awake_within(TALK_STEPS))
+        if near and self.talker.talks.may_begin(self.tick, self._who):
+            self._to_say = text
+            return self.speak_in(self.talker.talks.begin(self.tick, self._who))
+        self.talker.spoken.add(text)
+        return self.do(self.speech.say(self.tick, text))
 
     # Plans
 

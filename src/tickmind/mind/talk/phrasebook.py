@@ -65,7 +65,7 @@ _PARTS: Mapping[str, Sequence[str]] = MappingProxyType(
         "remark_place": (
             "I did not think to find you at {place}.",
             "You too like it at {place}.",
-            "{place} is busier than I thought.",
+            "So many people at {place} today.",
             "I seem to end up at {place} every day.",
         ),
         "remark_weather": (

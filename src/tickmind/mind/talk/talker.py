@@ -76,7 +76,7 @@ class Talker:
         person = self.people.meet(speaker_id, tick, meaning.name)
         is_new, person.heard = not person.heard, True
         if is_new:
-            self._memory.note(tick, f"I met {person.called}.", importance=0.5, about=speaker_id, place=place)
+            self._memory.note(tick, f"I met {person.called}.", importance=0.3, about=speaker_id, place=place)
         told = in_third_person(meaning.told or self._statement(text, meaning), person.called)
         if told:
             person.add_topic(told)

@@ -1,0 +1,101 @@
+"""`DailyCharacter`: a character whose days have errands: work, company, and its home at night."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from tickmind.agent.character.sociable import SociableCharacter
+from tickmind.agent.character.tactics import action
+from tickmind.agent.knowledge import distance
+from tickmind.agent.minds import Start
+from tickmind.ai import Status
+from tickmind.mind.plans import DayPlan, Errand, ErrandState, read_habits
+from tickmind.protocol import Pickup
+from tickmind.protocol.setting import zone_phrase
+
+WORK_MINUTE, FREE_MINUTE, HOME_MINUTE = 8 * 60, 16 * 60, 21 * 60  # when a usual day's errands begin
+ENOUGH_MADE = 3  # of an item, that it gathers or makes at its work
+AIMS = {"work": "get some work done{place}", "meet": "see who is about{place}", "rest": "go home"}  # skill -> words
+RESTED = 800  # energy at which it needs no bed
+
+
+class DailyCharacter(SociableCharacter):
+    """Follows the habits of its persona that are errands, or goes to its work by day and home in the evening."""
+
+    def __init__(self, start: Start) -> None:
+        super().__init__(start)
+        places = [zone.name for zone in self.setting.zones]
+        self._routine = read_habits(self.persona.habits, places) or self._usual_day()
+        self._today = DayPlan([])
+        self._day = 0
+
+    def aim(self) -> str:
+        """Return the errand of the hour, if it is not done yet, as what it will do next."""
+        errand = self._today.now(self.time.minute)
+        if errand is None or errand.state is ErrandState.DONE:
+            return super().aim()
+        place = f" at {zone_phrase(errand.place)}" if errand.place else ""
+        return (
+            AIMS[errand.skill].format(place=place) if errand.skill in AIMS else f"{errand.skill} {errand.thing}{place}"
+        )
+
+    def _usual_day(self) -> list[Errand]:
+        """Return the day of a persona with a work or a home and no habits."""
+        work, home = self.persona.work, self.persona.home
+        errands = [Errand(WORK_MINUTE, "work", place=work), Errand(FREE_MINUTE, "meet")] if work else []
+        return [*errands, Errand(HOME_MINUTE, "rest", place=home)] if home else errands
+
+    @action
+    def follow_routine(self) -> Status:
+        """Do the errand of the hour; fails if there is none, or nothing to be done for it."""
+        if self._day != self.time.day:
+            self._day, self._today = self.time.day, DayPlan(map(replace, self._routine))
+        errand = self._today.now(self.time.minute)
+        if errand is None:
+            return Status.FAILURE
+        self.blackboard.set("today", [f"{one}: {one.state}" for one in self._today.errands])
+        if errand.place and not self.in_zone(errand.place):
+            return self.go_to_zone(errand.place)
+        match errand.skill:
+            case "work":
+                return self._work(errand)
+            case "rest":
+                self._today.done(errand)
+                if self.me.energy >= RESTED:
+                    return self.wait()
+                return self._walk_then(self.go_to("bed"), self.sleep)
+            case "make" if errand.thing:
+                if self.carries(errand.thing) >= ENOUGH_MADE:
+                    self._today.done(errand)
+                    return Status.FAILURE
+                return self.make(errand.thing)
+            case _:  # to be there, among others
+                self._today.done(errand)
+                return Status.FAILURE
+
+    def _work(self, errand: Errand) -> Status:
+        """Gather what grows at a place, or do what yields something there, until it has enough of it."""
+        zone = self.setting.zone(errand.place)
+        here = [one for one in self.surroundings.things.values() if zone is None or zone.holds(*one.at)]
+        for thing in sorted(here, key=lambda one: (distance(one.at, self.at), one.seen.object_id)):
+            for stack in thing.seen.items if self.reachable(thing) and not self._is_contents(thing) else ():
+                if self.carries(stack.kind) < ENOUGH_MADE:
+                    self._today.done(errand)
+                    return self.do(Pickup(stack.kind)) if thing.at == self.at else self._walk_onto(thing)
+        for kind, state, verb, item in self._yielding():
+            if self.carries(item) < ENOUGH_MADE and any(one.seen.kind == kind for one in here):
+                self._today.done(errand)
+                status = self.work_on(kind, verb, state)
+                if status is not Status.FAILURE:
+                    return status
+        return Status.FAILURE
+
+    def _yielding(self) -> Iterable[tuple[str, str, str, str]]:
+        """Yield kinds and states of objects, each with a verb that yields an item and takes nothing, and the item."""
+        for kind in self.kinds:
+            for state, actions in zip(kind.states, kind.actions, strict=True):
+                for one in actions:
+                    if one.yields and not (one.needs or one.consumes or one.wears):
+                        yield kind.name, state, one.verb, one.yields[0][0]
+
+    def _walk_then(self, status: Status, then: Callable[[], Status]) -> Status:
+        return then() if status is not Status.RUNNING else status
