@@ -73,6 +73,7 @@ class Villager(DailyCharacter):
             Condition("tired", {"below": 150}),
             Selector(Sequence(Action("go_to", {"kind": "bed"}), Action("sleep")), Action("sleep")),
         ),
+        Action("keep_promise"),
         Action("speak_as_planned"),
         Sequence(Condition("company_near"), Action("begin_talk")),
         Action("follow_plan"),
@@ -209,8 +210,10 @@ class Villager(DailyCharacter):
 
     @action
     def eat_something(self) -> Status:
-        """Eat what it likes best of what it has."""
-        item = next(filter(self.carries, self.food), None)
+        """Eat what it likes best of what it can spare; if it is in danger, of all that it has."""
+        item = next((one for one in self.food if self.spare(one) > 0), None)
+        if item is None and self.me.hunger >= STARVING:
+            item = next(filter(self.carries, self.food), None)
         return Status.FAILURE if item is None else self.eat(item)
 
     @action

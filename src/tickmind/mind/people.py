@@ -34,6 +34,10 @@ class Acquaintance:
         """How one speaks to it: by its name, or else by its id."""
         return self.name or spoken_id(self.person_id)
 
+    def shown(self) -> dict[str, float]:
+        """Return what counts, for those who watch."""
+        return {"talks": self.talks, "liking": round(self.liking, 2), "trust": round(self.trust, 2)}
+
     def add_topic(self, topic: str) -> None:
         """Note that this has been talked about."""
         self.topics.pop(topic, None)

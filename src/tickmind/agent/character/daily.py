@@ -15,6 +15,8 @@ from tickmind.protocol.setting import zone_phrase
 WORK_MINUTE, FREE_MINUTE, HOME_MINUTE = 8 * 60, 16 * 60, 21 * 60  # when a usual day's errands begin
 ENOUGH_MADE = 3  # of an item, that it gathers or makes at its work
 AIMS = {"work": "get some work done{place}", "meet": "see who is about{place}", "rest": "go home"}  # skill -> words
+PRESENT_TICKS = 20  # at its work, after which it has been there even if there was nothing to do
+STROLL_EVERY, STROLL_TICKS = 40, 10  # how often and how long it strolls while it waits for work
 RESTED = 800  # energy at which it needs no bed
 
 
@@ -27,6 +29,7 @@ class DailyCharacter(SociableCharacter):
         self._routine = read_habits(self.persona.habits, places) or self._usual_day()
         self._today = DayPlan([])
         self._day = 0
+        self._idle_ticks = 0  # of today, at its work
 
     def aim(self) -> str:
         """Return the errand of the hour, if it is not done yet, as what it will do next."""
@@ -49,6 +52,7 @@ class DailyCharacter(SociableCharacter):
         """Do the errand of the hour; fails if there is none, or nothing to be done for it."""
         if self._day != self.time.day:
             self._day, self._today = self.time.day, DayPlan(map(replace, self._routine))
+            self._idle_ticks = 0
         errand = self._today.now(self.time.minute)
         if errand is None:
             return Status.FAILURE
@@ -87,7 +91,10 @@ class DailyCharacter(SociableCharacter):
                 status = self.work_on(kind, verb, state)
                 if status is not Status.FAILURE:
                     return status
-        return Status.FAILURE
+        self._idle_ticks += 1  # it is there, and there is nothing to be done
+        if self._idle_ticks >= PRESENT_TICKS:
+            self._today.done(errand)
+        return self.wander() if self.tick % STROLL_EVERY < STROLL_TICKS else self.wait()
 
     def _yielding(self) -> Iterable[tuple[str, str, str, str]]:
         """Yield kinds and states of objects, each with a verb that yields an item and takes nothing, and the item."""

@@ -10,10 +10,12 @@ from tickmind.ai import Status
 from tickmind.base import Limit
 from tickmind.mind.memory import EntryKind
 from tickmind.mind.memory.words import words_of
+from tickmind.mind.promises import Promise
 from tickmind.mind.talk import Scene, Talk, Talker
 from tickmind.mind.talk.sessions import ANSWER_TICKS
-from tickmind.protocol import ActionType, ActorStatus
-from tickmind.protocol.setting import zone_phrase
+from tickmind.protocol import ActionType, ActorStatus, Give
+from tickmind.protocol.event import Acted
+from tickmind.protocol.setting import DAY_MINUTES, zone_phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 MAX_NOTICED = Limit("number of people of whom a character keeps in mind when it noticed them", 200)
 TALK_STEPS, MEET_STEPS = 6, 3  # within which two talk, and one begins to
 QUIET_TICKS = 20  # after it has spoken, before it begins a talk
+WANTS_FOOD = 150  # hunger at which it asks for what it likes best to eat
+JUST_SEEN_TICKS = 10
+PROMISE_HOURS = 6  # until what it asks for is due
 LOOK_TICKS = 20  # between two looks for what is worth remembering
 SEEN_AGAIN_TICKS = 200  # before the same person in sight is noted again
 _DEEDS = {  # action -> how it is remembered, and whether the items that count come or go
@@ -49,6 +54,9 @@ class SociableCharacter(Character):
             self.random,
             self.memory,
             answer=self.answer,
+            wants=self.wants,
+            can_bring=self.can_bring,
+            tick_at=self._tick_at,
             wishes=self.persona.goals,
             facts=self.persona.knows,
         )
@@ -69,6 +77,22 @@ class SociableCharacter(Character):
     def answer(self, question: str) -> str:  # noqa: ARG002  others know by it
         """Return what it knows about a question besides its memories; or nothing."""
         return ""
+
+    def wants(self) -> tuple[str, int] | None:
+        """Return what it would ask others for, and how many; or nothing. Here: what it likes best to eat."""
+        if not self.food or self.me.hunger < WANTS_FOOD or self.carries(self.food[0]):
+            return None
+        return self.food[0], 1
+
+    def can_bring(self, item: str, amount: int) -> bool:
+        """Return whether it could bring another some items: it can spare them, or has just seen some."""
+        known = self.surroundings.things_with(item)
+        return self.spare(item) >= amount or any(self.tick - one.tick < JUST_SEEN_TICKS for one in known)
+
+    def spare(self, item: str) -> int:
+        """Return how many items of a kind it has that are promised to nobody."""
+        owed = (one for one in self.talker.promises.open() if one.by == self.entity_id and one.item == item)
+        return self.carries(item) - sum(one.amount - one.given for one in owed)
 
     def partner_wanted(self) -> str:
         """Return whom it would rather talk with than with others near; or nothing."""
@@ -97,8 +121,9 @@ class SociableCharacter(Character):
         shown = None if talk is None else {"with": talk.partner_id, "lines": len(talk.lines), "my_turn": talk.my_turn}
         if shown != self.blackboard.get("talk"):
             self.blackboard.set("talk", shown)
-            people = {one.called: {"talks": one.talks, "liking": round(one.liking, 2)} for one in self.talker.people}
-            self.blackboard.set("people", people)
+            self.blackboard.set("people", {one.called: one.shown() for one in self.talker.people})
+            made = [f"{one.by} to {one.to}: {one.amount} {one.item}, {one.state}" for one in self.talker.promises]
+            self.blackboard.set("promises", made)
 
     # Memory
 
@@ -113,6 +138,7 @@ class SociableCharacter(Character):
             self.speech.settle(line.speaker_id)
         where = f" at {place}" if place else ""
         self._note_deed(where, place)
+        self._note_gifts()
         if self.tick % LOOK_TICKS == 0:
             self._note_sights(where, place)
 
@@ -152,6 +178,20 @@ class SociableCharacter(Character):
             about = (item, result.target_id) if to else (item,)
             self.memory.note(self.tick, f"I {verb} {item}{to}{where}.", kind=kind, about=about, place=place)
 
+    def _note_gifts(self) -> None:
+        """Note what it gave to others, and they to it."""
+        seen = [event.result for event in self.observation.events if isinstance(event, Acted)]
+        own = self.observation.result
+        for result in seen if own is None else (*seen, own):
+            if (
+                result.ok
+                and result.action_type is ActionType.GIVE
+                and self.entity_id in (result.actor_id, result.target_id)
+            ):
+                for effect in result.effects:
+                    item = effect.name.removeprefix("inventory.")
+                    self.talker.give(self.tick, result.actor_id, result.target_id, item, abs(effect.value))
+
     def _note_sights(self, where: str, place: str) -> None:
         for who in self.surroundings.near(self.at, TALK_STEPS):
             if where and self.tick - self._seen.get(who.entity_id, -LOOK_TICKS) >= SEEN_AGAIN_TICKS:
@@ -163,6 +203,40 @@ class SociableCharacter(Character):
         food = next(fresh, "") if where else ""
         if food:
             self.memory.note(self.tick, f"I saw {food}{where}.", about=food, place=place)
+
+    # Promises
+
+    @action
+    def keep_promise(self) -> Status:
+        """Bring what it promised, if there is such a promise and a way; gather it first if need be."""
+        for promise in self.talker.promises.open():
+            if promise.by == self.entity_id:
+                status = self._bring(promise)
+                if status is not Status.FAILURE:
+                    return status
+        return Status.FAILURE
+
+    def _bring(self, promise: Promise) -> Status:
+        left = promise.amount - promise.given
+        if self.carries(promise.item) < left:
+            return self.gather(promise.item)
+        person = self.surroundings.people.get(promise.to)
+        if person is None:
+            return Status.FAILURE
+        status = self.walk(person.at, beside=True)
+        if status is not Status.SUCCESS:
+            return status
+        near = any(one.entity_id == promise.to for one in self.surroundings.near(self.at, 1))
+        return self.do(Give(promise.to, promise.item, left)) if near else Status.FAILURE
+
+    def _due_minute(self) -> int:
+        """Return the full hour by which it would ask for something."""
+        return (self.time.hour + PROMISE_HOURS) % 24 * 60
+
+    def _tick_at(self, tick: int, minute: int) -> int:
+        calendar = self.setting.calendar
+        ahead = (minute - calendar.at(tick).minute) % DAY_MINUTES
+        return tick + -(-ahead * calendar.day_ticks // DAY_MINUTES)
 
     # Talk
 
@@ -209,7 +283,8 @@ class SociableCharacter(Character):
     def _scene(self) -> Scene:
         hour, place = self.time.hour, self.zone
         part = "night" if hour < 5 or hour >= 22 else "morning" if hour < 11 else "day" if hour < 17 else "evening"
-        return Scene(self.tick, part, zone_phrase(place.name) if place else "", self.time.weather, self.aim())
+        where = zone_phrase(place.name) if place else ""
+        return Scene(self.tick, part, where, self.time.weather, self._due_minute(), self.aim())
 
     def awake_within(self, steps: int) -> list[Person]:
         """Return others in sight that are awake, within so many steps, the nearest first."""

@@ -16,6 +16,9 @@ class Act(StrEnum):
     ANSWER = "answer"
     ADMIT = "admit"  # that one does not know
     REACT = "react"
+    REQUEST = "request"
+    PROMISE = "promise"
+    DECLINE = "decline"
     FAREWELL = "farewell"
     FAREWELL_BACK = "farewell back"
 
@@ -119,6 +122,29 @@ _PARTS: Mapping[str, Sequence[str]] = MappingProxyType(
             "Do you come to {place} often?",
             "Who else comes to {place}?",
         ),
+        "plea": (
+            "I could use your help.",
+            "May I ask you for something?",
+            "It is not easy for me to ask.",
+            "My bag is empty.",
+            "I would owe you something.",
+        ),
+        "plea_low": ("I need your help.", "do me a favour, please.", "it would mean a lot to me."),
+        "agree": (
+            "Of course, {name}.",
+            "Gladly.",
+            "Consider it done.",
+            "For you, yes.",
+            "Yes, {name}.",
+            "You can count on me.",
+        ),
+        "refuse": (
+            "I can't, {name}; I have too little myself.",
+            "I am sorry, {name}, not this time.",
+            "I have none to spare.",
+            "I would if I could, {name}.",
+            "Not today, I fear.",
+        ),
         "question_person": (
             "Have you seen {person} lately?",
             "What do you think of {person}?",
@@ -192,6 +218,9 @@ _LINES: Mapping[Act, Sequence[str]] = MappingProxyType(
         Act.ANSWER: ("{lead_answer}: {news}", "{lead_answer}, {name}: {news}"),
         Act.ADMIT: ("{unknown}",),
         Act.REACT: ("{react} {question}", "{react} {remark}"),
+        Act.REQUEST: ("{plea} {request}", "{request}", "{name}, {plea_low} {request}"),
+        Act.PROMISE: ("{agree} {promise}", "{agree} {promise}", "{promise}"),
+        Act.DECLINE: ("{refuse}",),
         Act.FAREWELL: ("{reason} {bye}", "{end} {bye}", "{end} {reason} {bye}"),
         Act.FAREWELL_BACK: ("{bye_back} {bye}", "{bye_back} {reason} {bye}", "{bye_back} {end} {bye}"),
     }
