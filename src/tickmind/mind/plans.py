@@ -22,7 +22,7 @@ class ErrandState(StrEnum):
 
 
 @dataclass(slots=True)
-class Errand:
+class DayErrand:
     """Something to do from a time of the day on, until the next errand begins: `work`, or `make bread`, at a place."""
 
     minute: int
@@ -40,13 +40,13 @@ class Errand:
 class DayPlan:
     """The errands of one day, in the order of their times. Before the first one, the last of the day before goes on."""
 
-    def __init__(self, errands: Iterable[Errand]) -> None:
+    def __init__(self, errands: Iterable[DayErrand]) -> None:
         self.errands = sorted(errands, key=lambda errand: errand.minute)[: int(MAX_ERRANDS.maximum)]
         """The errands, in the order of their times."""
         self._night = replace(self.errands[-1]) if self.errands else None  # what is left of the day before
-        self._current: Errand | None = None
+        self._current: DayErrand | None = None
 
-    def now(self, minute: int) -> Errand | None:
+    def now(self, minute: int) -> DayErrand | None:
         """Return the errand for a minute of the day. One that is not done when the next begins has failed."""
         begun = [errand for errand in self.errands if errand.minute <= minute]
         errand = begun[-1] if begun else self._night
@@ -58,12 +58,12 @@ class DayPlan:
                 errand.state = ErrandState.UNDER_WAY
         return errand
 
-    def done(self, errand: Errand) -> None:
+    def done(self, errand: DayErrand) -> None:
         """Note that the effect of an errand came."""
         errand.state = ErrandState.DONE
 
 
-def read_habits(habits: Iterable[str], places: Iterable[str]) -> list[Errand]:
+def read_habits(habits: Iterable[str], places: Iterable[str]) -> list[DayErrand]:
     """Return the habits of a persona that are errands: `07:00 work at the market`, `12:00 make bread`.
 
     Others, and those at a place that is none of these, are left to the prompt.
@@ -81,5 +81,5 @@ def read_habits(habits: Iterable[str], places: Iterable[str]) -> list[Errand]:
         except ValueError:
             continue
         if bool(named) is bool(place):
-            errands.append(Errand(minute, skill.lower(), thing or "", place))
+            errands.append(DayErrand(minute, skill.lower(), thing or "", place))
     return errands

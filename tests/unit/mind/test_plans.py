@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.mind.plans import MAX_ERRANDS, DayPlan, Errand, ErrandState, read_habits
+from tickmind.mind.plans import MAX_ERRANDS, DayErrand, DayPlan, ErrandState, read_habits
 
 PLACES = ["market", "oak_house", "Ada's house"]
 
@@ -12,11 +12,11 @@ PLACES = ["market", "oak_house", "Ada's house"]
 @pytest.mark.parametrize(
     ("habit", "errand"),
     [
-        ("07:00 work at the market", Errand(420, "work", place="market")),
-        ("7:30 Work at market.", Errand(450, "work", place="market")),
-        ("12:00 make bread", Errand(720, "make", "bread")),
-        ("12:00 make bread at the oak house", Errand(720, "make", "bread", "oak_house")),
-        ("21:00 rest at Ada's house", Errand(1260, "rest", place="Ada's house")),
+        ("07:00 work at the market", DayErrand(420, "work", place="market")),
+        ("7:30 Work at market.", DayErrand(450, "work", place="market")),
+        ("12:00 make bread", DayErrand(720, "make", "bread")),
+        ("12:00 make bread at the oak house", DayErrand(720, "make", "bread", "oak_house")),
+        ("21:00 rest at Ada's house", DayErrand(1260, "rest", place="Ada's house")),
         ("21:00 rest at the moon", None),
         ("25:00 rest", None),
         ("sleeps late on Sundays", None),
@@ -35,11 +35,11 @@ def test_any_habit_can_be_read(habit):
 
 
 def test_an_errand_says_what_it_is():
-    assert str(Errand(425, "make", "bread", "oak_house")) == "07:05 make bread at oak house"
+    assert str(DayErrand(425, "make", "bread", "oak_house")) == "07:05 make bread at oak house"
 
 
 def test_an_errand_lasts_until_the_next_and_fails_if_it_is_not_done_by_then():
-    work, meet, rest = Errand(480, "work"), Errand(960, "meet"), Errand(1260, "rest")
+    work, meet, rest = DayErrand(480, "work"), DayErrand(960, "meet"), DayErrand(1260, "rest")
     plan = DayPlan([rest, work, meet])
     night = plan.now(479)
     assert night is not rest  # it is that of the day before
@@ -54,4 +54,4 @@ def test_an_errand_lasts_until_the_next_and_fails_if_it_is_not_done_by_then():
 
 def test_a_day_without_errands_and_one_with_too_many():
     assert DayPlan([]).now(0) is None
-    assert len(DayPlan(Errand(minute, "work") for minute in range(100)).errands) == MAX_ERRANDS.maximum
+    assert len(DayPlan(DayErrand(minute, "work") for minute in range(100)).errands) == MAX_ERRANDS.maximum

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from tickmind.mind.memory import EntryKind, Memory, Source
 from tickmind.mind.promises import MAX_PROMISES, Promises, PromiseState
-from tickmind.mind.talk import Act, Remark, Scene, Talk, TalkEnd, Talker, Talks
+from tickmind.mind.talk import Act, Remark, Talk, TalkEnd, Talker, Talks, TalkScene
 from tickmind.mind.talk.line_checker import MAX_LINE_CHARS, clean_line, problem_of
 from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, read_line
 from tickmind.mind.talk.phrasebook import Phrasebook
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import ANSWER_TICKS, MAX_TALK_LINES, REST_TICKS
 
-SCENE = Scene(1, "morning", "the square", "rain", 600, "pick berries")
+SCENE = TalkScene(1, "morning", "the square", "rain", 600, "pick berries")
 
 
 # What lines mean
@@ -254,7 +254,7 @@ def talking(one, other, ticks=60, first_tick=1, wording=lambda _act: "", scene=N
             talker.settle(tick)
             talk = current(talker.talks)
             if talk is not None and talk.my_turn:
-                remark = talker.next_remark(talk, scene or Scene(tick, aim="pick berries"), wording(who))
+                remark = talker.next_remark(talk, scene or TalkScene(tick, aim="pick berries"), wording(who))
                 talker.say(tick, talk, remark)
                 heard.append((who, remark.text))
                 said.append((who, remark))

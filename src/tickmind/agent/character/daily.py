@@ -8,7 +8,7 @@ from tickmind.agent.character.tactics import action
 from tickmind.agent.knowledge import distance
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
-from tickmind.mind.plans import DayPlan, Errand, ErrandState, read_habits
+from tickmind.mind.plans import DayErrand, DayPlan, ErrandState, read_habits
 from tickmind.protocol import Pickup
 from tickmind.protocol.setting import zone_phrase
 
@@ -41,11 +41,11 @@ class DailyCharacter(SociableCharacter):
             AIMS[errand.skill].format(place=place) if errand.skill in AIMS else f"{errand.skill} {errand.thing}{place}"
         )
 
-    def _usual_day(self) -> list[Errand]:
+    def _usual_day(self) -> list[DayErrand]:
         """Return the day of a persona with a work or a home and no habits."""
         work, home = self.persona.work, self.persona.home
-        errands = [Errand(WORK_MINUTE, "work", place=work), Errand(FREE_MINUTE, "meet")] if work else []
-        return [*errands, Errand(HOME_MINUTE, "rest", place=home)] if home else errands
+        errands = [DayErrand(WORK_MINUTE, "work", place=work), DayErrand(FREE_MINUTE, "meet")] if work else []
+        return [*errands, DayErrand(HOME_MINUTE, "rest", place=home)] if home else errands
 
     @action
     def follow_routine(self) -> Status:
@@ -76,7 +76,7 @@ class DailyCharacter(SociableCharacter):
                 self._today.done(errand)
                 return Status.FAILURE
 
-    def _work(self, errand: Errand) -> Status:
+    def _work(self, errand: DayErrand) -> Status:
         """Gather what grows at a place, or do what yields something there, until it has enough of it."""
         zone = self.setting.zone(errand.place)
         here = [one for one in self.surroundings.things.values() if zone is None or zone.holds(*one.at)]

@@ -11,7 +11,7 @@ from tickmind.base import Limit
 from tickmind.mind.memory import EntryKind
 from tickmind.mind.memory.words import words_of
 from tickmind.mind.promises import Promise
-from tickmind.mind.talk import Scene, Talk, Talker
+from tickmind.mind.talk import Talk, Talker, TalkScene
 from tickmind.mind.talk.sessions import ANSWER_TICKS
 from tickmind.protocol import ActionType, ActorStatus, Give
 from tickmind.protocol.event import Acted
@@ -280,11 +280,11 @@ class SociableCharacter(Character):
         self.talker.say(self.tick, talk, remark)
         return self.do(self.speech.say(self.tick, remark.text, talk.partner_id))
 
-    def _scene(self) -> Scene:
+    def _scene(self) -> TalkScene:
         hour, place = self.time.hour, self.zone
         part = "night" if hour < 5 or hour >= 22 else "morning" if hour < 11 else "day" if hour < 17 else "evening"
         where = zone_phrase(place.name) if place else ""
-        return Scene(self.tick, part, where, self.time.weather, self._due_minute(), self.aim())
+        return TalkScene(self.tick, part, where, self.time.weather, self._due_minute(), self.aim())
 
     def awake_within(self, steps: int) -> list[Person]:
         """Return others in sight that are awake, within so many steps, the nearest first."""

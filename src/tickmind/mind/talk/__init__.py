@@ -2,6 +2,6 @@
 
 from tickmind.mind.talk.phrasebook import Act
 from tickmind.mind.talk.sessions import Talk, TalkEnd, TalkLine, Talks
-from tickmind.mind.talk.talker import Remark, Scene, Talker
+from tickmind.mind.talk.talker import Remark, Talker, TalkScene
 
-__all__ = ["Act", "Remark", "Scene", "Talk", "TalkEnd", "TalkLine", "Talker", "Talks"]
+__all__ = ["Act", "Remark", "Talk", "TalkEnd", "TalkLine", "TalkScene", "Talker", "Talks"]

@@ -27,7 +27,7 @@ _KNOWS_ENOUGH = 0.5  # share of a question's words in an entry that answers it
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class TalkScene:
     """What a talk takes place in, as far as words need it."""
 
     tick: int
@@ -146,7 +146,7 @@ class Talker:
             person.last_tick = tick
             person.like(0.05 if talk.said_farewell or talk.heard_farewell else -0.02)
 
-    def next_remark(self, talk: Talk, scene: Scene, wording: str = "") -> Remark:
+    def next_remark(self, talk: Talk, scene: TalkScene, wording: str = "") -> Remark:
         """Return what to say next in a talk; a model's wording is taken if it is good, but for a farewell."""
         act, news = self._choose(talk, scene)
         person = self.people.meet(talk.partner_id, scene.tick)
@@ -188,7 +188,7 @@ class Talker:
     def _names(self) -> set[str]:
         return {self._name, self._me, *(one.called for one in self.people), *(one.person_id for one in self.people)}
 
-    def _choose(self, talk: Talk, scene: Scene) -> tuple[Act, str]:
+    def _choose(self, talk: Talk, scene: TalkScene) -> tuple[Act, str]:
         """Return the next act, and what it says where that is fixed."""
         heard, own = talk.last_of(talk.partner_id), talk.last_of(self._me)
         if talk.must_close:
@@ -221,7 +221,7 @@ class Talker:
         is_open = self.promises.between(self._me, talk.partner_id) is not None
         return trusts and not is_open and self._can_bring(wanted.item, wanted.amount)
 
-    def _request(self, talk: Talk, scene: Scene) -> Bringing | None:
+    def _request(self, talk: Talk, scene: TalkScene) -> Bringing | None:
         """Return what it asks its partner for, once in a talk, while nobody has promised it."""
         wanted = self._wants() if scene.due_minute >= 0 else None
         if wanted is None or any(line.meaning.request and line.speaker_id == self._me for line in talk.lines):
@@ -256,7 +256,7 @@ class Talker:
                 return found.entry.text
         return "" if about else self._news(tick, partner_id)
 
-    def _choices(self, talk: Talk, scene: Scene, slots: dict[str, str]) -> dict[str, str]:
+    def _choices(self, talk: Talk, scene: TalkScene, slots: dict[str, str]) -> dict[str, str]:
         """Return which parts fit the scene, and fill the slots that they need."""
         others = [one.called for one in self.people if one.person_id != talk.partner_id]
         slots["person"] = self._chance.choice(others) if others else ""
