@@ -26,6 +26,7 @@ class Body:
         self.persona = start.persona
         self.setting = start.setting
         self.kinds = start.kinds
+        self.items = start.items
         self.name = start.settings.text("name") or start.persona.name or start.entity_id
         self.blackboard = Blackboard()
         self.surroundings = Surroundings()
