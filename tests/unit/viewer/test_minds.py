@@ -41,6 +41,26 @@ def test_needs_of_one_are_those_that_were_told_of_it():
     assert kept.of(1, 4)["needs"] == [(1, 800, 20)]
 
 
+def test_own_needs_come_after_energy_and_hunger_live_and_from_a_record(tmp_path):
+    run = RandomRun(3, 4, own_needs=("warmth", "joy"))
+    records = [run.tick() for _ in range(20)]
+    live = Minds({name: row for row, name in enumerate(run.actor_ids)}, own_needs=2)
+    with RunStore(tmp_path).create(run.info, "a-run") as log:
+        for record in records:
+            live.add_needs(record.tick_id, record.needs)
+            log.publish(record)
+    expected = [
+        (one.tick_id, int(one.needs.energy[at]), int(one.needs.hunger[at]), *one.needs.own[at].tolist())
+        for one in records
+        if one.needs is not None
+        for at in np.flatnonzero(one.needs.actor == 2).tolist()
+    ]
+    assert len(expected) > 2
+    assert live.of(2, 20)["needs"] == expected
+    with RunStore(tmp_path).open("a-run") as reader:
+        assert RunFrames(reader).mind(2, 20)["needs"] == expected
+
+
 def test_what_is_kept_of_minds_is_bounded(monkeypatch):
     monkeypatch.setattr(minds, "MAX_MIND_BYTES", minds.MAX_MIND_BYTES.at(100_000))
     monkeypatch.setattr(minds, "MAX_NEED_BYTES", minds.MAX_NEED_BYTES.at(30_000))
