@@ -1,5 +1,7 @@
 """Ready characters look after the needs that a world declares, and prompts name them."""
 
+from typing import Any
+
 import pytest
 
 from tickmind.agent import Character, CharacterHost, Start
@@ -19,7 +21,7 @@ CARRIED = {"bread": 1, "soup": 1, "tea": 1}
 
 
 def begin(kind):
-    characters = {}
+    characters: dict[int, Any] = {}
     host = CharacterHost(kind, lambda entity_id: Start(entity_id, items=ITEMS), characters=characters)
     return host, characters
 

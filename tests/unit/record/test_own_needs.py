@@ -1,6 +1,7 @@
 """Needs that a scenario declares are kept in the log and in `needs.parquet`."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,7 @@ def test_a_run_with_own_needs_is_read_as_it_was_recorded(tmp_path):
     world = TileWorld.from_scenario(parse_scenario(COLD))
     store = RunStore(tmp_path)
     log = store.create(world.info, "cold", options=QUICK)
-    records = [world.step({}) for _ in range(70)]
+    records: list[Any] = [world.step({}) for _ in range(70)]
     for record in records:
         log.publish(record)
     for finished in (False, True):
@@ -31,7 +32,7 @@ def test_a_run_with_own_needs_is_read_as_it_was_recorded(tmp_path):
             assert run.info == world.info
             read = list(run.records())
             assert [differences(one, other) for one, other in zip(read, records, strict=True)] == [[]] * 70
-            needs = dict(run.needs(65, 65))[65]  # all actors are reported there
+            needs: Any = dict(run.needs(65, 65))[65]  # all actors are reported there
             assert needs.own.tolist() == records[64].needs.own.tolist()
 
 
@@ -39,7 +40,7 @@ def test_each_own_need_is_a_column_of_its_own_for_other_readers(tmp_path):
     run = RandomRun(3, 5, own_needs=("warmth", "joy of life"))
     store = RunStore(tmp_path)
     log = store.create(run.info, "random", options=QUICK)
-    records = [run.tick() for _ in range(9)]
+    records: list[Any] = [run.tick() for _ in range(9)]
     for record in records:
         log.publish(record)
     log.close()
@@ -51,7 +52,8 @@ def test_each_own_need_is_a_column_of_its_own_for_other_readers(tmp_path):
 
 def test_a_log_whose_own_needs_do_not_fit_its_actors_is_damaged():
     run = RandomRun(3, 5, own_needs=("warmth", "joy"))
-    record = next(tick for tick in (run.tick() for _ in range(9)) if tick.needs and len(tick.needs.actor) > 1)
+    ticks: list[Any] = [run.tick() for _ in range(9)]
+    record = next(tick for tick in ticks if tick.needs is not None and len(tick.needs.actor) > 1)
     spoilt = dataclasses.replace(record.needs, own=np.zeros((1, len(record.needs.actor) + 1), np.int16))
     content = pack_tick(dataclasses.replace(record, needs=spoilt), None)
     with pytest.raises(DamagedRunError, match="own needs"):

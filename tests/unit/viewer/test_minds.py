@@ -1,6 +1,7 @@
 """What the viewer keeps of minds and needs, and gives out for one character at a tick."""
 
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def test_needs_of_one_are_those_that_were_told_of_it():
 
 def test_own_needs_come_after_energy_and_hunger_live_and_from_a_record(tmp_path):
     run = RandomRun(3, 4, own_needs=("warmth", "joy"))
-    records = [run.tick() for _ in range(20)]
+    records: list[Any] = [run.tick() for _ in range(20)]
     live = Minds({name: row for row, name in enumerate(run.actor_ids)}, own_needs=2)
     with RunStore(tmp_path).create(run.info, "a-run") as log:
         for record in records:

@@ -1,5 +1,7 @@
 """Needs that a scenario declares, in messages and in columns."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.kits.wire_same import same
@@ -40,12 +42,12 @@ def test_an_observation_says_the_observers_own_needs(world):
 
 def test_columns_say_the_same(world):
     bounds = ColumnBounds.of(world.info)
-    packed = world.observe_columns()
+    packed: Any = world.observe_columns()
     again = columns.decode_observation_columns(columns.encode_observation_columns(packed), bounds)
     assert same(again, packed)
     read = ColumnReader(world.info).read(again)
     assert [one.me for one in read] == [one.me for one in world.observe([0, 1, 2])]
-    part = slice_columns(packed, 1, 3)
+    part: Any = slice_columns(packed, 1, 3)
     assert part.own_needs.tolist() == packed.own_needs.tolist()[1:]
 
 

@@ -1,5 +1,7 @@
 """Needs that a scenario declares: what changes them, and what they do."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -145,12 +147,13 @@ def test_a_snapshot_and_the_state_hash_hold_them():
 
 def test_larger_changes_are_reported_and_the_view_has_all():
     world = cold(("begins: 800", "begins: 812"))
-    records = [world.step({}) for _ in range(3)]
+    records: list[Any] = [world.step({}) for _ in range(3)]
     assert records[0].needs.own.tolist() == [[805, 1000], [287, 1000], [805, 1000]]  # all, in the first tick
     assert records[1].needs.actor.tolist() == [ADA, BO, CY]
     assert records[1].needs.own[:, 0].tolist() == [798, 274, 798]
     assert records[2].needs is None
-    assert world.view().needs.own[:, 0].tolist() == [791, 261, 791]
+    view: Any = world.view()
+    assert view.needs.own[:, 0].tolist() == [791, 261, 791]
 
 
 def test_the_world_says_what_changes_needs():

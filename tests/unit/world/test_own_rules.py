@@ -408,7 +408,7 @@ def test_a_rule_that_closes_its_tick_scores_once():
 
 
 def test_a_rule_reads_and_changes_needs_and_it_is_on_record():
-    seen = []
+    seen: list[tuple[int, ...]] = []
 
     def fair(tick):
         seen.append((tick.need("ada", "warmth"), tick.need("bo", "hunger")))
@@ -416,7 +416,7 @@ def test_a_rule_reads_and_changes_needs_and_it_is_on_record():
         seen.append((*changes, tick.change_need("cy", "energy", 1000), tick.change_need("ada", "health", 9)))
 
     world = world_of(fair, text=f"{COLD}own_rules: [fair]\n")
-    record = world.step({})
+    record: Any = world.step({})
     assert seen == [(793, 1), (50, -1000, 501, 0)]
     assert record.rule_events == (
         RuleEvent("fair", ("ada",), own=True, effects=(Effect("warmth", 50),)),

@@ -173,7 +173,8 @@ def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str
     given.nothing_but("states", "tags", "stock", "holds", *_OF_A_CONTAINER, *_OF_A_STATE)
     states, own = given.get("states"), [key for key in _OF_A_STATE if key in given.entries]
     if states is None:
-        only = YamlMapping(given.place, *({key: part[key] for key in own} for part in (given.entries, given.keys)))
+        entries, keys = {key: given.entries[key] for key in own}, {key: given.keys[key] for key in own}
+        only = YamlMapping(given.place, entries, keys)
         read: tuple[ObjectState, ...] = (_read_state("plain", place, only, ("plain",), items, needs),)
     else:
         if own:

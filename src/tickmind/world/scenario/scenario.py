@@ -174,9 +174,12 @@ class Scenario:
             yield "own needs", needs.own, needs.when_starving
             if any(need.goes_by_calendar for need in needs.own):
                 yield "needs by", calendar, calendar.seasons, calendar.weather, calendar.night
-        for what in (*self.floors, *self.items):
-            if what.own_needs:
-                yield "needs of", type(what).__name__, what.name, what.own_needs
+        for floor in self.floors:
+            if floor.own_needs:
+                yield "needs of floor", floor.name, floor.own_needs
+        for item in self.items:
+            if item.own_needs:
+                yield "needs of item", item.name, item.own_needs
         for actor in self.actors:
             if actor.needs:
                 yield "needs of", actor.entity_id, actor.needs

@@ -54,7 +54,7 @@ class NeedTables:
             for code, state in enumerate(kind.states):
                 for need, by in state.each_tick:
                     self.states[row, code, column[need]] = by
-        changing: Bool = self.states.any(axis=(1, 2))
+        changing: Bool = (self.states != 0).any(axis=2).any(axis=1)
         self.objects: Int64 = np.flatnonzero(changing[object_kind])  # rows of objects that add to needs in some state
 
     def first_values(self, scenario: Scenario) -> "Int32":
