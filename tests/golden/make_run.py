@@ -40,6 +40,7 @@ def plain(record: TickRecord) -> dict[str, Any]:
         **({"wanted": sorted([place, *goods] for place, goods in intents.wanted.items())} if intents.wanted else {}),
         "controlled": None if record.controlled is None else record.controlled.tolist(),
         **({} if needs is None else {"needs": [needs.actor.tolist(), needs.energy.tolist(), needs.hunger.tolist()]}),
+        **({} if needs is None or needs.own is None else {"own_needs": needs.own.tolist()}),
         **({"rule_events": list(map(dataclasses.astuple, record.rule_events))} if record.rule_events else {}),
     }
 
