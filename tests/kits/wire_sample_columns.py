@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from tickmind.protocol.columns import Int8, Int32, Int64, UInt8
 
-BOUNDS = ColumnBounds(actors=50, objects=20, item_kinds=3, verbs=4, states=5, width=30, height=40)
+BOUNDS = ColumnBounds(actors=50, objects=20, item_kinds=3, verbs=4, states=5, width=30, height=40, own_needs=2)
 CONTAINER_ACTIONS = (ActionType.PUT, ActionType.TAKE, ActionType.BUY, ActionType.SELL)
 ACTOR_ACTIONS = (ActionType.GIVE, ActionType.OFFER, ActionType.ACCEPT, ActionType.DECLINE)
 ITEM_ACTIONS = (
@@ -144,7 +144,12 @@ class ColumnSamples(Samples):
             heard=self.numbers(np.int32, int(heard_offset[-1]), 0, len(utterances)),
             utterances=utterances,
             offers=tuple((place, self.open_offer()) for place in range(n) if self.rng.random() < 0.3),
+            own_needs=self._own_needs(np.int32, n),
         )
+
+    def _own_needs(self, dtype: Any, n: int) -> "NDArray[Any] | None":
+        needs = self.bounds.own_needs
+        return self.numbers(dtype, n * needs, 0, 1001).reshape(n, needs) if needs else None
 
     def _lists(self, n: int, bound: int, most: int = 6) -> "tuple[Int64, Int32]":
         lists = [self.rows(bound, most) for _ in range(n)]
@@ -270,7 +275,8 @@ class ColumnSamples(Samples):
     def _needs(self) -> NeedColumns | None:
         actor = self.rows(self.bounds.actors)
         energy, hunger = (self.numbers(np.int16, len(actor), 0, 1001) for _ in range(2))
-        return self.rng.choice((None, NeedColumns(actor, energy, hunger)))
+        own = self._own_needs(np.int16, len(actor))
+        return self.rng.choice((None, NeedColumns(actor, energy, hunger, own)))
 
     def snapshot(self) -> ViewerSnapshot:
         """The world after a tick."""

@@ -35,6 +35,7 @@ from tickmind.protocol import (
     Insight,
     Intent,
     Interact,
+    ItemInfo,
     ItemStack,
     KindInfo,
     Lease,
@@ -242,6 +243,7 @@ class Samples:
             self.several(self.stack),
             self.number(1000),
             self.number(1000),
+            self.several(lambda: (self.name(), self.number(1000)), 8),
         )
         return Observation(
             self.number(2**63 - 1),
@@ -277,6 +279,7 @@ class Samples:
         width, height = self.rng.randint(1, 20), self.rng.randint(1, 20)
         floors = tuple(self._floor() for _ in range(self.rng.randint(1, 4)))
         actors = {actor.entity_id: actor for actor in self.several(self.entity, 12)}
+        items = self.several(self.item)
         return WorldInfo(
             name=self.maybe(self.name),
             world_version=self.maybe(self.name),
@@ -288,14 +291,23 @@ class Samples:
             intent_deadline_ms=self.number(86_400_000),
             floors=floors,
             floor_codes=bytes(self.rng.randrange(len(floors)) for _ in range(width * height)),
-            item_kinds=self.several(self.name),
+            item_kinds=tuple(item.name for item in items),
             verbs=("", *self.several(self.name)),
             kinds=self.several(self._kind),
             objects=self.several(lambda: self._object(width, height), 8),
             actors=tuple(actors.values()),
             ground=self.several(lambda: self._heap(width, height), 4),
             setting=self.setting(),
+            own_needs=tuple(dict.fromkeys(self.several(self.name, 8))),
+            items=items if self._coin() else (),
         )
+
+    def item(self) -> ItemInfo:
+        """A kind of item."""
+        return ItemInfo(self.name(), self._changes())
+
+    def _changes(self) -> tuple[tuple[str, int], ...]:
+        return self.several(lambda: (self.name(), self.number(1000, -1000)), 10)
 
     def _heap(self, width: int, height: int) -> GroundInfo:
         x, y = self.rng.randrange(width), self.rng.randrange(height)
@@ -304,7 +316,13 @@ class Samples:
     def _floor(self) -> FloorInfo:
         changes = self.number(1000, -1000), self.number(1000, -1000)
         return FloorInfo(
-            self.name(), self._coin(), self._coin(), self.several(self.name), *changes, self.number(100, 1)
+            self.name(),
+            self._coin(),
+            self._coin(),
+            self.several(self.name),
+            *changes,
+            self.number(100, 1),
+            self._changes(),
         )
 
     def _coin(self) -> bool:
@@ -316,7 +334,9 @@ class Samples:
         actions = tuple(self.several(self._action) for _ in states)
         tags, stock_item = self.several(self.name), self.maybe(self.name)
         container = self._container() if self._coin() else None
-        return KindInfo(self.name(), states, *flags, actions, tags, stock_item, container)
+        each_tick = tuple(self._changes() for _ in states) if self._coin() else ()
+        each_tick = each_tick if any(each_tick) else ()
+        return KindInfo(self.name(), states, *flags, actions, tags, stock_item, container, each_tick)
 
     def _container(self) -> ContainerInfo:
         sells, buys = self.several(self._price), self.several(self._price)
@@ -438,7 +458,8 @@ class Samples:
         """The first frame from the world, with all that a single controller gets."""
         lease = self.lease()
         personas = {lease.entity_id: self.persona()} if self._coin() else {}
-        return ControlOpened(lease, replace(self.run(), setting=self.setting(), personas=personas))
+        items = self.several(self.item)
+        return ControlOpened(lease, replace(self.run(), setting=self.setting(), personas=personas, items=items))
 
     def setting(self) -> WorldSetting:
         """The places and the calendar of a world."""

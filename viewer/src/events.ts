@@ -152,7 +152,7 @@ export class EventLog {
       if ((before | after) & GONE) continue; // nobody controls who is away
       const [down, gone] = [Boolean(after & Status.INCAPACITATED), Boolean(after & Status.UNCONTROLLED)];
       if ((before ^ after) & Status.INCAPACITATED) {
-        yield [3 * at + 1, row, () => (down ? "is too hungry to go on" : "is on its feet again"), down];
+        yield [3 * at + 1, row, () => (down ? "is too weak to go on" : "is on its feet again"), down];
       }
       if ((before ^ after) & Status.UNCONTROLLED) {
         yield [3 * at, row, () => (gone ? "has nobody who controls it" : "is controlled"), gone];

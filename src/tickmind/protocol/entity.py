@@ -54,6 +54,22 @@ ItemAmounts: TypeAlias = tuple[tuple[str, int], ...]
 """Kinds of items, ascending, each with a number."""
 
 
+NeedChanges: TypeAlias = tuple[tuple[str, int], ...]
+"""Needs, each with a number: what is added to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemInfo:
+    """A kind of item, and what using one adds to needs; an item that changes none can't be used."""
+
+    name: str
+    use: NeedChanges = ()
+
+    def adds_to(self, need: str) -> int:
+        """Return what using one adds to a need; food adds less than nothing to hunger."""
+        return next((by for name, by in self.use if name == need), 0)
+
+
 @dataclass(frozen=True, slots=True)
 class ActionInfo:
     """What `Interact` with a verb does: after `work` steps the object is in state `to`.
@@ -108,6 +124,7 @@ class KindInfo:
     tags: tuple[str, ...] = ()
     stock_item: str = ""  # item that can be picked up there, as long as there is stock
     container: ContainerInfo | None = None
+    each_tick: tuple[NeedChanges, ...] = ()  # state code -> what actors there and beside it get; empty: never anything
 
     @property
     def verbs(self) -> tuple[tuple[str, ...], ...]:
@@ -126,11 +143,12 @@ class FloorInfo:
     energy: int = 0
     hunger: int = 0
     step_ticks: int = 1
+    own_needs: NeedChanges = ()
 
     @property
     def harmful(self) -> bool:
-        """Whether standing there tires or makes hungry."""
-        return self.energy < 0 or self.hunger > 0
+        """Whether standing there tires, makes hungry, or lowers an own need of the world."""
+        return self.energy < 0 or self.hunger > 0 or any(by < 0 for _, by in self.own_needs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +241,8 @@ class WorldInfo:
     seed: int | None = field(default=None, compare=False)  # of the run; clients and older records do not know it
     inventories: tuple[InventoryInfo, ...] | None = field(default=None, compare=False)  # None: not known, as the seed
     goals: tuple[GoalInfo, ...] = field(default=(), compare=False)  # clients do not know them
+    own_needs: tuple[str, ...] = ()  # that the scenario declares, in the order of their columns
+    items: tuple[ItemInfo, ...] = ()  # in the order of `item_kinds`; runs of earlier versions do not know them
 
     def personas(self, entity_ids: Container[str]) -> dict[str, Persona]:
         """Return who some actors are, by their ids, as far as that is known."""
@@ -240,3 +260,4 @@ class RunInfo:
     setting: WorldSetting = field(default_factory=WorldSetting)
     personas: Mapping[str, Persona] = field(default_factory=dict)  # entity id -> who it is, of those under control
     kinds: tuple[KindInfo, ...] = ()  # of objects, with what can be done with them
+    items: tuple[ItemInfo, ...] = ()  # with what using one adds to needs

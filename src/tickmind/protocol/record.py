@@ -9,7 +9,7 @@ from tickmind.protocol.reason import REASONS
 from tickmind.protocol.result import ActionResult, Effect
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Bool, Int8, Int16, Int32, UInt8
+    from tickmind.protocol.columns import Bool, Int8, Int16, Int32, Int64, UInt8
 
 AWAY: Final = -1  # x and y of an actor that is not in the world: it has not come yet, or has left
 
@@ -70,11 +70,17 @@ class ActorColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeedColumns:
-    """Energy and hunger of some actors after a tick, each from 0 to 1000."""
+    """The needs of some actors after a tick, each from 0 to 1000."""
 
     actor: "Int32"  # rows, ascending
     energy: "Int16"
     hunger: "Int16"
+    own: "Int16 | None" = None  # place x own need of the world; None where it has none, or earlier versions recorded it
+
+    def some(self, kept: "Int64 | slice") -> "NeedColumns":
+        """Return the needs at some places."""
+        own = None if self.own is None else self.own[kept]
+        return NeedColumns(self.actor[kept], self.energy[kept], self.hunger[kept], own)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -324,7 +324,7 @@ class RunReader:
         return self._source.insights(*_bounds(first, last), actors)
 
     def needs(self, first: int | None = None, last: int | None = None) -> Iterator[tuple[int, NeedColumns]]:
-        """Iterate over ticks with recorded energy and hunger, each with these needs."""
+        """Iterate over ticks with recorded needs, each with these."""
         return self._source.needs(*_bounds(first, last))
 
     def rule_events(

@@ -23,8 +23,9 @@
     world.snapshot() -> bytes
     world.restore(data)            raises SnapshotMismatchError for another scenario, rule set or format
 
-State is columns, one entry for each actor row: x, y, status, facing, energy, hunger, and the inventory as a matrix of
-actors x item kinds; and for each object row: kind, x, y, state, work_remaining, stock.
+State is columns, one entry for each actor row: x, y, status, facing, energy, hunger, the inventory as a matrix of
+actors x item kinds, and own needs as one of actors x needs; and for each object row: kind, x, y, state, work_remaining,
+stock.
 """
 
 from tickmind.world.errors import BadIntentsError, OwnRuleError, ScenarioError, SnapshotMismatchError, WorldError
@@ -42,7 +43,7 @@ from tickmind.world.scenario.limits import (
 )
 from tickmind.world.scenario.scenario import Scenario
 from tickmind.world.scenario.scenario_reader import load_scenario, parse_scenario
-from tickmind.world.scenario.settings import SIGHT_RULES, Needs, Rules
+from tickmind.world.scenario.settings import SIGHT_RULES, Needs, OwnNeed, Rules
 from tickmind.world.tileworld import TileWorld
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "SIGHT_RULES",
     "BadIntentsError",
     "Needs",
+    "OwnNeed",
     "OwnRule",
     "OwnRuleError",
     "RuleTick",

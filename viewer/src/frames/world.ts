@@ -110,6 +110,7 @@ interface Info {
   floors: Floor[];
   kinds: ThingKind[];
   items: string[];
+  own_needs?: string[]; // that the scenario declares
   actor_types: string[];
   setting: { zones: Zone[]; calendar: Calendar };
   people: Record<string, Person>; // by row

@@ -320,7 +320,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
           </p>
         )}
       </section>
-      <Needs report={report} tick={tick} />
+      <Needs report={report} tick={tick} own={world.info.own_needs ?? []} />
       {mind && !mind.whole && <p class="quiet">Its mind is not complete yet; the rest comes within some ticks.</p>}
       {mind && <Tree app={app} mind={mind} />}
       <Thoughts key={row} app={app} thoughts={thoughts} />

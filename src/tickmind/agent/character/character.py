@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NoReturn, Self
 
 from tickmind.agent.character.body import NO_WAY_TICKS
 from tickmind.agent.character.host import CharacterHost
+from tickmind.agent.character.needs import NeedyCharacter
 from tickmind.agent.character.tactics import action, condition
-from tickmind.agent.character.times import TimedCharacter
 from tickmind.agent.knowledge import Thing, Tile, distance
 from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.running import run
@@ -42,7 +42,7 @@ STROLL_STEPS = 8
 ZONE_REACH = 16  # steps around the nearest tile of a zone in which a character looks for a way in
 
 
-class Character(TimedCharacter):
+class Character(NeedyCharacter):
     """A kind of character; each entity gets an instance of its own.
 
         class Miller(Character):

@@ -1,9 +1,9 @@
-"""Kinds of floors and objects, as they are recorded. Callers make `DamagedRunError` of errors in them."""
+"""Kinds of floors, items and objects, as they are recorded. Callers make `DamagedRunError` of errors in them."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from tickmind.protocol import ActionInfo, ContainerInfo, FloorInfo, ItemAmounts, KindInfo
+from tickmind.protocol import ActionInfo, ContainerInfo, FloorInfo, ItemAmounts, ItemInfo, KindInfo, NeedChanges
 from tickmind.record.documents.setting import read_hours
 
 _ACTION_ITEMS = ("needs", "consumes", "yields", "wears")
@@ -13,14 +13,30 @@ _ACTION_TIMES = ("seasons", "weather")
 
 def floor_document(floor: FloorInfo) -> dict[str, Any]:
     """Return the document of a kind of floor."""
-    return {**{name: getattr(floor, name) for name in _FLOOR_VALUES}, "hazards": list(floor.hazards)}
+    own = {"own_needs": dict(floor.own_needs)} if floor.own_needs else {}
+    return {**{name: getattr(floor, name) for name in _FLOOR_VALUES}, "hazards": list(floor.hazards), **own}
 
 
 def floor_of(document: Mapping[str, Any]) -> FloorInfo:
     """Return a kind of floor; on those of earlier versions nothing happens."""
     changes = int(document.get("energy", 0)), int(document.get("hunger", 0)), int(document.get("step_ticks", 1))
     walkable, opaque = bool(document["walkable"]), bool(document["opaque"])
-    return FloorInfo(document["name"], walkable, opaque, tuple(document["hazards"]), *changes)
+    own = _read_changes(document.get("own_needs", {}))
+    return FloorInfo(document["name"], walkable, opaque, tuple(document["hazards"]), *changes, own)
+
+
+def item_document(item: ItemInfo) -> dict[str, Any]:
+    """Return the document of a kind of item."""
+    return {"name": item.name, "use": dict(item.use)}
+
+
+def item_of(document: Mapping[str, Any]) -> ItemInfo:
+    """Return a kind of item."""
+    return ItemInfo(str(document["name"]), _read_changes(document["use"]))
+
+
+def _read_changes(document: Mapping[str, Any]) -> NeedChanges:
+    return tuple((str(need), int(by)) for need, by in document.items())
 
 
 def kind_document(kind: KindInfo) -> dict[str, Any]:
@@ -35,6 +51,7 @@ def kind_document(kind: KindInfo) -> dict[str, Any]:
         "tags": list(kind.tags),
         "stock_item": kind.stock_item,
         "container": None if kind.container is None else _container_document(kind.container),
+        **({"each_tick": list(map(dict, kind.each_tick))} if kind.each_tick else {}),
     }
 
 
@@ -49,6 +66,7 @@ def kind_of(document: Mapping[str, Any]) -> KindInfo:
         tuple(document["tags"]),
         document["stock_item"],
         _read_container(document.get("container")),
+        tuple(map(_read_changes, document.get("each_tick", ()))),
     )
 
 

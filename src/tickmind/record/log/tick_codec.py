@@ -1,7 +1,7 @@
 """Codec of a tick as the content of a frame."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -139,13 +139,21 @@ def _reports_in(batches: dict[int, pa.RecordBatch]) -> TickReports:
 def _pack_needs(needs: NeedColumns | None) -> list[tuple[int, pa.RecordBatch]]:
     if needs is None:
         return []
-    return [(LogTable.NEEDS, batch(SCHEMAS[LogTable.NEEDS], needs.actor, needs.energy, needs.hunger))]
+    batches = [(int(LogTable.NEEDS), batch(SCHEMAS[LogTable.NEEDS], needs.actor, needs.energy, needs.hunger))]
+    if needs.own is not None:
+        batches.append((LogTable.OWN_NEEDS, batch(SCHEMAS[LogTable.OWN_NEEDS], needs.own.reshape(-1))))
+    return batches
 
 
 def _read_needs(batches: dict[int, pa.RecordBatch], actors: int) -> NeedColumns | None:
     if LogTable.NEEDS not in batches:
         return None
     needs = NeedColumns(*(numbers(batches[LogTable.NEEDS], name) for name in ("row", "energy", "hunger")))
+    if LogTable.OWN_NEEDS in batches:
+        values = numbers(batches[LogTable.OWN_NEEDS], "value")
+        if not len(needs.actor) or len(values) % len(needs.actor):
+            raise DamagedRunError("the log has own needs that belong to no actor; recover the run")
+        needs = replace(needs, own=values.reshape(len(needs.actor), -1))
     if len(needs.actor) and not 0 <= needs.actor.min() <= needs.actor.max() < actors:
         raise DamagedRunError("the log has needs of an unknown actor; recover the run")
     return needs

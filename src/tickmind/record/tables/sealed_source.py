@@ -38,6 +38,7 @@ from tickmind.record.parquet.schemas import (
     TICKS,
     UTTERANCES,
     TableSpec,
+    needs_spec,
 )
 from tickmind.record.tables.actor_state_reader import ActorStateReader
 from tickmind.record.tables.counts import Between, SealedCounts, TickCounts
@@ -60,7 +61,13 @@ from tickmind.record.tables.rule_events import RuleEventsFile
 class SealedSource:
     """Reads ticks from the finished files."""
 
-    def __init__(self, meta: RunMeta, actor_ids: Sequence[str], open_table: Callable[[TableSpec], TableFile]) -> None:
+    def __init__(
+        self,
+        meta: RunMeta,
+        actor_ids: Sequence[str],
+        open_table: Callable[[TableSpec], TableFile],
+        own_needs: Sequence[str] = (),
+    ) -> None:
         self._meta = meta
         self._actor_ids = actor_ids
         self._open_table = open_table
@@ -69,6 +76,7 @@ class SealedSource:
         self._events: _Events | None = None
         self._actors: ActorStateReader | None = None
         self._needs: NeedsFile | None = None
+        self._own_needs = own_needs
         self._rule_events: RuleEventsFile | None = None
         self._counts: SealedCounts | None = None
         self._told = ReportTables(self._file)
@@ -167,7 +175,7 @@ class SealedSource:
 
     def _needs_file(self) -> NeedsFile | None:
         if self._needs is None and self._has(NEEDS):
-            self._needs = NeedsFile(self._file(NEEDS), self._rows)
+            self._needs = NeedsFile(self._file(needs_spec(self._own_needs)), self._rows, self._own_needs)
         return self._needs
 
     def _rule_events_file(self) -> RuleEventsFile | None:

@@ -56,6 +56,7 @@ def slice_columns(columns: ObservationColumns, start: int, stop: int) -> Observa
         heard=heard.astype(np.int32),
         utterances=tuple(columns.utterances[place] for place in places.tolist()),
         offers=tuple((place - start, offer) for place, offer in columns.offers if start <= place < stop),
+        own_needs=None if columns.own_needs is None else columns.own_needs[start:stop],
         **parts,
     )
 

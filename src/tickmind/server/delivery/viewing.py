@@ -195,8 +195,7 @@ def _of_types(event: ViewerEvent, types: frozenset[ViewerEventType]) -> ViewerEv
 def _some_needs(needs: NeedColumns | None, shown: "Bool") -> NeedColumns | None:
     if needs is None:
         return None
-    kept = shown[needs.actor]
-    return NeedColumns(needs.actor[kept], needs.energy[kept], needs.hunger[kept])
+    return needs.some(np.flatnonzero(shown[needs.actor]))
 
 
 def _some_results(results: ResultColumns, kept: "Bool") -> ResultColumns:

@@ -42,6 +42,7 @@ def hello(world: WorldInfo, **more: Any) -> bytes:
             for kind in world.kinds
         ],
         "items": world.item_kinds,
+        "own_needs": world.own_needs,
         "actor_types": types,
         "setting": asdict(world.setting),
         "people": people,

@@ -198,7 +198,8 @@ class LiveSource:
             self._history = FrameHistory(window, limit=self._limit)
             self._digest = Digest(scene.tick_id + 1)
             self._thoughts = LiveReportHistory(MAX_THOUGHT_BYTES)
-            self._minds = Minds({actor.entity_id: row for row, actor in enumerate(world.actors)})
+            rows = {actor.entity_id: row for row, actor in enumerate(world.actors)}
+            self._minds = Minds(rows, len(world.own_needs))
             self._needs = NeedsNow(len(world.actors))
             self._states = AgentStates({actor.entity_id: row for row, actor in enumerate(world.actors)})
         self._minds.add_needs(scene.tick_id, snapshot.needs)

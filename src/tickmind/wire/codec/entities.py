@@ -18,6 +18,7 @@ from tickmind.protocol import (
     WorldInfo,
 )
 from tickmind.protocol.entity import Prices
+from tickmind.wire.codec.needs import decode_changes, decode_items, encode_changes, encode_items
 from tickmind.wire.codec.setting import (
     decode_hours,
     decode_persona,
@@ -49,6 +50,7 @@ from tickmind.wire.messages.limits import (
     MAX_HEARING,
     MAX_KINDS,
     MAX_OBJECTS,
+    MAX_OWN_NEEDS,
     MAX_PAGE,
     MAX_RADIUS,
     MAX_SEASONS,
@@ -143,6 +145,7 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
                 energy=floor.energy,
                 hunger=floor.hunger,
                 step_ticks=floor.step_ticks,
+                own_needs=encode_changes(floor.own_needs),
             )
             for floor in world.floors
         ],
@@ -153,6 +156,8 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
         actor_count=len(world.actors),
         ground_count=len(world.ground),
         setting=encode_setting(world.setting),
+        own_needs=world.own_needs,
+        items=encode_items(world.items),
     )
 
 
@@ -163,6 +168,8 @@ def encode_kind(kind: KindInfo) -> pb.KindInfo:
         pb.StateInfo(name=state, walkable=walkable, opaque=opaque, actions=map(_encode_action, actions))
         for state, walkable, opaque, actions in zip(kind.states, kind.walkable, kind.opaque, kind.actions, strict=True)
     ]
+    for state, changes in zip(states, kind.each_tick, strict=bool(kind.each_tick)):
+        state.each_tick.extend(encode_changes(changes))
     return pb.KindInfo(
         name=kind.name,
         states=states,
@@ -294,6 +301,8 @@ class WorldReader:
             actors=tuple(self._actors),
             ground=tuple(self._ground),
             setting=decode_setting(header.setting),
+            own_needs=tuple(header.own_needs),
+            items=decode_items(header.items),
         )
 
 
@@ -310,6 +319,10 @@ def _check_header(header: pb.WorldHeader) -> None:
     count(header.floors, "floors", MAX_KINDS)
     count(header.kinds, "kinds", MAX_KINDS)
     names(header.item_kinds, "item_kinds", MAX_KINDS)
+    if len(set(names(header.own_needs, "own_needs", MAX_OWN_NEEDS))) != len(header.own_needs):
+        raise MessageError("own_needs", "all different")
+    if header.items and [item.name for item in header.items] != list(header.item_kinds):
+        raise MessageError("items", "in the order of item_kinds")
     count(header.verbs, "verbs", MAX_KINDS)
     for place_of, verb in enumerate(header.verbs):
         if bool(optional_name(verb, "verbs")) is (place_of == 0):
@@ -325,12 +338,14 @@ def _decode_floor(message: pb.FloorInfo) -> FloorInfo:
         message.energy,
         message.hunger,
         number(message.step_ticks, "floors.step_ticks", 0, INT32_MAX) or 1,
+        decode_changes(message.own_needs, "floors.own_needs"),
     )
 
 
 def decode_kind(message: pb.KindInfo) -> KindInfo:
     """Decode a kind of object."""
     count(message.states, "kinds.states", MAX_STATES)
+    each_tick = tuple(decode_changes(state.each_tick, "kinds.states.each_tick") for state in message.states)
     return KindInfo(
         name(message.name, "kinds.name"),
         tuple(optional_name(state.name, "kinds.states") for state in message.states),
@@ -340,6 +355,7 @@ def decode_kind(message: pb.KindInfo) -> KindInfo:
         names(message.tags, "kinds.tags", MAX_TAGS),
         optional_name(message.stock_item, "kinds.stock_item"),
         _decode_container(message.container) if message.HasField("container") else None,
+        each_tick if any(each_tick) else (),
     )
 
 

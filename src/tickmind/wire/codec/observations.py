@@ -19,6 +19,7 @@ from tickmind.protocol import (
     VisibleTiles,
 )
 from tickmind.wire.codec.actions import AMOUNT, decode_result, encode_result
+from tickmind.wire.codec.needs import NEED, decode_values
 from tickmind.wire.codec.values import (
     DIRECTIONS,
     INT32_MAX,
@@ -40,7 +41,6 @@ from tickmind.wire.errors import MessageError
 from tickmind.wire.messages.limits import (
     MAX_DURATION_MS,
     MAX_EVENTS,
-    MAX_NEED,
     MAX_RADIUS,
     MAX_SEEN,
     MAX_STACKS,
@@ -50,7 +50,6 @@ from tickmind.wire.messages.limits import (
 from tickmind.wire.v1 import observation_pb2 as pb
 
 RADIUS = int(MAX_RADIUS.maximum)
-NEED = int(MAX_NEED.maximum)
 DURATION_MS = int(MAX_DURATION_MS.maximum)
 MAX_KNOWN_ENTITIES = 4096
 
@@ -86,6 +85,7 @@ def encode_own_part(observation: Observation) -> pb.Observation:
             inventory=_stacks(me.inventory),
             energy=me.energy,
             hunger=me.hunger,
+            needs=[pb.NeedValue(name=need, value=value) for need, value in me.needs],
         ),
         visible_tiles=pb.VisibleTiles(
             radius=tiles.radius,
@@ -219,6 +219,7 @@ def _decode_me(message: pb.SelfState) -> SelfState:
         _decode_stacks(message.inventory, "me.inventory"),
         number(message.energy, "me.energy", 0, NEED),
         number(message.hunger, "me.hunger", 0, NEED),
+        decode_values(message.needs),
     )
 
 

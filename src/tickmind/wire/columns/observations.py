@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from tickmind.protocol import ACTION_TYPES, REASONS, ObservationColumns, OpenOffer, Utterance
-from tickmind.wire.codec.observations import DURATION_MS, NEED, RADIUS, decode_open_offer, encode_open_offer
+from tickmind.wire.codec.needs import NEED
+from tickmind.wire.codec.observations import DURATION_MS, RADIUS, decode_open_offer, encode_open_offer
 from tickmind.wire.codec.values import count, encoder, name, number, place, text, tick
 from tickmind.wire.columns.packing import (
     I1,
@@ -19,6 +20,7 @@ from tickmind.wire.columns.packing import (
     pack,
     read_column,
     read_offsets,
+    read_own_needs,
     read_rows,
     unpack,
 )
@@ -79,6 +81,7 @@ PACKED = [
         *(column for columns in LISTS.values() for column in columns),
         *(Column(offsets, I8) for offsets in (*LISTS, "heard_offset")),
         Column("heard", I4),
+        Column("own_needs", I4),  # None in a world without
     )
 ]
 
@@ -99,7 +102,9 @@ def encode_observation_columns(columns: ObservationColumns) -> pb.ObservationCol
 def write_observation_columns(message: pb.ObservationColumns, columns: ObservationColumns) -> None:
     """Encode into a message that is part of another; inserting it afterwards would copy all of it."""
     for field, own, dtype in PACKED:
-        setattr(message, field, pack(getattr(columns, own), dtype, field))
+        column = getattr(columns, own)
+        if column is not None:
+            setattr(message, field, pack(column, dtype, field))
     message.tick_id = columns.tick_id
     message.deadline_ms = columns.deadline_ms
     message.radius = columns.radius
@@ -134,6 +139,7 @@ def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBou
         heard_offset=read_offsets(message.heard_offset, n, len(heard), "heard_offset"),
         utterances=utterances,
         offers=_decode_placed_offers(message, n),
+        own_needs=read_own_needs(message.own_needs, I4, n, bounds),
         **arrays,
     )
 

@@ -42,6 +42,7 @@ from tickmind.wire.columns.packing import (
     pack,
     read_codes,
     read_column,
+    read_own_needs,
     read_rows,
 )
 from tickmind.wire.errors import MessageError
@@ -134,14 +135,16 @@ def encode_viewer_event(event: ViewerEvent) -> pb.ViewerEvent:
 def _encode_needs(needs: NeedColumns | None) -> pb.NeedColumns | None:
     if needs is None:
         return None
-    return pb.NeedColumns(actor=pack(needs.actor, I4, "actor"), **_pack_all(needs, NEED))
+    own = b"" if needs.own is None else pack(needs.own, I2, "own")
+    return pb.NeedColumns(actor=pack(needs.actor, I4, "actor"), own=own, **_pack_all(needs, NEED))
 
 
 def _decode_needs(message: pb.ViewerEvent | pb.ViewerSnapshot, bounds: ColumnBounds) -> NeedColumns | None:
     if not message.HasField("needs"):
         return None
     actor = read_rows(message.needs.actor, bounds.actors, "needs.actor")
-    return NeedColumns(actor=actor, **_read_all(message.needs, NEED, len(actor), bounds))
+    own = read_own_needs(message.needs.own, I2, len(actor), bounds)
+    return NeedColumns(actor=actor, own=own, **_read_all(message.needs, NEED, len(actor), bounds))
 
 
 def _encode_actors(actor: "Int32", state: ActorColumns) -> pb.ActorColumns:

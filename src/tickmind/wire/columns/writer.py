@@ -36,6 +36,8 @@ def _pieces(columns: ObservationColumns) -> list[bytes | memoryview]:
     pieces: list[bytes | memoryview] = [small.SerializeToString()]
     for field, own, dtype in PACKED:
         column = getattr(columns, own)
+        if column is None:
+            continue
         check_type(column, dtype, field)
         if column.size:
             pieces += (

@@ -240,6 +240,22 @@ class Hours(_message.Message):
     end: int
     def __init__(self, first: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
 
+class NeedChange(_message.Message):
+    __slots__ = ("need", "by")
+    NEED_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    need: str
+    by: int
+    def __init__(self, need: _Optional[str] = ..., by: _Optional[int] = ...) -> None: ...
+
+class ItemInfo(_message.Message):
+    __slots__ = ("name", "use")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    USE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    use: _containers.RepeatedCompositeFieldContainer[NeedChange]
+    def __init__(self, name: _Optional[str] = ..., use: _Optional[_Iterable[_Union[NeedChange, _Mapping]]] = ...) -> None: ...
+
 class ActionInfo(_message.Message):
     __slots__ = ("verb", "to", "work", "needs", "consumes", "yields", "hours", "seasons", "weather", "wears")
     VERB_FIELD_NUMBER: _ClassVar[int]
@@ -265,16 +281,18 @@ class ActionInfo(_message.Message):
     def __init__(self, verb: _Optional[str] = ..., to: _Optional[str] = ..., work: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., consumes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., yields: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ..., seasons: _Optional[_Iterable[str]] = ..., weather: _Optional[_Iterable[str]] = ..., wears: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
 
 class StateInfo(_message.Message):
-    __slots__ = ("name", "walkable", "opaque", "actions")
+    __slots__ = ("name", "walkable", "opaque", "actions", "each_tick")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WALKABLE_FIELD_NUMBER: _ClassVar[int]
     OPAQUE_FIELD_NUMBER: _ClassVar[int]
     ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    EACH_TICK_FIELD_NUMBER: _ClassVar[int]
     name: str
     walkable: bool
     opaque: bool
     actions: _containers.RepeatedCompositeFieldContainer[ActionInfo]
-    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., actions: _Optional[_Iterable[_Union[ActionInfo, _Mapping]]] = ...) -> None: ...
+    each_tick: _containers.RepeatedCompositeFieldContainer[NeedChange]
+    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., actions: _Optional[_Iterable[_Union[ActionInfo, _Mapping]]] = ..., each_tick: _Optional[_Iterable[_Union[NeedChange, _Mapping]]] = ...) -> None: ...
 
 class KindInfo(_message.Message):
     __slots__ = ("name", "states", "tags", "stock_item", "container")
@@ -311,7 +329,7 @@ class Price(_message.Message):
     def __init__(self, item: _Optional[str] = ..., price: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
 
 class FloorInfo(_message.Message):
-    __slots__ = ("name", "walkable", "opaque", "hazards", "energy", "hunger", "step_ticks")
+    __slots__ = ("name", "walkable", "opaque", "hazards", "energy", "hunger", "step_ticks", "own_needs")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WALKABLE_FIELD_NUMBER: _ClassVar[int]
     OPAQUE_FIELD_NUMBER: _ClassVar[int]
@@ -319,6 +337,7 @@ class FloorInfo(_message.Message):
     ENERGY_FIELD_NUMBER: _ClassVar[int]
     HUNGER_FIELD_NUMBER: _ClassVar[int]
     STEP_TICKS_FIELD_NUMBER: _ClassVar[int]
+    OWN_NEEDS_FIELD_NUMBER: _ClassVar[int]
     name: str
     walkable: bool
     opaque: bool
@@ -326,10 +345,11 @@ class FloorInfo(_message.Message):
     energy: int
     hunger: int
     step_ticks: int
-    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., hazards: _Optional[_Iterable[str]] = ..., energy: _Optional[int] = ..., hunger: _Optional[int] = ..., step_ticks: _Optional[int] = ...) -> None: ...
+    own_needs: _containers.RepeatedCompositeFieldContainer[NeedChange]
+    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., hazards: _Optional[_Iterable[str]] = ..., energy: _Optional[int] = ..., hunger: _Optional[int] = ..., step_ticks: _Optional[int] = ..., own_needs: _Optional[_Iterable[_Union[NeedChange, _Mapping]]] = ...) -> None: ...
 
 class WorldHeader(_message.Message):
-    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count", "ground_count", "setting")
+    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count", "ground_count", "setting", "own_needs", "items")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WORLD_VERSION_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
@@ -346,6 +366,8 @@ class WorldHeader(_message.Message):
     ACTOR_COUNT_FIELD_NUMBER: _ClassVar[int]
     GROUND_COUNT_FIELD_NUMBER: _ClassVar[int]
     SETTING_FIELD_NUMBER: _ClassVar[int]
+    OWN_NEEDS_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
     name: str
     world_version: str
     width: int
@@ -362,7 +384,9 @@ class WorldHeader(_message.Message):
     actor_count: int
     ground_count: int
     setting: WorldSetting
-    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ..., ground_count: _Optional[int] = ..., setting: _Optional[_Union[WorldSetting, _Mapping]] = ...) -> None: ...
+    own_needs: _containers.RepeatedScalarFieldContainer[str]
+    items: _containers.RepeatedCompositeFieldContainer[ItemInfo]
+    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ..., ground_count: _Optional[int] = ..., setting: _Optional[_Union[WorldSetting, _Mapping]] = ..., own_needs: _Optional[_Iterable[str]] = ..., items: _Optional[_Iterable[_Union[ItemInfo, _Mapping]]] = ...) -> None: ...
 
 class ListControllableEntitiesRequest(_message.Message):
     __slots__ = ("uncontrolled_only", "page_size", "after_entity_id")

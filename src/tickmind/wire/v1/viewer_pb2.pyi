@@ -73,14 +73,16 @@ class ActorColumns(_message.Message):
     def __init__(self, actor: _Optional[bytes] = ..., x: _Optional[bytes] = ..., y: _Optional[bytes] = ..., status_bits: _Optional[bytes] = ..., facing: _Optional[bytes] = ...) -> None: ...
 
 class NeedColumns(_message.Message):
-    __slots__ = ("actor", "energy", "hunger")
+    __slots__ = ("actor", "energy", "hunger", "own")
     ACTOR_FIELD_NUMBER: _ClassVar[int]
     ENERGY_FIELD_NUMBER: _ClassVar[int]
     HUNGER_FIELD_NUMBER: _ClassVar[int]
+    OWN_FIELD_NUMBER: _ClassVar[int]
     actor: bytes
     energy: bytes
     hunger: bytes
-    def __init__(self, actor: _Optional[bytes] = ..., energy: _Optional[bytes] = ..., hunger: _Optional[bytes] = ...) -> None: ...
+    own: bytes
+    def __init__(self, actor: _Optional[bytes] = ..., energy: _Optional[bytes] = ..., hunger: _Optional[bytes] = ..., own: _Optional[bytes] = ...) -> None: ...
 
 class ResultColumns(_message.Message):
     __slots__ = ("actor", "action", "reason", "details")

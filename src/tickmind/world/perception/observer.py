@@ -96,7 +96,7 @@ class Observer:
         )
 
     def _me(self, row: int, lists: "_Lists", place: int) -> SelfState:
-        names = self._tables.item_names
+        names, own = self._tables.item_names, self._tables.needs.names
         return SelfState(
             entity_id=self._tables.actor_ids[row],
             x=lists.x[place],
@@ -108,6 +108,7 @@ class Observer:
             ),
             energy=lists.energy[place],
             hunger=lists.hunger[place],
+            needs=tuple(zip(own, lists.own_needs[place], strict=True)) if own else (),
         )
 
     def _tiles(self, columns: ObservationColumns, *, floors: bool) -> list[VisibleTiles]:

@@ -120,6 +120,7 @@ class Packer:
             heard=heard.ids,
             utterances=self._last.utterances,
             offers=self._offers(rows) if len(state.offers) else (),
+            own_needs=state.own_needs[rows] if len(state.own_needs) else None,
         )
 
     def _deeds(self) -> "tuple[UInt8, UInt8]":

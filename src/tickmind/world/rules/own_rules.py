@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -25,9 +25,14 @@ from tickmind.world.chance import draw
 from tickmind.world.errors import OwnRuleError
 from tickmind.world.rules.arrivals import arrive, leave
 from tickmind.world.rules.inventory import hand_over, use_up
+from tickmind.world.rules.needs_and_rest import incapacitate
 from tickmind.world.rules.objects import enter_state, in_the_way
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.limits import MAX_INVENTORY, MAX_SCORE, MAX_TEXT_CHARS
+from tickmind.world.scenario.settings import NEED_MOST
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int32
 
 _HERE = str(Path(__file__).parents[1])
 _CHANCE = 16  # purpose of the random numbers
@@ -55,6 +60,7 @@ class RuleTick:
         self._name = name
         self._number = number
         self._draws = 0
+        self._changed_needs = False
         self._actions_left = _ACTIONS + _ACTIONS_PER_ACTOR * len(turn.tables.actor_ids)
         self._scores: dict[tuple[int, str], list[str]] = {}  # points and reason -> to whom
 
@@ -138,6 +144,10 @@ class RuleTick:
         carried = self._turn.state.inventory[self._actor(actor_id)].tolist()
         return {item: count for item, count in zip(self._turn.tables.item_names, carried, strict=True) if count}
 
+    def need(self, actor_id: str, need: str) -> int:
+        """Return the value of a need of an actor: `energy`, `hunger`, or one that the scenario declares."""
+        return int(self._needs(need)[self._actor(actor_id)])
+
     def object_state(self, object_id: str) -> str:
         """Return the state of an object."""
         row = self._object(object_id)
@@ -164,7 +174,7 @@ class RuleTick:
         if not self.is_there(actor_id):  # there is no ground below it for what it can't carry
             amount = min(amount, int(self._turn.room(np.array([row], dtype=np.int32))[0]))
         ((_, taken),) = hand_over(self._turn, np.array([row], dtype=np.int32), [(kind, amount)])
-        self._note_items(actor_id, item, int(taken[0]))
+        self._note(actor_id, Effect(f"inventory.{item}", int(taken[0])))
         return int(taken[0])
 
     def take_items(self, actor_id: str, item: str, amount: int) -> int:
@@ -173,8 +183,21 @@ class RuleTick:
         self._count()
         taken = min(amount, int(self._turn.state.inventory[row, kind]))
         use_up(self._turn, np.array([row], dtype=np.int32), [(kind, taken)])
-        self._note_items(actor_id, item, -taken)
+        self._note(actor_id, Effect(f"inventory.{item}", -taken))
         return taken
+
+    def change_need(self, actor_id: str, need: str, by: int) -> int:
+        """Add to a need of an actor, which stays from 0 to 1000. Return by how much it changed."""
+        row, values = self._actor(actor_id), self._needs(need)
+        if abs(by) > NEED_MOST or int(by) != by:
+            raise OwnRuleError(f"a need changes by a whole number from -{NEED_MOST} to {NEED_MOST}, not by {by}")
+        self._count()
+        before = int(values[row])
+        values[row] = min(max(before + int(by), 0), NEED_MOST)
+        change = int(values[row]) - before
+        self._changed_needs |= bool(change)
+        self._note(actor_id, Effect(need, change))
+        return change
 
     def set_object_state(self, object_id: str, state: str) -> bool:
         """Put an object into a state. Return False if an actor stands where it would block the tile."""
@@ -228,14 +251,15 @@ class RuleTick:
         """Record the scores; from then on nothing can be done. Once is enough, and more does no harm."""
         if self._open is None:
             return
+        if self._changed_needs:
+            incapacitate(self._open)
         for (points, why), actor_ids in self._scores.items():
             self._add(RuleEvent(self._name, tuple(actor_ids), points, own=True, text=why))
         self._open = None
 
-    def _note_items(self, actor_id: str, item: str, by: int) -> None:
-        if by:
-            effects = (Effect(f"inventory.{item}", by),)
-            self._add(RuleEvent(self._name, (actor_id,), own=True, effects=effects))
+    def _note(self, actor_id: str, effect: Effect) -> None:
+        if effect.value:
+            self._add(RuleEvent(self._name, (actor_id,), own=True, effects=(effect,)))
 
     @property
     def _turn(self) -> Turn:
@@ -256,6 +280,16 @@ class RuleTick:
         if row is None:
             raise OwnRuleError(f"there is no actor {str(actor_id)[:100]!r}")
         return row
+
+    def _needs(self, need: str) -> "Int32":
+        """Return the values of a need, by actor row."""
+        state, names = self._turn.state, self._turn.tables.needs.names
+        if need in names:
+            values: Int32 = state.own_needs[:, names.index(need)]
+            return values
+        if self._turn.rules.needs is None or need not in ("energy", "hunger"):
+            raise OwnRuleError(f"there is no need {str(need)[:100]!r}")
+        return state.energy if need == "energy" else state.hunger
 
     def _object(self, object_id: str) -> int:
         row = self._turn.tables.object_row.get(object_id)

@@ -9,6 +9,7 @@ from tickmind.world.scenario.limits import (
     MAX_AGENT_SETTINGS,
     MAX_LINES,
     MAX_NAME_CHARS,
+    MAX_OWN_NEEDS,
     MAX_PROSE_CHARS,
     MAX_RADIUS,
     MAX_SCORE,
@@ -126,6 +127,8 @@ def _rules() -> Schema:
         rest_per_tick=_number("What energy rises by in sleep.", 0, NEED_MOST),
         wake_energy=_number("The energy from which one can wake.", 0, NEED_MOST),
         starvation=_truth("Whether hunger of 1000 incapacitates.", default=True),
+        own=_named("Needs of your own, by their names.", _own_need()) | {"maxProperties": int(MAX_OWN_NEEDS.maximum)},
+        when_starving=_changes("What hunger of 1000 adds to own needs in each tick."),
     )
     return _table(
         "The rules of the world.",
@@ -161,11 +164,28 @@ def _item() -> Schema:
 
 
 def _need_changes(description: str) -> Schema:
+    changes = _changes(description)
+    changes["properties"] = {
+        "hunger": _number("To hunger.", -NEED_MOST, NEED_MOST),
+        "energy": _number("To energy.", -NEED_MOST, NEED_MOST),
+    }
+    return changes
+
+
+def _own_need() -> Schema:
     return _table(
-        description,
-        hunger=_number("To hunger.", -NEED_MOST, NEED_MOST),
-        energy=_number("To energy.", -NEED_MOST, NEED_MOST),
+        "A need from 0 to 1000.",
+        begins=_number("The value with which actors begin; 1000 if left out.", 0, NEED_MOST),
+        each_tick=_number("What each tick adds.", -NEED_MOST, NEED_MOST),
+        at_night=_number("What each tick of the night adds besides.", -NEED_MOST, NEED_MOST),
+        in_weather=_changes("What each tick of a kind of weather adds besides."),
+        at_zero=_changes("What it adds to own needs in each tick in which it is 0."),
+        incapacitates=_truth("Whether it incapacitates at 0, as hunger does at 1000.", default=False),
     )
+
+
+def _changes(description: str) -> Schema:
+    return _named(description, _number("What is added.", -NEED_MOST, NEED_MOST))
 
 
 def _kind() -> Schema:
@@ -174,6 +194,7 @@ def _kind() -> Schema:
         "opaque": _truth("Whether it blocks sight.", default=False),
         "actions": _named("What can be done with it, by verbs.", _action()),
         "light": _number("How far it shines when it is dark.", 1, int(MAX_RADIUS.maximum)),
+        "each_tick": _need_changes("What it adds in each tick to the needs of those on its tile and beside it."),
     }
     change = _table(
         "The state does not last.",
@@ -394,6 +415,7 @@ def _actor(*, scattered: bool) -> Schema:
         inventory=_amounts("What it carries."),
         energy=_number("From 0 to 1000.", 0, NEED_MOST),
         hunger=_number("From 0 to 1000.", 0, NEED_MOST),
+        needs=_named("The values with which own needs begin.", _number("From 0 to 1000.", 0, NEED_MOST)),
         agent=_agent(),
         arrives=_time("When it comes into the world; from the beginning if left out."),
         leaves=_time("When it leaves the world; never if left out."),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tickmind.protocol.entity import ContainerInfo
+from tickmind.protocol.entity import ContainerInfo, NeedChanges
 from tickmind.protocol.setting import Hours
 
 Items: TypeAlias = tuple[tuple[str, int], ...]  # (item kind, amount), in ascending kinds
@@ -23,6 +23,7 @@ class FloorKind:
     energy: int = field(default=0, repr=False)  # so scenarios from before this rule keep their digest
     hunger: int = field(default=0, repr=False)
     step_ticks: int = field(default=1, repr=False)  # that a step onto it takes
+    own_needs: NeedChanges = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,18 @@ class ItemKind:
     name: str
     hunger: int = 0  # what using one adds; food has a negative number
     energy: int = 0
+    own_needs: NeedChanges = field(default=(), repr=False)  # so other scenarios keep their digest
 
     @property
     def usable(self) -> bool:
         """Whether `Use` does anything."""
-        return bool(self.hunger or self.energy)
+        return bool(self.changes)
+
+    @property
+    def changes(self) -> NeedChanges:
+        """What using one adds to all needs."""
+        named = (("hunger", self.hunger), ("energy", self.energy), *self.own_needs)
+        return tuple((need, by) for need, by in named if by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,7 @@ class ObjectState:
     actions: tuple[ObjectAction, ...] = ()
     change: Change | None = None
     light: int = field(default=0, repr=False)  # how far it shines when it is dark; so other scenarios keep their digest
+    each_tick: NeedChanges = field(default=(), repr=False)  # to all needs of actors on its tile and beside it
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tickmind.protocol import GoalInfo
+from tickmind.protocol.entity import NeedChanges
 from tickmind.protocol.setting import Persona, WorldSetting
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, Items, ObjectKind
 from tickmind.world.scenario.settings import Rules
@@ -28,6 +29,7 @@ class ActorSpawn:
     persona: Persona | None = field(default=None, repr=False)  # it changes no rule, so it is no part of the digest
     arrives: int = field(default=0, repr=False)  # the first tick in which it is there; 0: from the beginning
     leaves: int = field(default=0, repr=False)  # the first tick in which it is gone; 0: never
+    needs: NeedChanges = field(default=(), repr=False)  # own needs that begin with another value than the usual one
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ class Scenario:
                 yield floor.name, "each tick", floor.energy, floor.hunger
             if floor.step_ticks > 1:
                 yield floor.name, "step", floor.step_ticks
+        yield from self._own_needs()
         if self.rules.night_sight_radius is not None:
             yield self.rules.night_sight_radius, calendar, calendar.night
             states = ((kind.name, state) for kind in self.kinds for state in kind.states)
@@ -163,6 +166,27 @@ class Scenario:
             days = calendar.seasons, calendar.weather, calendar.festivals, calendar.night
             if any(days):
                 yield "days of own rules", days
+
+    def _own_needs(self) -> Iterator[tuple[object, ...]]:
+        """Yield what changes own needs, and what objects add to needs."""
+        needs, calendar = self.rules.needs, self.setting.calendar
+        if needs is not None and needs.own:
+            yield "own needs", needs.own, needs.when_starving
+            if any(need.goes_by_calendar for need in needs.own):
+                yield "needs by", calendar, calendar.seasons, calendar.weather, calendar.night
+        for floor in self.floors:
+            if floor.own_needs:
+                yield "needs of floor", floor.name, floor.own_needs
+        for item in self.items:
+            if item.own_needs:
+                yield "needs of item", item.name, item.own_needs
+        for actor in self.actors:
+            if actor.needs:
+                yield "needs of", actor.entity_id, actor.needs
+        for kind in self.kinds:
+            for state in kind.states:
+                if state.each_tick:
+                    yield "needs of", kind.name, state.name, state.each_tick
 
 
 def id_order(name: str) -> tuple[tuple[int, int, str], ...]:

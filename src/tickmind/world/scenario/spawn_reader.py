@@ -13,6 +13,7 @@ from tickmind.world.scenario.kind_reader import known, read_amounts, read_tags
 from tickmind.world.scenario.kinds import FloorKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_ACTORS, MAX_GROUND, MAX_NAME_CHARS, MAX_OBJECTS
 from tickmind.world.scenario.map_reader import Land
+from tickmind.world.scenario.need_reader import read_first_values
 from tickmind.world.scenario.scenario import ActorSpawn, GroundSpawn, ObjectSpawn, id_order
 from tickmind.world.scenario.setting_reader import PersonaReader
 from tickmind.world.scenario.settings import NEED_MOST, Rules
@@ -22,7 +23,20 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
 
 _PLACING = 1  # what the chance is for
-_ACTOR_KEYS = ("id", "type", "tags", "facing", "inventory", "energy", "hunger", "persona", "agent", "arrives", "leaves")
+_ACTOR_KEYS = (
+    "id",
+    "type",
+    "tags",
+    "facing",
+    "inventory",
+    "energy",
+    "hunger",
+    "needs",
+    "persona",
+    "agent",
+    "arrives",
+    "leaves",
+)
 
 
 class Spawns:
@@ -38,7 +52,9 @@ class Spawns:
         land: Land,
         people: PersonaReader,
         calendar: CalendarInfo,
+        own_needs: tuple[str, ...] = (),
     ) -> None:
+        self._own_needs = own_needs
         self._calendar = calendar
         self._people = people
         self._seed = seed
@@ -211,6 +227,7 @@ class Spawns:
             persona=self._people.of(entity_id, given.get("persona"), given.get("agent")),
             arrives=self._time(given.get("arrives")),
             leaves=self._leaves(given),
+            needs=read_first_values(given.get("needs"), self._own_needs),
         )
 
     def _leaves(self, given: YamlMapping) -> int:

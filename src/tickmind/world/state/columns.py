@@ -19,6 +19,10 @@ def _empty() -> "Bool":
     return np.zeros(0, dtype=np.bool_)
 
 
+def _no_needs() -> "Int32":
+    return np.zeros((0, 0), dtype=np.int32)
+
+
 def _no_times() -> "Int64":
     return np.zeros(0, dtype=np.int64)
 
@@ -54,6 +58,7 @@ class WorldColumns:
     free_at: "Int64" = field(default_factory=_no_times)  # actor row -> tick from which it can step again
     goal_reached: "Bool" = field(default_factory=_empty)  # entries of goals -> whether it was reached
     own_rule_off: "Bool" = field(default_factory=_empty)  # own rule -> whether it has failed
+    own_needs: "Int32" = field(default_factory=_no_needs)  # actor row x own need -> value
 
     @property
     def some_away(self) -> bool:
@@ -75,7 +80,9 @@ class WorldColumns:
 
 
 _NAMES = tuple(column.name for column in fields(WorldColumns))
-_LATER = frozenset(("arrive_due", "leave_due", "free_at", "goal_reached", "own_rule_off"))  # of rules that came later
+_LATER = frozenset(  # of rules that came later
+    ("arrive_due", "leave_due", "free_at", "goal_reached", "own_rule_off", "own_needs")
+)
 OFFER_FIELDS = ("maker", "taker", "kind", "amount", "wanted_kind", "wanted_amount", "last_tick")
 
 
@@ -122,6 +129,7 @@ def first_state(tables: Tables) -> WorldColumns:
         free_at=np.zeros(len(actors) if tables.some_steps_take_longer else 0, dtype=np.int64),
         goal_reached=np.zeros(tables.goals[-1].entries.stop if tables.goals else 0, dtype=np.bool_),
         own_rule_off=np.zeros(len(scenario.own_rules), dtype=np.bool_),
+        own_needs=tables.needs.first_values(scenario),
     )
 
 

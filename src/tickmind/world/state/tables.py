@@ -10,6 +10,7 @@ from tickmind.protocol import (
     FloorInfo,
     GroundInfo,
     InventoryInfo,
+    ItemInfo,
     KindInfo,
     ObjectInfo,
     WorldInfo,
@@ -17,6 +18,7 @@ from tickmind.protocol import (
 from tickmind.world.scenario.kinds import Items, ObjectAction, ObjectKind
 from tickmind.world.scenario.scenario import Scenario
 from tickmind.world.state.goals import goal_tables
+from tickmind.world.state.needs import NeedTables
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt8, UInt16
@@ -38,6 +40,7 @@ class Tables:
         self._build_floors()
         self._build_kinds()
         self._build_objects()
+        self.needs = NeedTables(scenario, self.object_kind)
         self.actor_ids = tuple(actor.entity_id for actor in scenario.actors)
         self.actor_row = {name: row for row, name in enumerate(self.actor_ids)}
         self.actor_arrives: Int64 = np.array([one.arrives or NEVER for one in scenario.actors], dtype=np.int64)
@@ -167,6 +170,7 @@ class Tables:
                     floor.energy,
                     floor.hunger,
                     floor.step_ticks,
+                    floor.own_needs,
                 )
                 for floor in scenario.floors
             ),
@@ -183,6 +187,9 @@ class Tables:
                     tags=kind.tags,
                     stock_item=kind.stock.item if kind.stock else "",
                     container=kind.container,
+                    each_tick=tuple(state.each_tick for state in kind.states)
+                    if any(state.each_tick for state in kind.states)
+                    else (),
                 )
                 for kind in scenario.kinds
             ),
@@ -201,6 +208,8 @@ class Tables:
                 for item, amount in actor.inventory
             ),
             goals=scenario.goals,
+            own_needs=self.needs.names,
+            items=tuple(ItemInfo(item.name, item.changes) for item in scenario.items),
         )
 
 
