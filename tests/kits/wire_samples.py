@@ -85,6 +85,7 @@ from tickmind.wire.messages.frames import (
     KeepAlive,
     Release,
 )
+from tickmind.wire.messages.placements import PlacementOutcome, PlacementRequest
 from tickmind.wire.messages.requests import (
     AcquireRequest,
     EntitiesRequest,
@@ -499,6 +500,16 @@ class Samples:
     def acquire(self) -> AcquireRequest:
         """Who wants to control what."""
         return AcquireRequest(self.name(), self.name(), self.rng.choice((None, self.secret())))
+
+    def placement_request(self, *, leaves: bool) -> PlacementRequest:
+        """An operator's order."""
+        at = None if leaves or self._coin() else (self.side(), self.side())
+        return PlacementRequest(self.name(), at, leaves=leaves)
+
+    def placement_outcome(self) -> PlacementOutcome:
+        """What became of an operator's order."""
+        at = self.rng.choice((None, (self.side(), self.side())))
+        return PlacementOutcome(self.rng.choice(list(Reason)), self.number(2**63 - 1), at)
 
     def observations_request(self) -> ObservationsRequest:
         """Whose observations are asked for."""

@@ -11,6 +11,7 @@ import typer
 from tickmind.base import ConfigError
 from tickmind.base.garbage import settle
 from tickmind.cli.outputs import write_output
+from tickmind.cli.world.endpoint import WORLD, WorldAddress, WorldCa, WorldTokenFile, world_endpoint
 from tickmind.cli.world.scenarios import TILE_ART
 
 if TYPE_CHECKING:
@@ -29,20 +30,14 @@ Hosts = Annotated[list[str] | None, typer.Option("--allow-host", help="Another h
 
 
 def viewer(
-    world: Annotated[
-        str, typer.Option(envvar="WORLD_ADDR", help="The address of the world to show.")
-    ] = "127.0.0.1:50051",
+    world: WorldAddress = WORLD,
     host: Host = "127.0.0.1",
     port: Port = 8700,
     tls: Tls = None,
     token_file: Tokens = None,
     allow_host: Hosts = None,
-    world_token_file: Annotated[
-        Path | None, typer.Option(help="A file with the world's token, if it requires one.")
-    ] = None,
-    world_ca: Annotated[
-        Path | None, typer.Option(help="The CA certificate of the world, for worlds behind TLS.")
-    ] = None,
+    world_token_file: WorldTokenFile = None,
+    world_ca: WorldCa = None,
     tiles: Annotated[
         Path | None, typer.Option(help="The picture of a map from Tiled: the file tiles.json that a run keeps.")
     ] = None,
@@ -50,16 +45,12 @@ def viewer(
     """Show a running world in the browser. Ctrl-C stops it."""
     import asyncio
 
-    from tickmind.server import load_tokens
     from tickmind.viewer.frames.tile_art import read_tile_art
     from tickmind.viewer.sources.live import LiveSource
-    from tickmind.wire import Tls as WorldTls
-    from tickmind.wire import WorldClient, WorldEndpoint
+    from tickmind.wire import WorldClient
 
     config = _config(host, port, tls, token_file, allow_host)
-    token = load_tokens(world_token_file)[0] if world_token_file is not None else None
-    roots = WorldTls(root_certificates=_read(world_ca)) if world_ca is not None else None
-    connection = WorldEndpoint(world, tls=roots, token=token)
+    connection = world_endpoint(world, world_token_file, world_ca)
     art = read_tile_art(tiles) if tiles is not None else None
 
     async def show() -> None:
@@ -194,10 +185,3 @@ async def _serve(source: Any, config: "ViewerConfig", begin: Callable[[], Awaita
         await begin()
         settle()  # a full collection would delay jumps
         await stop.wait()
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path} can't be read: {error.strerror}") from error

@@ -31,6 +31,7 @@ from tickmind.protocol import (
 )
 from tickmind.server.control.inbox import Inbox, merge
 from tickmind.server.control.leases import BatchGrant, Grant, Leases
+from tickmind.server.control.placements import PlacementQueue
 from tickmind.server.control.seat import Seat
 from tickmind.server.delivery.audience import ActorListener, Audience
 from tickmind.server.delivery.lifecycle import Changes, Lifecycle
@@ -103,6 +104,7 @@ class Authority:
             on_lost=self._lease_lost,
         )
         self.inbox = Inbox(len(info.actors))
+        self.placements = PlacementQueue(world, limits.placements)
         self.streams = Streams(limits)
         self.lifecycle = Lifecycle(info.actors)
         self.audience = Audience(world, self.pace.deadline_ms, int(limits.actors_per_part.maximum))
@@ -174,7 +176,7 @@ class Authority:
         self._reported = self.reports.take()  # later reports belong to the next tick
         single, batches = self.inbox.close()
         columns = merge([self.world.compile(single), *batches]) if batches else single
-        record = self.world.step(columns, self.leases.controlled.copy())
+        record = self.world.step(columns, self.leases.controlled.copy(), self.placements.take())
         self.tally.ticks += 1
         self.tally.steps.add(self.clock.monotonic() - started_s)
         return record
@@ -183,6 +185,7 @@ class Authority:
         """Show a stored record to viewers."""
         self._view = None
         self._come_and_go()
+        self.placements.settle(record)
         happened = self.lifecycle.take()
         events = (event for changes in happened for event in changes.events(self.info.actors))
         self.viewing.publish(record, events, self._reported)
@@ -217,6 +220,7 @@ class Authority:
         for stream in self.viewers:
             stream.outbox.end()
         self.lifecycle.end()
+        self.placements.end()
 
     # Control
 

@@ -73,11 +73,18 @@ def world(
         Path | None, typer.Option(help="A folder with the server's certificate chain and key: cert.pem, key.pem.")
     ] = None,
     token_file: Annotated[Path | None, typer.Option(help="A file with the tokens of clients, one per line.")] = None,
+    operator_token_file: Annotated[
+        Path | None,
+        typer.Option(help="A file with the tokens of operators, one per line: for `tickmind world spawn` and despawn."),
+    ] = None,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON schema of a scenario, for editors, and exit.")
     ] = False,
 ) -> None:
-    """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it."""
+    """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it.
+
+    While it runs, `tickmind world spawn` and `tickmind world despawn` bring actors into it and take them out.
+    """
     if schema:
         typer.echo(_schema_text())
         return
@@ -90,6 +97,7 @@ def world(
         address=f"unix:{socket}" if socket is not None else f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
         tls=ServerTls.load(tls / "cert.pem", tls / "key.pem") if tls is not None else None,
         tokens=load_tokens(token_file) if token_file is not None else (),
+        operator_tokens=load_tokens(operator_token_file) if operator_token_file is not None else (),
         reflection=reflection,
         metrics_port=metrics_port,
         checkpoint_every_ticks=checkpoint_every,

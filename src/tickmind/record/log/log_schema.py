@@ -44,6 +44,7 @@ class LogTable(IntEnum):
     LEFT_OUT = 23  # one row, if reports could not be kept
     INTENT_WISHES = 24  # what offers are for
     RULE_EVENTS = 25  # goals reached, and what rules of the user's own did
+    PLACEMENTS = 26  # orders of operators
 
 
 SCHEMAS: dict[int, pa.Schema] = {
@@ -145,4 +146,5 @@ SCHEMAS: dict[int, pa.Schema] = {
         text=_TEXT,
         effects_json=_TEXT,
     ),
+    LogTable.PLACEMENTS: _schema(row=_I32, x=_I32, y=_I32, reason=_U8),  # reason: 0 if it happened
 }

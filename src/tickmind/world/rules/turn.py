@@ -12,6 +12,7 @@ from tickmind.protocol import (
     Effect,
     IntentColumns,
     ObjectDelta,
+    Placement,
     Reason,
     RuleEvent,
     Utterance,
@@ -49,6 +50,7 @@ class Turn:
         self.utterances: list[Utterance] = []
         self.deltas: list[ObjectDelta] = []
         self.rule_events: list[RuleEvent] = []
+        self.placements: list[Placement] = []  # with their outcomes
         self.has_own_positions = False  # whether x and y of the state are copies that this tick may change
         self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
 

@@ -13,10 +13,10 @@ from tickmind.world.scenario.kind_reader import known, read_amounts, read_tags
 from tickmind.world.scenario.kinds import FloorKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_ACTORS, MAX_GROUND, MAX_NAME_CHARS, MAX_OBJECTS
 from tickmind.world.scenario.map_reader import Land
-from tickmind.world.scenario.scenario import ActorSpawn, GroundSpawn, ObjectSpawn, id_order
+from tickmind.world.scenario.scenario import NEVER, ActorSpawn, GroundSpawn, ObjectSpawn, id_order
 from tickmind.world.scenario.setting_reader import PersonaReader
 from tickmind.world.scenario.settings import NEED_MOST, Rules
-from tickmind.world.scenario.yaml_nodes import Node, NodePosition, YamlMapping, leaf, many, table
+from tickmind.world.scenario.yaml_nodes import Leaf, Node, NodePosition, YamlMapping, leaf, many, table
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
@@ -209,13 +209,21 @@ class Spawns:
             energy=given.integer("energy", NEED_MOST, 0, NEED_MOST),
             hunger=given.integer("hunger", 0, 0, NEED_MOST),
             persona=self._people.of(entity_id, given.get("persona"), given.get("agent")),
-            arrives=self._time(given.get("arrives")),
+            arrives=self._arrives(given),
             leaves=self._leaves(given),
         )
 
+    def _arrives(self, given: YamlMapping) -> int:
+        node = given.get("arrives")
+        if isinstance(node, Leaf):
+            if node.text != "never":
+                node.place.fail('expected a time as {tick: 100} or as {day: 2, clock: "08:00"}, or never')
+            return NEVER
+        return self._time(node)
+
     def _leaves(self, given: YamlMapping) -> int:
-        leaves = self._time(given.get("leaves"))
-        if leaves and leaves <= self._time(given.get("arrives")):
+        leaves, arrives = self._time(given.get("leaves")), self._arrives(given)
+        if leaves and arrives != NEVER and leaves <= arrives:
             given.entries["leaves"].place.fail("this actor would leave before it arrives")
         return leaves
 
