@@ -439,7 +439,8 @@ class Samples:
         """The first frame from the world, with all that a single controller gets."""
         lease = self.lease()
         personas = {lease.entity_id: self.persona()} if self._coin() else {}
-        return ControlOpened(lease, replace(self.run(), setting=self.setting(), personas=personas))
+        floors = self.several(self._floor)
+        return ControlOpened(lease, replace(self.run(), setting=self.setting(), personas=personas, floors=floors))
 
     def setting(self) -> WorldSetting:
         """The places and the calendar of a world."""

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from tickmind.agent.chance import MindChance
 from tickmind.agent.reporting.insights import InsightCollector, MindState, showing
 from tickmind.agent.settings import Json, Settings
-from tickmind.protocol import Insight, Intent, KindInfo, Observation, Persona, RunInfo, Thought, WorldSetting
+from tickmind.protocol import FloorInfo, Insight, Intent, KindInfo, Observation, Persona, RunInfo, Thought, WorldSetting
 from tickmind.protocol.setting import NO_PERSONA
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 
@@ -26,6 +26,7 @@ class Start:
     persona: Persona = NO_PERSONA
     setting: WorldSetting = field(default_factory=WorldSetting)
     kinds: tuple[KindInfo, ...] = ()
+    floors: tuple[FloorInfo, ...] = ()  # floor code -> kind of floor, if ways depend on floors; else empty
 
     def in_run(self, run: RunInfo) -> "Start":
         """Return the start of the same character in a run: its chance, who it is, and where.
@@ -43,6 +44,7 @@ class Start:
             persona=persona,
             setting=run.setting,
             kinds=run.kinds,
+            floors=run.floors,
         )
 
 

@@ -1,7 +1,7 @@
 """The actors, objects and kinds of a world, and `WorldInfo`, which never changes in a run."""
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -132,6 +132,11 @@ class FloorInfo:
         """Whether standing there tires or makes hungry."""
         return self.energy < 0 or self.hunger > 0
 
+    @property
+    def hinders(self) -> bool:
+        """Whether a way over another floor may be better: steps take longer, or it is harmful or hazardous."""
+        return self.walkable and (self.step_ticks > 1 or self.harmful or bool(self.hazards))
+
 
 @dataclass(frozen=True, slots=True)
 class GroundInfo:
@@ -224,6 +229,11 @@ class WorldInfo:
     inventories: tuple[InventoryInfo, ...] | None = field(default=None, compare=False)  # None: not known, as the seed
     goals: tuple[GoalInfo, ...] = field(default=(), compare=False)  # clients do not know them
 
+    def describe(self, run: "RunInfo", entity_ids: Container[str]) -> "RunInfo":
+        """Return a run with what minds of some actors know of this world from the beginning."""
+        floors = self.floors if any(floor.hinders for floor in self.floors) else ()
+        return replace(run, setting=self.setting, personas=self.personas(entity_ids), kinds=self.kinds, floors=floors)
+
     def personas(self, entity_ids: Container[str]) -> dict[str, Persona]:
         """Return who some actors are, by their ids, as far as that is known."""
         people = (actor for actor in self.actors if actor.entity_id in entity_ids)
@@ -240,3 +250,4 @@ class RunInfo:
     setting: WorldSetting = field(default_factory=WorldSetting)
     personas: Mapping[str, Persona] = field(default_factory=dict)  # entity id -> who it is, of those under control
     kinds: tuple[KindInfo, ...] = ()  # of objects, with what can be done with them
+    floors: tuple[FloorInfo, ...] = ()  # floor code -> kind of floor, if ways depend on floors; else empty

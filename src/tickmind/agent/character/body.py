@@ -28,7 +28,7 @@ class Body:
         self.kinds = start.kinds
         self.name = start.settings.text("name") or start.persona.name or start.entity_id
         self.blackboard = Blackboard()
-        self.surroundings = Surroundings()
+        self.surroundings = Surroundings(start.floors)
         self.memory = Memory()
         self.speech = Speech(start.entity_id, (self.name,))
         self._observation: Observation | None = None
@@ -161,7 +161,15 @@ class Body:
     def _find_way(self, goal: Tile, *, beside: bool) -> list[Tile] | None:
         occupied = self.surroundings.occupied - {goal} if beside else self.surroundings.occupied
         around = self.surroundings
-        return find_path(around.tiles, self.at, goal, avoid=occupied, beside=beside, doors=around.doors)
+        return find_path(
+            around.tiles,
+            self.at,
+            goal,
+            avoid=occupied,
+            beside=beside,
+            doors=around.doors,
+            costs=around.floor_costs,
+        )
 
     def _is_door(self, x: int, y: int) -> bool:
         thing = self.surroundings.obstacle_at(x, y)

@@ -5,7 +5,7 @@ from typing import Any
 
 from tickmind.protocol import REASON_CODES, Lease, Observation, RunInfo
 from tickmind.wire.codec.actions import decode_ack, decode_intent, encode_ack, encode_intent
-from tickmind.wire.codec.entities import decode_kind, encode_kind
+from tickmind.wire.codec.entities import decode_floor, decode_kind, encode_floor, encode_kind
 from tickmind.wire.codec.leases import DURATION_MS, decode_lease, encode_lease
 from tickmind.wire.codec.observations import decode_observation, encode_observation
 from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting
@@ -100,15 +100,19 @@ _constant: tuple[RunInfo, pb.ControlOpened] | None = None  # a run, and the part
 @encoder
 def _encode_opened(lease: Lease, run: RunInfo) -> pb.ControlOpened:
     global _constant  # noqa: PLW0603  a large world's setting is encoded once, not for each of its agents
-    if _constant is None or _constant[0].setting is not run.setting or _constant[0].kinds is not run.kinds:
-        shared = pb.ControlOpened(setting=encode_setting(run.setting), kinds=map(encode_kind, run.kinds))
-        _constant = run, shared
+    if _constant is None or not _same_world(_constant[0], run):
+        kinds, floors = map(encode_kind, run.kinds), map(encode_floor, run.floors)
+        _constant = run, pb.ControlOpened(setting=encode_setting(run.setting), kinds=kinds, floors=floors)
     persona = run.personas.get(lease.entity_id)
     opened = pb.ControlOpened(
         lease=encode_lease(lease), persona=None if persona is None else encode_persona(persona), **encode_run(run)
     )
     opened.MergeFrom(_constant[1])
     return opened
+
+
+def _same_world(one: RunInfo, other: RunInfo) -> bool:
+    return one.setting is other.setting and one.kinds is other.kinds and one.floors is other.floors
 
 
 def encode_run(run: RunInfo) -> dict[str, Any]:
@@ -129,11 +133,13 @@ def _decode_opened(message: pb.ControlOpened) -> ControlOpened:
     lease = decode_lease(message.lease)
     personas = {lease.entity_id: decode_persona(message.persona)} if message.HasField("persona") else {}
     count(message.kinds, "kinds", MAX_KINDS)
+    count(message.floors, "floors", MAX_KINDS)
     run = replace(
         decode_run(message),
         setting=decode_setting(message.setting),
         personas=personas,
         kinds=tuple(map(decode_kind, message.kinds)),
+        floors=tuple(map(decode_floor, message.floors)),
     )
     return ControlOpened(lease, run)
 

@@ -134,18 +134,7 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
         hearing_radius=world.hearing_radius,
         tick_duration_ms=world.tick_duration_ms,
         intent_deadline_ms=world.intent_deadline_ms,
-        floors=[
-            pb.FloorInfo(
-                name=floor.name,
-                walkable=floor.walkable,
-                opaque=floor.opaque,
-                hazards=floor.hazards,
-                energy=floor.energy,
-                hunger=floor.hunger,
-                step_ticks=floor.step_ticks,
-            )
-            for floor in world.floors
-        ],
+        floors=map(encode_floor, world.floors),
         item_kinds=world.item_kinds,
         verbs=world.verbs,
         kinds=[encode_kind(kind) for kind in world.kinds],
@@ -285,7 +274,7 @@ class WorldReader:
             hearing_radius=header.hearing_radius,
             tick_duration_ms=header.tick_duration_ms,
             intent_deadline_ms=header.intent_deadline_ms,
-            floors=tuple(map(_decode_floor, header.floors)),
+            floors=tuple(map(decode_floor, header.floors)),
             floor_codes=bytes(self._floor_codes),
             item_kinds=tuple(header.item_kinds),
             verbs=tuple(header.verbs),
@@ -316,7 +305,21 @@ def _check_header(header: pb.WorldHeader) -> None:
             raise MessageError("verbs", "names, but the first one empty")
 
 
-def _decode_floor(message: pb.FloorInfo) -> FloorInfo:
+def encode_floor(floor: FloorInfo) -> pb.FloorInfo:
+    """Encode a kind of floor."""
+    return pb.FloorInfo(
+        name=floor.name,
+        walkable=floor.walkable,
+        opaque=floor.opaque,
+        hazards=floor.hazards,
+        energy=floor.energy,
+        hunger=floor.hunger,
+        step_ticks=floor.step_ticks,
+    )
+
+
+def decode_floor(message: pb.FloorInfo) -> FloorInfo:
+    """Decode a kind of floor."""
     return FloorInfo(
         name(message.name, "floors.name"),
         message.walkable,
