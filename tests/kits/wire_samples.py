@@ -30,6 +30,7 @@ from tickmind.protocol import (
     FestivalInfo,
     FloorInfo,
     Give,
+    GoalInfo,
     GroundInfo,
     Heard,
     Insight,
@@ -296,11 +297,20 @@ class Samples:
             actors=tuple(actors.values()),
             ground=self.several(lambda: self._heap(width, height), 4),
             setting=self.setting(),
+            goals=self.several(self._goal),
         )
 
     def _heap(self, width: int, height: int) -> GroundInfo:
         x, y = self.rng.randrange(width), self.rng.randrange(height)
         return GroundInfo(x, y, self.name(), self.number(2_000_000_000, 1))
+
+    def _goal(self) -> GoalInfo:
+        who = (self.several(self.name) for _ in range(3))
+        carry = tuple((self.name(), self.number(100, 1)) for _ in range(self.number(2)))
+        words = (self.maybe(self.name) for _ in range(2))
+        score = self.number(2**40, -(2**40))
+        thing = self.maybe(self.name), self.maybe(self.name)
+        return GoalInfo(self.name(), score, self._coin(), *who, *words, carry, *thing, self.number(2**63 - 1))
 
     def _floor(self) -> FloorInfo:
         changes = self.number(1000, -1000), self.number(1000, -1000)
@@ -439,8 +449,9 @@ class Samples:
         """The first frame from the world, with all that a single controller gets."""
         lease = self.lease()
         personas = {lease.entity_id: self.persona()} if self._coin() else {}
-        floors = self.several(self._floor)
-        return ControlOpened(lease, replace(self.run(), setting=self.setting(), personas=personas, floors=floors))
+        goals = {lease.entity_id: made} if (made := self.several(self._goal)) else {}
+        run = replace(self.run(), setting=self.setting(), personas=personas, floors=self.several(self._floor))
+        return ControlOpened(lease, replace(run, goals=goals))
 
     def setting(self) -> WorldSetting:
         """The places and the calendar of a world."""

@@ -227,12 +227,30 @@ class WorldInfo:
     setting: WorldSetting = field(default_factory=WorldSetting)
     seed: int | None = field(default=None, compare=False)  # of the run; clients and older records do not know it
     inventories: tuple[InventoryInfo, ...] | None = field(default=None, compare=False)  # None: not known, as the seed
-    goals: tuple[GoalInfo, ...] = field(default=(), compare=False)  # clients do not know them
+    goals: tuple[GoalInfo, ...] = field(default=(), compare=False)  # older records do not know them
 
     def describe(self, run: "RunInfo", entity_ids: Container[str]) -> "RunInfo":
         """Return a run with what minds of some actors know of this world from the beginning."""
         floors = self.floors if any(floor.hinders for floor in self.floors) else ()
-        return replace(run, setting=self.setting, personas=self.personas(entity_ids), kinds=self.kinds, floors=floors)
+        return replace(
+            run,
+            setting=self.setting,
+            personas=self.personas(entity_ids),
+            kinds=self.kinds,
+            floors=floors,
+            goals=self.goals_of(entity_ids),
+        )
+
+    def goals_of(self, entity_ids: Container[str]) -> "dict[str, tuple[GoalInfo, ...]]":
+        """Return the goals that are for some actors, by their ids; those that have none are left out."""
+        if not self.goals:
+            return {}
+        own = {
+            actor.entity_id: tuple(goal for goal in self.goals if goal.fits(actor.tags, actor.type, actor.entity_id))
+            for actor in self.actors
+            if actor.entity_id in entity_ids
+        }
+        return {entity_id: goals for entity_id, goals in own.items() if goals}
 
     def personas(self, entity_ids: Container[str]) -> dict[str, Persona]:
         """Return who some actors are, by their ids, as far as that is known."""
@@ -251,3 +269,6 @@ class RunInfo:
     personas: Mapping[str, Persona] = field(default_factory=dict)  # entity id -> who it is, of those under control
     kinds: tuple[KindInfo, ...] = ()  # of objects, with what can be done with them
     floors: tuple[FloorInfo, ...] = ()  # floor code -> kind of floor, if ways depend on floors; else empty
+    goals: Mapping[str, tuple[GoalInfo, ...]] = field(
+        default_factory=dict
+    )  # entity id -> goals, of those under control

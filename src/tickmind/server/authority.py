@@ -88,7 +88,8 @@ class Authority:
     ) -> None:
         self.world = world
         self.run = world.info.describe(RunInfo(run_id, world.mind_seed, world.thinking_ticks), ())
-        self._personas = world.info.personas({actor.entity_id for actor in world.info.actors})
+        ids = {actor.entity_id for actor in world.info.actors}
+        self._personas, self._goals = world.info.personas(ids), world.info.goals_of(ids)
         self.pace = pace or TickPace.of(world.info.tick_duration_ms, world.info.intent_deadline_ms)
         self.info = info = self.pace.state_in(world.info)
         self.bounds = ColumnBounds.of(info)
@@ -131,9 +132,15 @@ class Authority:
     # The tick
 
     def run_of(self, entity_id: str) -> RunInfo:
-        """Return the run as the controller of an entity gets it: with who that is."""
-        persona = self._personas.get(entity_id)
-        return self.run if persona is None else replace(self.run, personas={entity_id: persona})
+        """Return the run as the controller of an entity gets it: with who that is, and its goals."""
+        persona, goals = self._personas.get(entity_id), self._goals.get(entity_id)
+        if persona is None and goals is None:
+            return self.run
+        return replace(
+            self.run,
+            personas={} if persona is None else {entity_id: persona},
+            goals={} if goals is None else {entity_id: goals},
+        )
 
     def begin(self) -> TickEvent:
         """Open the next tick."""

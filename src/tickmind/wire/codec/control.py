@@ -6,6 +6,7 @@ from typing import Any
 from tickmind.protocol import REASON_CODES, Lease, Observation, RunInfo
 from tickmind.wire.codec.actions import decode_ack, decode_intent, encode_ack, encode_intent
 from tickmind.wire.codec.entities import decode_floor, decode_kind, encode_floor, encode_kind
+from tickmind.wire.codec.goals import decode_goal, encode_goal
 from tickmind.wire.codec.leases import DURATION_MS, decode_lease, encode_lease
 from tickmind.wire.codec.observations import decode_observation, encode_observation
 from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting
@@ -33,7 +34,7 @@ from tickmind.wire.messages.frames import (
     KeepAlive,
     Release,
 )
-from tickmind.wire.messages.limits import MAX_KINDS, MAX_SEED, MAX_THINKING_TICKS
+from tickmind.wire.messages.limits import MAX_GOALS, MAX_KINDS, MAX_SEED, MAX_THINKING_TICKS
 from tickmind.wire.v1 import control_pb2 as pb
 
 
@@ -105,7 +106,10 @@ def _encode_opened(lease: Lease, run: RunInfo) -> pb.ControlOpened:
         _constant = run, pb.ControlOpened(setting=encode_setting(run.setting), kinds=kinds, floors=floors)
     persona = run.personas.get(lease.entity_id)
     opened = pb.ControlOpened(
-        lease=encode_lease(lease), persona=None if persona is None else encode_persona(persona), **encode_run(run)
+        lease=encode_lease(lease),
+        persona=None if persona is None else encode_persona(persona),
+        goals=map(encode_goal, run.goals.get(lease.entity_id, ())),
+        **encode_run(run),
     )
     opened.MergeFrom(_constant[1])
     return opened
@@ -134,12 +138,14 @@ def _decode_opened(message: pb.ControlOpened) -> ControlOpened:
     personas = {lease.entity_id: decode_persona(message.persona)} if message.HasField("persona") else {}
     count(message.kinds, "kinds", MAX_KINDS)
     count(message.floors, "floors", MAX_KINDS)
+    count(message.goals, "goals", MAX_GOALS)
     run = replace(
         decode_run(message),
         setting=decode_setting(message.setting),
         personas=personas,
         kinds=tuple(map(decode_kind, message.kinds)),
         floors=tuple(map(decode_floor, message.floors)),
+        goals={lease.entity_id: tuple(map(decode_goal, message.goals))} if message.goals else {},
     )
     return ControlOpened(lease, run)
 

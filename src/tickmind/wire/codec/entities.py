@@ -10,7 +10,6 @@ from tickmind.protocol import (
     EntityInfo,
     FloorInfo,
     GroundInfo,
-    ItemAmounts,
     KindInfo,
     LifecycleEvent,
     LifecycleKind,
@@ -18,6 +17,8 @@ from tickmind.protocol import (
     WorldInfo,
 )
 from tickmind.protocol.entity import Prices
+from tickmind.wire.codec.amounts import decode_amounts, encode_amounts
+from tickmind.wire.codec.goals import decode_goal, encode_goal
 from tickmind.wire.codec.setting import (
     decode_hours,
     decode_persona,
@@ -46,6 +47,7 @@ from tickmind.wire.messages.limits import (
     MAX_ACTORS,
     MAX_AMOUNT,
     MAX_DURATION_MS,
+    MAX_GOALS,
     MAX_HEARING,
     MAX_KINDS,
     MAX_OBJECTS,
@@ -142,6 +144,7 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
         actor_count=len(world.actors),
         ground_count=len(world.ground),
         setting=encode_setting(world.setting),
+        goals=map(encode_goal, world.goals),
     )
 
 
@@ -171,7 +174,7 @@ def _encode_container(container: ContainerInfo) -> pb.ContainerInfo:
 
 
 def _encode_prices(prices: Prices) -> list[pb.Price]:
-    return [pb.Price(item=item, price=_encode_amounts(price)) for item, price in prices]
+    return [pb.Price(item=item, price=encode_amounts(price)) for item, price in prices]
 
 
 def _encode_action(action: ActionInfo) -> pb.ActionInfo:
@@ -179,18 +182,14 @@ def _encode_action(action: ActionInfo) -> pb.ActionInfo:
         verb=action.verb,
         to=action.to,
         work=action.work,
-        needs=_encode_amounts(action.needs),
-        consumes=_encode_amounts(action.consumes),
-        yields=_encode_amounts(action.yields),
+        needs=encode_amounts(action.needs),
+        consumes=encode_amounts(action.consumes),
+        yields=encode_amounts(action.yields),
         hours=encode_hours(action.hours),
         seasons=action.seasons,
         weather=action.weather,
-        wears=_encode_amounts(action.wears),
+        wears=encode_amounts(action.wears),
     )
-
-
-def _encode_amounts(items: ItemAmounts) -> list[pb.ItemAmount]:
-    return [pb.ItemAmount(item=item, amount=amount) for item, amount in items]
 
 
 @encoder
@@ -283,6 +282,7 @@ class WorldReader:
             actors=tuple(self._actors),
             ground=tuple(self._ground),
             setting=decode_setting(header.setting),
+            goals=tuple(map(decode_goal, header.goals)),
         )
 
 
@@ -298,6 +298,7 @@ def _check_header(header: pb.WorldHeader) -> None:
     number(header.ground_count, "ground_count", 0, int(MAX_OBJECTS.maximum))
     count(header.floors, "floors", MAX_KINDS)
     count(header.kinds, "kinds", MAX_KINDS)
+    count(header.goals, "goals", MAX_GOALS)
     names(header.item_kinds, "item_kinds", MAX_KINDS)
     count(header.verbs, "verbs", MAX_KINDS)
     for place_of, verb in enumerate(header.verbs):
@@ -357,7 +358,7 @@ def _decode_container(message: pb.ContainerInfo) -> ContainerInfo:
 
 def _decode_prices(prices: Sequence[pb.Price]) -> Prices:
     count(prices, "container.prices", MAX_KINDS)
-    return tuple((name(each.item, "container.prices.item"), _decode_amounts(each.price)) for each in prices)
+    return tuple((name(each.item, "container.prices.item"), decode_amounts(each.price)) for each in prices)
 
 
 def _decode_actions(message: pb.StateInfo) -> tuple[ActionInfo, ...]:
@@ -367,21 +368,16 @@ def _decode_actions(message: pb.StateInfo) -> tuple[ActionInfo, ...]:
             name(action.verb, "kinds.states.actions.verb"),
             optional_name(action.to, "kinds.states.actions.to"),
             number(action.work, "kinds.states.actions.work", 1, INT32_MAX),
-            _decode_amounts(action.needs),
-            _decode_amounts(action.consumes),
-            _decode_amounts(action.yields),
+            decode_amounts(action.needs),
+            decode_amounts(action.consumes),
+            decode_amounts(action.yields),
             decode_hours(action),
             names(action.seasons, "kinds.states.actions.seasons", MAX_SEASONS),
             names(action.weather, "kinds.states.actions.weather", MAX_WEATHERS),
-            _decode_amounts(action.wears),
+            decode_amounts(action.wears),
         )
         for action in message.actions
     )
-
-
-def _decode_amounts(items: Sequence[pb.ItemAmount]) -> ItemAmounts:
-    count(items, "kinds.states.actions.items", MAX_KINDS)
-    return tuple((name(each.item, "item"), number(each.amount, "amount", 1, int(MAX_AMOUNT.maximum))) for each in items)
 
 
 def _decode_object(message: pb.ObjectInfo, header: pb.WorldHeader) -> ObjectInfo:
