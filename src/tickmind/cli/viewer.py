@@ -58,7 +58,12 @@ def viewer(
 
             async def begin() -> None:
                 if not await source.ready(WAIT_S):
-                    typer.echo(f"No world answers at {world} yet; the page shows it as soon as it does.", err=True)
+                    why = (
+                        f"The world at {world} answers and can't be shown: {source.refused}. Is it of the same version?"
+                        if source.refused
+                        else f"No world answers at {world} yet; the page shows it as soon as it does."
+                    )
+                    typer.echo(why, err=True)
 
             await _serve(source, config, begin)
 

@@ -66,6 +66,8 @@ class LiveSource:
         self._minds = Minds({})
         self._needs = NeedsNow(0)
         self._states = AgentStates({})
+        self.refused = ""
+        """Why the world that answers can't be shown; empty if it can, or if none answers."""
         self._connected = False
         self._seen_s = 0.0  # when the last tick came
         self._keyframe: tuple[int, bytes] = (-1, b"")  # tick, frame
@@ -153,8 +155,10 @@ class LiveSource:
                     failures = 0
                     self._take(event)
             except (UnreachableError, OverloadedError) as error:
+                self.refused = ""
                 _log.info("the world can't be reached", error=str(error))
-            except WireError:
+            except WireError as error:
+                self.refused = str(error)
                 _log.exception("watching the world failed")
             self._connected = False
             await asyncio.sleep(self._retry.wait_s(min(failures, 30), self._rng))
@@ -208,6 +212,7 @@ class LiveSource:
         self._history.begin(scene.tick_id, self._newest_keyframe())
         self._seen_s = 0.0
         self._connected = True
+        self.refused = ""
         self._ready.set()
         self._watchers.restart()
 
