@@ -172,3 +172,11 @@ def test_a_demo_with_settings_that_are_not_there_begins_no_run(tickmind, tmp_pat
     assert result.exit_code == 1
     assert "nowhere.yaml: the configuration file can't be read" in result.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_mistake_that_two_readers_find_is_told_once(tickmind, tmp_path):
+    text = (SCENARIOS / "clearing.yaml").read_text()
+    (tmp_path / "world.yaml").write_text(text.replace("- match: {tags: [player]}\n    use:", "- agent:"))
+    result = tickmind("check", "world.yaml")
+    assert result.exit_code == 1
+    assert result.stderr.count("'match' is missing") == 1
