@@ -158,6 +158,8 @@ class Spawns:
             place.fail(f"more than {MAX_OBJECTS.maximum} objects")
         owner = given.get("owner")
         if owner is not None:
+            if kind.container is None:
+                owner.place.fail(f"{kind.name!r} holds nothing, so it needs no owner; give its kind `holds: 50`")
             self._owners.append(owner)
         self._object_at[tile] = object_id
         self._objects[object_id] = ObjectSpawn(
