@@ -125,6 +125,10 @@ class Authority:
         self.read_intents: dict[bytes, ControlIntent] = {}  # frame -> its decoded intent, in this tick
         self._view: WorldView | None = None  # the world after the last recorded tick
         self._present = world.present  # actor row -> whether it was there after that tick
+        awaited = self.pace.awaited
+        self._awaited = (
+            None if awaited is None else np.array([one.entity_id in awaited for one in info.actors], np.bool_)
+        )
         self.viewing = Viewing(info, world.view().actors, run_id)
         self._started_s = clock.monotonic()
         self._tick = self._tick_event()  # the tick opened last
@@ -169,11 +173,17 @@ class Authority:
         self.leases.expire()
         if self.audience.has_late:
             self.audience.send(self._tick)  # to clients that came after the tick began
+        return not self.missing and bool((self.inbox.answered | ~self.leases.controlled).all())
+
+    @property
+    def missing(self) -> int:
+        """How many more actors must be controlled before a tick is resolved; for worlds in lockstep."""
         controlled = self.leases.controlled
-        away = len(self._present) - int(self._present.sum())
-        expected = max(1, self.pace.controllers - away)  # as actors that are away have agents, too
-        enough = min(expected, len(self._present) - away)
-        return bool(controlled.sum() >= enough and (self.inbox.answered | ~controlled).all())
+        if self._awaited is not None:
+            return int((self._awaited & self._present & ~controlled).sum())
+        here = int(self._present.sum())
+        expected = max(1, self.pace.controllers - (len(self._present) - here))
+        return max(0, min(expected, here) - int(controlled.sum()))
 
     def resolve(self) -> TickRecord:
         """Close the tick, apply the rules and return the record, which must be stored before it is shown."""

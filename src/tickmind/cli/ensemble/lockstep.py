@@ -66,13 +66,18 @@ def played_replies(runs: Path, run_id: str, replies: "KeptReplies") -> PlayedRep
 
 def lockstep_arguments(scenario: "Scenario", mapping: "RunnerMapping") -> list[str]:
     """Return the arguments of a world that waits for every character that has an agent."""
-    from tickmind.world import TileWorld
-
-    actors = TileWorld.from_scenario(scenario).info.actors
-    count = sum(mapping.spec_for(actor) is not None for actor in actors)
+    count = len(characters_with_agents(scenario, mapping))
     if not count:
         raise ConfigError("no character of this world has an agent, so in lockstep it would wait forever")
     return ["--lockstep", "--controllers", str(count)]
+
+
+def characters_with_agents(scenario: "Scenario", mapping: "RunnerMapping") -> frozenset[str]:
+    """Return the ids of all characters that have an agent, also of those that are away."""
+    from tickmind.world import TileWorld
+
+    actors = TileWorld.from_scenario(scenario).info.actors
+    return frozenset(actor.entity_id for actor in actors if mapping.spec_for(actor) is not None)
 
 
 def kept_replies(wanted: "tuple[str, Path] | None") -> "KeptReplies | None":

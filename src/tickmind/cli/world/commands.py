@@ -58,7 +58,10 @@ def world(
     ] = None,
     agents: Annotated[
         Path | None,
-        typer.Option(help="Keep this mapping of agents beside the run, for `tickmind mind`."),
+        typer.Option(
+            help="Keep this mapping of agents beside the run, for `tickmind mind`. In lockstep, wait for those that "
+            "have an agent in it and are in the world, not for --controllers."
+        ),
     ] = None,
     sync: Annotated[
         str, typer.Option(help="When a tick must be on disk: every-tick, never, or at least every so many ms.")
@@ -108,7 +111,7 @@ def world(
 
     def pace_of(loaded: "Scenario") -> TickPace:
         rules = loaded.rules
-        return TickPace.of(
+        pace = TickPace.of(
             rules.tick_duration_ms,
             rules.intent_deadline_ms,
             tps=tps,
@@ -116,6 +119,7 @@ def world(
             lockstep=lockstep,
             controllers=controllers,
         )
+        return replace(pace, awaited=_with_agents(loaded, agents)) if lockstep and agents is not None else pace
 
     if no_record:
         from tickmind.world import load_scenario
@@ -133,6 +137,14 @@ def world(
         Serving(run.scenario, config, pace, _fewer(ticks, left), run, runs, wait_for).run()
     finally:
         run.abandon()  # if it is not finished yet
+
+
+def _with_agents(scenario: "Scenario", agents: Path) -> frozenset[str]:
+    """Return the characters that have an agent in a mapping."""
+    from tickmind.cli.ensemble.lockstep import characters_with_agents
+    from tickmind.runner import load_mapping
+
+    return characters_with_agents(scenario, load_mapping(agents))
 
 
 def _fewer(*limits: int | None) -> int | None:

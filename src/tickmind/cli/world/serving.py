@@ -173,12 +173,13 @@ class Serving:
     async def _tick(self, server: WorldServer) -> None:
         """Run the ticks and show their status."""
         running = asyncio.create_task(self._run_ticks(server))
-        waits = LockstepWait(self._pace.controllers) if self._pace.lockstep else None
+        waits = LockstepWait() if self._pace.lockstep else None
         now_s = asyncio.get_running_loop().time
         while not running.done():
             await asyncio.wait({running}, timeout=EVERY_S)
             stats = server.statistics()
             self._status.show(stats)
-            if waits is not None and (line := waits.next_line(now_s(), stats.tick_id, stats.controlled)):
+            missing = server.authority.missing
+            if waits is not None and (line := waits.next_line(now_s(), stats.tick_id, stats.controlled, missing)):
                 self._status.say(line)
         await running
