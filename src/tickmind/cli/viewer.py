@@ -41,6 +41,9 @@ def viewer(
     tiles: Annotated[
         Path | None, typer.Option(help="The picture of a map from Tiled: the file tiles.json that a run keeps.")
     ] = None,
+    runs: Annotated[
+        Path | None, typer.Option(help="The folder of the world's runs, to find the picture of each run's own map.")
+    ] = None,
 ) -> None:
     """Show a running world in the browser. Ctrl-C stops it."""
     import asyncio
@@ -51,10 +54,15 @@ def viewer(
 
     config = _config(host, port, tls, token_file, allow_host)
     connection = world_endpoint(world, world_token_file, world_ca)
-    art = read_tile_art(tiles) if tiles is not None else None
+
+    def art_of(run_id: str) -> "TileArt | None":
+        if tiles is not None:
+            return read_tile_art(tiles)
+        is_name = run_id not in ("", ".", "..") and "/" not in run_id and run_id.isprintable()
+        return read_tile_art(runs / run_id / TILE_ART) if runs is not None and is_name else None
 
     async def show() -> None:
-        async with WorldClient(connection) as client, LiveSource(client, tile_art=art) as source:
+        async with WorldClient(connection) as client, LiveSource(client, tile_art_of=art_of) as source:
 
             async def begin() -> None:
                 if not await source.ready(WAIT_S):

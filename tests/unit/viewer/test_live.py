@@ -138,3 +138,16 @@ async def test_a_world_that_can_not_be_shown_is_told_from_one_that_is_not_there(
         worlds.begin(lively(), "monday")
         await until(lambda: source.span().connected)
         assert source.refused == ""
+
+
+async def test_each_run_is_drawn_with_the_picture_of_its_own_map(lively, until):
+    worlds = Worlds()
+    pictures = {"monday": {"columns": 1}}
+    retry = Backoff(first_s=0.002, longest_s=0.002)
+    async with LiveSource(worlds, retry=retry, tile_art_of=pictures.get) as source:
+        shown = []
+        for run_id in ("monday", "tuesday"):
+            await run_of(worlds, source, until, lively(), run_id, 1)
+            (frame,) = unpack(source.hello())
+            shown.append(orjson.loads(frame.sections[Tag.INFO]).get("tiles"))
+    assert shown == [{"columns": 1}, None]
