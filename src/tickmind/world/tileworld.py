@@ -48,7 +48,7 @@ from tickmind.world.rules.speech import speak
 from tickmind.world.rules.trade import trade
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.scenario import Scenario
-from tickmind.world.state.columns import WorldColumns, first_state, no_offers
+from tickmind.world.state.columns import WorldColumns, first_state
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.snapshot import Snapshot, pack, unpack
 from tickmind.world.state.tables import Tables
@@ -277,8 +277,7 @@ class TileWorld:
             raise SnapshotMismatchError("the snapshot was made in another scenario; use the one with which it was made")
         columns = dict(saved.columns)
         last = Aftermath.read(columns, saved.notes)
-        columns.setdefault("offers", no_offers())  # which earlier versions did not have
-        self._state = WorldColumns(**{name: columns[name] for name, _ in self._state.columns()})
+        self._state = WorldColumns.of(columns)
         self._maps = Maps(self._tables, self._state)
         self._eyes = Eyes(rules, self._maps.opaque, self._maps.occupancy)
         self._tick_id = saved.tick_id

@@ -49,7 +49,7 @@ def leave(turn: Turn, row: int) -> None:
         return
     turn.maps.occupancy[state.y[row], state.x[row]] = -1
     if len(state.offers):
-        state.offers = state.offers[(state.offers[:, :2] != row).all(axis=1)]  # neither made by it nor to it
+        state.offers = state.offers[(state.offers[:, :2] != row).all(axis=1)]  # neither its maker nor its taker
     _place(turn, row, AWAY, AWAY)
 
 

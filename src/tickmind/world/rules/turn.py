@@ -1,6 +1,7 @@
 """`Turn`: one tick while it is being resolved, with its intents and their outcomes so far."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,7 +55,7 @@ class Turn:
         self.has_own_positions = False  # whether x and y of the state are copies that this tick may change
         self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
 
-    @property
+    @cached_property
     def time(self) -> WorldTime:
         """The time in the world."""
         return self.tables.scenario.setting.calendar.at(self.tick_id)
