@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
+from tickmind.cli.world.agents import characters_with_agents
 
 if TYPE_CHECKING:
     from tickmind.agent.contract import KeptReplies
@@ -70,14 +71,6 @@ def lockstep_arguments(scenario: "Scenario", mapping: "RunnerMapping") -> list[s
     if not count:
         raise ConfigError("no character of this world has an agent, so in lockstep it would wait forever")
     return ["--lockstep", "--controllers", str(count)]
-
-
-def characters_with_agents(scenario: "Scenario", mapping: "RunnerMapping") -> frozenset[str]:
-    """Return the ids of all characters that have an agent, also of those that are away."""
-    from tickmind.world import TileWorld
-
-    actors = TileWorld.from_scenario(scenario).info.actors
-    return frozenset(actor.entity_id for actor in actors if mapping.spec_for(actor) is not None)
 
 
 def kept_replies(wanted: "tuple[str, Path] | None") -> "KeptReplies | None":

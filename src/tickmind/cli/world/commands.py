@@ -141,7 +141,7 @@ def world(
 
 def _with_agents(scenario: "Scenario", agents: Path) -> frozenset[str]:
     """Return the characters that have an agent in a mapping."""
-    from tickmind.cli.ensemble.lockstep import characters_with_agents
+    from tickmind.cli.world.agents import characters_with_agents
     from tickmind.runner import load_mapping
 
     return characters_with_agents(scenario, load_mapping(agents))
