@@ -30,6 +30,7 @@ from tickmind.protocol import (
     FestivalInfo,
     FloorInfo,
     Give,
+    GoalInfo,
     GroundInfo,
     Heard,
     Insight,
@@ -86,6 +87,7 @@ from tickmind.wire.messages.frames import (
     KeepAlive,
     Release,
 )
+from tickmind.wire.messages.placements import PlacementOutcome, PlacementRequest
 from tickmind.wire.messages.requests import (
     AcquireRequest,
     EntitiesRequest,
@@ -300,6 +302,7 @@ class Samples:
             setting=self.setting(),
             own_needs=tuple(dict.fromkeys(self.several(self.name, 8))),
             items=items if self._coin() else (),
+            goals=self.several(self._goal),
         )
 
     def item(self) -> ItemInfo:
@@ -312,6 +315,14 @@ class Samples:
     def _heap(self, width: int, height: int) -> GroundInfo:
         x, y = self.rng.randrange(width), self.rng.randrange(height)
         return GroundInfo(x, y, self.name(), self.number(2_000_000_000, 1))
+
+    def _goal(self) -> GoalInfo:
+        who = (self.several(self.name) for _ in range(3))
+        carry = tuple((self.name(), self.number(100, 1)) for _ in range(self.number(2)))
+        words = (self.maybe(self.name) for _ in range(2))
+        score = self.number(2**40, -(2**40))
+        thing = self.maybe(self.name), self.maybe(self.name)
+        return GoalInfo(self.name(), score, self._coin(), *who, *words, carry, *thing, self.number(2**63 - 1))
 
     def _floor(self) -> FloorInfo:
         changes = self.number(1000, -1000), self.number(1000, -1000)
@@ -458,8 +469,9 @@ class Samples:
         """The first frame from the world, with all that a single controller gets."""
         lease = self.lease()
         personas = {lease.entity_id: self.persona()} if self._coin() else {}
-        items = self.several(self.item)
-        return ControlOpened(lease, replace(self.run(), setting=self.setting(), personas=personas, items=items))
+        goals = {lease.entity_id: made} if (made := self.several(self._goal)) else {}
+        run = replace(self.run(), setting=self.setting(), personas=personas, floors=self.several(self._floor))
+        return ControlOpened(lease, replace(run, items=self.several(self.item), goals=goals))
 
     def setting(self) -> WorldSetting:
         """The places and the calendar of a world."""
@@ -520,6 +532,16 @@ class Samples:
     def acquire(self) -> AcquireRequest:
         """Who wants to control what."""
         return AcquireRequest(self.name(), self.name(), self.rng.choice((None, self.secret())))
+
+    def placement_request(self, *, leaves: bool) -> PlacementRequest:
+        """An operator's order."""
+        at = None if leaves or self._coin() else (self.side(), self.side())
+        return PlacementRequest(self.name(), at, leaves=leaves)
+
+    def placement_outcome(self) -> PlacementOutcome:
+        """What became of an operator's order."""
+        at = self.rng.choice((None, (self.side(), self.side())))
+        return PlacementOutcome(self.rng.choice(list(Reason)), self.number(2**63 - 1), at)
 
     def observations_request(self) -> ObservationsRequest:
         """Whose observations are asked for."""

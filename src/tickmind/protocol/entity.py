@@ -1,7 +1,7 @@
 """The actors, objects and kinds of a world, and `WorldInfo`, which never changes in a run."""
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -150,6 +150,11 @@ class FloorInfo:
         """Whether standing there tires, makes hungry, or lowers an own need of the world."""
         return self.energy < 0 or self.hunger > 0 or any(by < 0 for _, by in self.own_needs)
 
+    @property
+    def hinders(self) -> bool:
+        """Whether a way over another floor may be better: steps take longer, or it is harmful or hazardous."""
+        return self.walkable and (self.step_ticks > 1 or self.harmful or bool(self.hazards))
+
 
 @dataclass(frozen=True, slots=True)
 class GroundInfo:
@@ -240,9 +245,33 @@ class WorldInfo:
     setting: WorldSetting = field(default_factory=WorldSetting)
     seed: int | None = field(default=None, compare=False)  # of the run; clients and older records do not know it
     inventories: tuple[InventoryInfo, ...] | None = field(default=None, compare=False)  # None: not known, as the seed
-    goals: tuple[GoalInfo, ...] = field(default=(), compare=False)  # clients do not know them
+    goals: tuple[GoalInfo, ...] = field(default=(), compare=False)  # older records do not know them
     own_needs: tuple[str, ...] = ()  # that the scenario declares, in the order of their columns
     items: tuple[ItemInfo, ...] = ()  # in the order of `item_kinds`; runs of earlier versions do not know them
+
+    def describe(self, run: "RunInfo", entity_ids: Container[str]) -> "RunInfo":
+        """Return a run with what minds of some actors know of this world from the beginning."""
+        floors = self.floors if any(floor.hinders for floor in self.floors) else ()
+        return replace(
+            run,
+            setting=self.setting,
+            personas=self.personas(entity_ids),
+            kinds=self.kinds,
+            items=self.items,
+            floors=floors,
+            goals=self.goals_of(entity_ids),
+        )
+
+    def goals_of(self, entity_ids: Container[str]) -> "dict[str, tuple[GoalInfo, ...]]":
+        """Return the goals that are for some actors, by their ids; those that have none are left out."""
+        if not self.goals:
+            return {}
+        own = {
+            actor.entity_id: tuple(goal for goal in self.goals if goal.fits(actor.tags, actor.type, actor.entity_id))
+            for actor in self.actors
+            if actor.entity_id in entity_ids
+        }
+        return {entity_id: goals for entity_id, goals in own.items() if goals}
 
     def personas(self, entity_ids: Container[str]) -> dict[str, Persona]:
         """Return who some actors are, by their ids, as far as that is known."""
@@ -261,3 +290,7 @@ class RunInfo:
     personas: Mapping[str, Persona] = field(default_factory=dict)  # entity id -> who it is, of those under control
     kinds: tuple[KindInfo, ...] = ()  # of objects, with what can be done with them
     items: tuple[ItemInfo, ...] = ()  # with what using one adds to needs
+    floors: tuple[FloorInfo, ...] = ()  # floor code -> kind of floor, if ways depend on floors; else empty
+    goals: Mapping[str, tuple[GoalInfo, ...]] = field(
+        default_factory=dict
+    )  # entity id -> goals, of those under control

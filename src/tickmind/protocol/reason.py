@@ -57,6 +57,7 @@ class Reason(StrEnum):
     NO_OFFER = "no_offer"  # there is no such offer, or the actor that made it has lost what it offered
     AWAY = "away"  # the actor is not in the world now: it has not come yet, or has left
     STILL_WALKING = "still_walking"  # the last step was onto a floor on which steps take longer
+    ALREADY_THERE = "already_there"  # the actor is in the world now, so it can't come into it
 
 
 REASONS = tuple(Reason)  # code -> reason

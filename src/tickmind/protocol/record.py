@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tickmind.protocol.intent import ACTION_TYPES, IntentColumns
-from tickmind.protocol.reason import REASONS
+from tickmind.protocol.reason import REASONS, Reason
 from tickmind.protocol.result import ActionResult, Effect
 
 if TYPE_CHECKING:
@@ -50,6 +50,21 @@ class RuleEvent:
     def points(self) -> int:
         """The score of all of them together."""
         return self.score * max(1, len(self.actor_ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """An operator's order: an actor comes into the world, to a tile, or leaves it. Ticks end with these."""
+
+    actor_id: str
+    x: int = AWAY  # the tile to which it comes; AWAY, as y: it leaves
+    y: int = AWAY
+    reason: Reason = Reason.NONE  # why it did not happen, in a record
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the actor is to leave the world."""
+        return self.x == AWAY
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +128,8 @@ class ResultColumns:
 class TickRecord:
     """Everything that one tick did. The arrays are shared, not copied: do not write to them.
 
-    With `intents` and `controlled` a world restored from an older snapshot steps to the same `state_hash` again.
+    With `intents`, `controlled` and `placements` a world restored from an older snapshot steps to the same
+    `state_hash` again.
     """
 
     tick_id: int
@@ -129,6 +145,7 @@ class TickRecord:
     controlled: "Bool | None"  # actor row -> whether a controller holds its lease; None: all
     needs: NeedColumns | None = None  # those that changed enough to report; all of them at intervals
     rule_events: tuple[RuleEvent, ...] = ()  # goals reached, and what rules of the user's own did
+    placements: tuple[Placement, ...] = ()  # orders of operators, with their outcomes
 
     @property
     def ends(self) -> bool:

@@ -10,9 +10,11 @@
     world.info                     WorldInfo: the map and the names behind the numbers
     world.row_of(entity_id)        the actor's row, or None
     world.compile(intents)         {actor row: Intent} -> IntentColumns
-    world.step(intents, controlled=None) -> TickRecord
+    world.step(intents, controlled=None, placements=()) -> TickRecord
         Resolve movement, then actions, then what grows and tires. `intents` is a mapping of rows to Intents, or
         IntentColumns; an actor without one waits. `controlled` is a bool for each row; None means all of them.
+        `placements` are orders of operators: actors come into the world and leave it at the end of the tick.
+    world.repeat(record) -> bool   resolve a recorded tick again; whether it leads to the recorded state
     world.observe(rows, deadline_ms=None) -> list[Observation]
         What these actors perceive at the start of `world.tick_id`, with the events of the tick before.
     world.observe_columns(rows=None, deadline_ms=None) -> ObservationColumns

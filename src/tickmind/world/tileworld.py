@@ -13,6 +13,7 @@ from tickmind.protocol import (
     NeedColumns,
     Observation,
     ObservationColumns,
+    Placement,
     ResultColumns,
     TickRecord,
     VisibleObject,
@@ -27,7 +28,7 @@ from tickmind.world.perception.packer import GroundMap, Packer
 from tickmind.world.perception.perception import Eyes, Perception
 from tickmind.world.perception.view import WorldView, take_view
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
-from tickmind.world.rules.arrivals import come_and_go
+from tickmind.world.rules.arrivals import come_and_go, place_actors
 from tickmind.world.rules.containers import use_containers
 from tickmind.world.rules.goals import reach_goals
 from tickmind.world.rules.intents import check_intents, compile_intents
@@ -47,7 +48,7 @@ from tickmind.world.rules.speech import speak
 from tickmind.world.rules.trade import trade
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.scenario import Scenario
-from tickmind.world.state.columns import WorldColumns, first_state, no_offers
+from tickmind.world.state.columns import WorldColumns, first_state
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.snapshot import Snapshot, pack, unpack
 from tickmind.world.state.tables import Tables
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 
 
 class TileWorld:
-    """A world of tiles and all that is in it. The same scenario and the same intents give the same world.
+    """A world of tiles and all that is in it. The same scenario and the same inputs give the same world.
 
     It has no clock: its owner calls `step` when a tick is due, and `observe` for the actors that need
     observations. Threads must not share it.
@@ -125,6 +126,11 @@ class TileWorld:
         present: Bool = self._state.x != AWAY
         return present
 
+    def start_of(self, row: int) -> tuple[int, int]:
+        """Return the tile at which the scenario puts an actor."""
+        actor = self._tables.scenario.actors[row]
+        return actor.x, actor.y
+
     def row_of(self, entity_id: str) -> int | None:
         """Return the row of an actor in columns, or None if there is no such actor."""
         return self._tables.actor_row.get(entity_id)
@@ -137,10 +143,20 @@ class TileWorld:
         """Return a hash of everything that can differ between two runs of a scenario."""
         return self._state.digest(self._tick_id)
 
-    def step(self, intents: Mapping[int, Intent] | IntentColumns, controlled: "Bool | None" = None) -> TickRecord:
+    def repeat(self, record: TickRecord) -> bool:
+        """Resolve a recorded tick again. Return whether it leads to the recorded state."""
+        return self.step(record.intents, record.controlled, record.placements).state_hash == record.state_hash
+
+    def step(
+        self,
+        intents: Mapping[int, Intent] | IntentColumns,
+        controlled: "Bool | None" = None,
+        placements: Sequence[Placement] = (),
+    ) -> TickRecord:
         """Resolve one tick: movement, then actions, then what happens by itself. An actor without an intent waits.
 
-        `controlled` says for each row whether a controller holds its lease; None means all of them.
+        `controlled` says for each row whether a controller holds its lease; None means all of them. `placements` are
+        carried out at the end of the tick, in their order.
         """
         if self._own_rules is None:
             raise OwnRuleError(
@@ -153,6 +169,8 @@ class TileWorld:
             controlled = np.array(controlled, dtype=np.bool_)  # a copy, because the record keeps it
             if controlled.shape != self._state.x.shape:
                 raise BadIntentsError(f"controlled must have {len(self._state.x)} values, not {len(controlled)}")
+        if unknown := [order.actor_id for order in placements if order.actor_id not in self._tables.actor_row]:
+            raise BadIntentsError(f"there is no actor {unknown[0]!r} to bring or to send away")
         turn = Turn(self._tick_id, self._tables, self._state, self._maps, columns)
         needs = None if turn.rules.needs is None else NeedsBefore(self._state)
         take_control(turn, controlled)
@@ -175,6 +193,7 @@ class TileWorld:
         reach_goals(turn)
         self._maps.update(self._state.object_state, turn.changed_objects)
         come_and_go(turn)
+        place_actors(turn, placements)
         self._tick_id += 1
         self._eyes.adapt(self._maps.opaque)
         self._before, self._now = self._now.pass_by(), self._perceive()
@@ -258,8 +277,7 @@ class TileWorld:
             raise SnapshotMismatchError("the snapshot was made in another scenario; use the one with which it was made")
         columns = dict(saved.columns)
         last = Aftermath.read(columns, saved.notes)
-        columns.setdefault("offers", no_offers())  # which earlier versions did not have
-        self._state = WorldColumns(**{name: columns[name] for name, _ in self._state.columns()})
+        self._state = WorldColumns.of(columns)
         self._maps = Maps(self._tables, self._state)
         self._eyes = Eyes(rules, self._maps.opaque, self._maps.occupancy)
         self._tick_id = saved.tick_id
@@ -303,6 +321,7 @@ class TileWorld:
             controlled=controlled,
             needs=needs,
             rule_events=tuple(turn.rule_events),
+            placements=tuple(turn.placements),
         )
 
 

@@ -110,7 +110,7 @@ def test_a_record_holds_what_is_needed_to_do_the_tick_again(crowd, any_ticks, da
     ticks = any_ticks(data)
     world, again = TileWorld.from_scenario(crowd), TileWorld.from_scenario(crowd)
     for record in run(world, ticks):
-        assert again.step(record.intents, record.controlled).state_hash == record.state_hash
+        assert again.repeat(record)
 
 
 @settings(max_examples=30, deadline=None)

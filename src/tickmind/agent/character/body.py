@@ -16,7 +16,7 @@ class Body:
 
     Everything that it knows comes from its own observations: `surroundings` (tiles, people, things), `speech` (what
     was said) and `memory` (what it noted); and from what its world says of itself: `persona`,
-    `setting`, `kinds` and `items`.
+    `setting`, `kinds`, `items` and `goals`.
     """
 
     def __init__(self, start: Start) -> None:
@@ -27,9 +27,10 @@ class Body:
         self.setting = start.setting
         self.kinds = start.kinds
         self.items = start.items
+        self.goals = start.goals
         self.name = start.settings.text("name") or start.persona.name or start.entity_id
         self.blackboard = Blackboard()
-        self.surroundings = Surroundings()
+        self.surroundings = Surroundings(start.floors)
         self.memory = Memory()
         self.speech = Speech(start.entity_id, (self.name,))
         self._observation: Observation | None = None
@@ -162,7 +163,15 @@ class Body:
     def _find_way(self, goal: Tile, *, beside: bool) -> list[Tile] | None:
         occupied = self.surroundings.occupied - {goal} if beside else self.surroundings.occupied
         around = self.surroundings
-        return find_path(around.tiles, self.at, goal, avoid=occupied, beside=beside, doors=around.doors)
+        return find_path(
+            around.tiles,
+            self.at,
+            goal,
+            avoid=occupied,
+            beside=beside,
+            doors=around.doors,
+            costs=around.floor_costs,
+        )
 
     def _is_door(self, x: int, y: int) -> bool:
         thing = self.surroundings.obstacle_at(x, y)

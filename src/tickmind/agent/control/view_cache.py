@@ -25,7 +25,7 @@ from tickmind.protocol.observation import GROUND
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tickmind.protocol.columns import Bool, Int32
+    from tickmind.protocol.columns import Bool, Int32, UInt8
 
 MOST_PILES = 10_000  # heaps on the ground whose views are kept
 DIRECTIONS = tuple(Direction)
@@ -84,6 +84,7 @@ class ObjectLooks:
         self._work, self._stock = (np.full(count, -1, dtype=np.int32) for _ in range(2))
         codes = np.frombuffer(world.floor_codes, dtype=np.uint8).reshape(world.height, world.width)
         self._floor_walkable = np.array([floor.walkable for floor in world.floors], dtype=np.bool_)[codes]
+        self._codes = codes if any(floor.hinders for floor in world.floors) else None  # if ways depend on floors
         self._walkable = self._floor_walkable.copy()  # with the objects that were seen
         self._lay_out(world.sight_radius)
         self._in_the_way: dict[int, bool] = {}  # object row -> whether it blocked its tile when seen last
@@ -156,11 +157,26 @@ class ObjectLooks:
         masks = np.ascontiguousarray(columns.visible.astype("<u8", copy=False)).view(np.uint8)
         visible = masks[:, : walkable.shape[1]]
         walkable &= visible
+        floors = self._floors(columns, visible)
         centres = zip(columns.x.tolist(), columns.y.tolist(), strict=True)
         return [
-            VisibleTiles(columns.radius, x, y, visible[place].tobytes(), walkable[place].tobytes())
+            VisibleTiles(
+                columns.radius, x, y, visible[place].tobytes(), walkable[place].tobytes(), floors[place].tobytes()
+            )
             for place, (x, y) in enumerate(centres)
         ]
+
+    def _floors(self, columns: ObservationColumns, visible: "UInt8") -> "UInt8":
+        """Return the codes of the floors in sight of each observer, 0 for others; no codes if no way needs them."""
+        if self._codes is None:
+            return visible[:, :0]
+        side = 2 * columns.radius + 1
+        height, width = self._codes.shape
+        down, across = np.divmod(np.arange(side * side, dtype=np.int32), side)
+        y = np.clip(columns.y[:, None] + (down - columns.radius), 0, height - 1)
+        x = np.clip(columns.x[:, None] + (across - columns.radius), 0, width - 1)
+        codes: UInt8 = self._codes[y, x] * np.unpackbits(visible, axis=1, count=side * side, bitorder="little")
+        return codes
 
     def _lay_out(self, radius: int) -> None:
         """Prepare the window around each tile; tiles off the map are not walkable."""

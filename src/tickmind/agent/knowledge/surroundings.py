@@ -1,12 +1,13 @@
 """`Surroundings`: the others and things that a character has seen, where, and when."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tickmind.agent.knowledge.floor_costs import FloorCosts
 from tickmind.agent.knowledge.paths import distance
 from tickmind.agent.knowledge.tiles import Tile, TileMemory
 from tickmind.base import Limit
-from tickmind.protocol import ActorStatus, Heard, Observation, VisibleObject
+from tickmind.protocol import ActorStatus, FloorInfo, Heard, Observation, VisibleObject
 from tickmind.protocol.observation import GROUND
 
 MAX_PEOPLE = Limit("number of others that a character remembers", 500)
@@ -54,8 +55,16 @@ class Thing:
 class Surroundings:
     """A character's private picture of the world, filled from its observations only."""
 
-    def __init__(self, *, max_people: Limit = MAX_PEOPLE, max_things: Limit = MAX_THINGS) -> None:
+    def __init__(
+        self,
+        floors: Sequence[FloorInfo] = (),
+        *,
+        max_people: Limit = MAX_PEOPLE,
+        max_things: Limit = MAX_THINGS,
+    ) -> None:
         self.tiles = TileMemory()
+        self.floor_costs: FloorCosts | None = FloorCosts(floors) if floors else None
+        """What steps onto known tiles cost; None if they cost the same on all floors."""
         self.people: dict[str, Person] = {}
         """Entity id -> its `Person`; those that were noticed last come last."""
         self.things: dict[str, Thing] = {}
@@ -77,6 +86,8 @@ class Surroundings:
         self._observation = observation
         tick = observation.tick_id
         self.tiles.see(observation.visible_tiles)
+        if self.floor_costs is not None:
+            self.floor_costs.see(observation.visible_tiles)
         self._see_things(observation, tick)
         self._see_people(observation, tick)
         for event in observation.events:

@@ -45,6 +45,7 @@ class LogTable(IntEnum):
     INTENT_WISHES = 24  # what offers are for
     RULE_EVENTS = 25  # goals reached, and what rules of the user's own did
     OWN_NEEDS = 26  # those that the scenario declares: all of the first row of NEEDS, then all of the next
+    PLACEMENTS = 27  # orders of operators
 
 
 SCHEMAS: dict[int, pa.Schema] = {
@@ -147,4 +148,5 @@ SCHEMAS: dict[int, pa.Schema] = {
         text=_TEXT,
         effects_json=_TEXT,
     ),
+    LogTable.PLACEMENTS: _schema(row=_I32, x=_I32, y=_I32, reason=_U8),  # reason: 0 if it happened
 }

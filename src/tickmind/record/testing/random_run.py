@@ -29,6 +29,7 @@ from tickmind.protocol import (
     NeedColumns,
     ObjectDelta,
     ObjectInfo,
+    Placement,
     ResultColumns,
     RuleEvent,
     Thought,
@@ -126,6 +127,7 @@ class RandomRun:
             controlled=None if self._random.random() < 0.5 else self._rng.random(len(self.actor_ids)) < 0.9,
             needs=self._needs(),
             rule_events=self._rule_events(),
+            placements=self._placements(),
         )
 
     def _rule_events(self) -> tuple[RuleEvent, ...]:
@@ -138,6 +140,12 @@ class RandomRun:
             RuleEvent("festival", some[:1], -3, own=True, text=self._random.choice(_WORDS), effects=effects),
             RuleEvent("festival", own=True, text="over"),
         )
+
+    def _placements(self) -> tuple[Placement, ...]:
+        if not self.actor_ids or self._random.random() < 0.8:
+            return ()
+        actor_id = self._random.choice(self.actor_ids)
+        return Placement(actor_id), Placement(actor_id, 3, 2**20, self._random.choice(REASONS))
 
     def _needs(self) -> NeedColumns | None:
         rows = np.flatnonzero(self._rng.random(len(self.actor_ids)) < 0.3).astype(np.int32)
@@ -252,6 +260,7 @@ def differences(one: TickRecord, other: TickRecord) -> list[str]:
             "utterances",
             "object_deltas",
             "rule_events",
+            "placements",
         )
         if getattr(one, name) != getattr(other, name)
     ]

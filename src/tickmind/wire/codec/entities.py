@@ -10,7 +10,6 @@ from tickmind.protocol import (
     EntityInfo,
     FloorInfo,
     GroundInfo,
-    ItemAmounts,
     KindInfo,
     LifecycleEvent,
     LifecycleKind,
@@ -18,6 +17,8 @@ from tickmind.protocol import (
     WorldInfo,
 )
 from tickmind.protocol.entity import Prices
+from tickmind.wire.codec.amounts import decode_amounts, encode_amounts
+from tickmind.wire.codec.goals import decode_goal, encode_goal
 from tickmind.wire.codec.needs import decode_changes, decode_items, encode_changes, encode_items
 from tickmind.wire.codec.setting import (
     decode_hours,
@@ -47,6 +48,7 @@ from tickmind.wire.messages.limits import (
     MAX_ACTORS,
     MAX_AMOUNT,
     MAX_DURATION_MS,
+    MAX_GOALS,
     MAX_HEARING,
     MAX_KINDS,
     MAX_OBJECTS,
@@ -136,19 +138,7 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
         hearing_radius=world.hearing_radius,
         tick_duration_ms=world.tick_duration_ms,
         intent_deadline_ms=world.intent_deadline_ms,
-        floors=[
-            pb.FloorInfo(
-                name=floor.name,
-                walkable=floor.walkable,
-                opaque=floor.opaque,
-                hazards=floor.hazards,
-                energy=floor.energy,
-                hunger=floor.hunger,
-                step_ticks=floor.step_ticks,
-                own_needs=encode_changes(floor.own_needs),
-            )
-            for floor in world.floors
-        ],
+        floors=map(encode_floor, world.floors),
         item_kinds=world.item_kinds,
         verbs=world.verbs,
         kinds=[encode_kind(kind) for kind in world.kinds],
@@ -158,6 +148,7 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
         setting=encode_setting(world.setting),
         own_needs=world.own_needs,
         items=encode_items(world.items),
+        goals=map(encode_goal, world.goals),
     )
 
 
@@ -189,7 +180,7 @@ def _encode_container(container: ContainerInfo) -> pb.ContainerInfo:
 
 
 def _encode_prices(prices: Prices) -> list[pb.Price]:
-    return [pb.Price(item=item, price=_encode_amounts(price)) for item, price in prices]
+    return [pb.Price(item=item, price=encode_amounts(price)) for item, price in prices]
 
 
 def _encode_action(action: ActionInfo) -> pb.ActionInfo:
@@ -197,18 +188,14 @@ def _encode_action(action: ActionInfo) -> pb.ActionInfo:
         verb=action.verb,
         to=action.to,
         work=action.work,
-        needs=_encode_amounts(action.needs),
-        consumes=_encode_amounts(action.consumes),
-        yields=_encode_amounts(action.yields),
+        needs=encode_amounts(action.needs),
+        consumes=encode_amounts(action.consumes),
+        yields=encode_amounts(action.yields),
         hours=encode_hours(action.hours),
         seasons=action.seasons,
         weather=action.weather,
-        wears=_encode_amounts(action.wears),
+        wears=encode_amounts(action.wears),
     )
-
-
-def _encode_amounts(items: ItemAmounts) -> list[pb.ItemAmount]:
-    return [pb.ItemAmount(item=item, amount=amount) for item, amount in items]
 
 
 @encoder
@@ -292,7 +279,7 @@ class WorldReader:
             hearing_radius=header.hearing_radius,
             tick_duration_ms=header.tick_duration_ms,
             intent_deadline_ms=header.intent_deadline_ms,
-            floors=tuple(map(_decode_floor, header.floors)),
+            floors=tuple(map(decode_floor, header.floors)),
             floor_codes=bytes(self._floor_codes),
             item_kinds=tuple(header.item_kinds),
             verbs=tuple(header.verbs),
@@ -303,6 +290,7 @@ class WorldReader:
             setting=decode_setting(header.setting),
             own_needs=tuple(header.own_needs),
             items=decode_items(header.items),
+            goals=tuple(map(decode_goal, header.goals)),
         )
 
 
@@ -318,6 +306,7 @@ def _check_header(header: pb.WorldHeader) -> None:
     number(header.ground_count, "ground_count", 0, int(MAX_OBJECTS.maximum))
     count(header.floors, "floors", MAX_KINDS)
     count(header.kinds, "kinds", MAX_KINDS)
+    count(header.goals, "goals", MAX_GOALS)
     names(header.item_kinds, "item_kinds", MAX_KINDS)
     if len(set(names(header.own_needs, "own_needs", MAX_OWN_NEEDS))) != len(header.own_needs):
         raise MessageError("own_needs", "all different")
@@ -329,7 +318,22 @@ def _check_header(header: pb.WorldHeader) -> None:
             raise MessageError("verbs", "names, but the first one empty")
 
 
-def _decode_floor(message: pb.FloorInfo) -> FloorInfo:
+def encode_floor(floor: FloorInfo) -> pb.FloorInfo:
+    """Encode a kind of floor."""
+    return pb.FloorInfo(
+        name=floor.name,
+        walkable=floor.walkable,
+        opaque=floor.opaque,
+        hazards=floor.hazards,
+        energy=floor.energy,
+        hunger=floor.hunger,
+        step_ticks=floor.step_ticks,
+        own_needs=encode_changes(floor.own_needs),
+    )
+
+
+def decode_floor(message: pb.FloorInfo) -> FloorInfo:
+    """Decode a kind of floor."""
     return FloorInfo(
         name(message.name, "floors.name"),
         message.walkable,
@@ -370,7 +374,7 @@ def _decode_container(message: pb.ContainerInfo) -> ContainerInfo:
 
 def _decode_prices(prices: Sequence[pb.Price]) -> Prices:
     count(prices, "container.prices", MAX_KINDS)
-    return tuple((name(each.item, "container.prices.item"), _decode_amounts(each.price)) for each in prices)
+    return tuple((name(each.item, "container.prices.item"), decode_amounts(each.price)) for each in prices)
 
 
 def _decode_actions(message: pb.StateInfo) -> tuple[ActionInfo, ...]:
@@ -380,21 +384,16 @@ def _decode_actions(message: pb.StateInfo) -> tuple[ActionInfo, ...]:
             name(action.verb, "kinds.states.actions.verb"),
             optional_name(action.to, "kinds.states.actions.to"),
             number(action.work, "kinds.states.actions.work", 1, INT32_MAX),
-            _decode_amounts(action.needs),
-            _decode_amounts(action.consumes),
-            _decode_amounts(action.yields),
+            decode_amounts(action.needs),
+            decode_amounts(action.consumes),
+            decode_amounts(action.yields),
             decode_hours(action),
             names(action.seasons, "kinds.states.actions.seasons", MAX_SEASONS),
             names(action.weather, "kinds.states.actions.weather", MAX_WEATHERS),
-            _decode_amounts(action.wears),
+            decode_amounts(action.wears),
         )
         for action in message.actions
     )
-
-
-def _decode_amounts(items: Sequence[pb.ItemAmount]) -> ItemAmounts:
-    count(items, "kinds.states.actions.items", MAX_KINDS)
-    return tuple((name(each.item, "item"), number(each.amount, "amount", 1, int(MAX_AMOUNT.maximum))) for each in items)
 
 
 def _decode_object(message: pb.ObjectInfo, header: pb.WorldHeader) -> ObjectInfo:

@@ -25,6 +25,7 @@ MAX_MEMORIES = Limit("number of memories that are shown", 30)
 MAX_MEMORY_CHARS = Limit("length of one memory", 500, "characters")
 MAX_INSIGHTS = Limit("number of insights in one report", 256)
 
+MAX_GOALS = Limit("number of goals of a world", 1000)
 MAX_ZONES = Limit("number of zones of a world", 1000)
 MAX_AREAS = Limit("number of rectangles of a zone", 64)
 MAX_SEASONS = Limit("number of seasons of a calendar", 32)

@@ -84,6 +84,7 @@ class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_NO_OFFER: _ClassVar[Reason]
     REASON_AWAY: _ClassVar[Reason]
     REASON_STILL_WALKING: _ClassVar[Reason]
+    REASON_ALREADY_THERE: _ClassVar[Reason]
 DIRECTION_UNSPECIFIED: Direction
 DIRECTION_N: Direction
 DIRECTION_NE: Direction
@@ -153,6 +154,7 @@ REASON_NOT_FOR_SALE: Reason
 REASON_NO_OFFER: Reason
 REASON_AWAY: Reason
 REASON_STILL_WALKING: Reason
+REASON_ALREADY_THERE: Reason
 
 class Wait(_message.Message):
     __slots__ = ()

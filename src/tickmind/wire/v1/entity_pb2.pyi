@@ -348,8 +348,36 @@ class FloorInfo(_message.Message):
     own_needs: _containers.RepeatedCompositeFieldContainer[NeedChange]
     def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., hazards: _Optional[_Iterable[str]] = ..., energy: _Optional[int] = ..., hunger: _Optional[int] = ..., step_ticks: _Optional[int] = ..., own_needs: _Optional[_Iterable[_Union[NeedChange, _Mapping]]] = ...) -> None: ...
 
+class GoalInfo(_message.Message):
+    __slots__ = ("name", "score", "ends", "tags", "types", "ids", "all_in", "each_in", "carry", "object_id", "state", "tick_id")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    ENDS_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    TYPES_FIELD_NUMBER: _ClassVar[int]
+    IDS_FIELD_NUMBER: _ClassVar[int]
+    ALL_IN_FIELD_NUMBER: _ClassVar[int]
+    EACH_IN_FIELD_NUMBER: _ClassVar[int]
+    CARRY_FIELD_NUMBER: _ClassVar[int]
+    OBJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    TICK_ID_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    score: int
+    ends: bool
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    types: _containers.RepeatedScalarFieldContainer[str]
+    ids: _containers.RepeatedScalarFieldContainer[str]
+    all_in: str
+    each_in: str
+    carry: _containers.RepeatedCompositeFieldContainer[ItemAmount]
+    object_id: str
+    state: str
+    tick_id: int
+    def __init__(self, name: _Optional[str] = ..., score: _Optional[int] = ..., ends: _Optional[bool] = ..., tags: _Optional[_Iterable[str]] = ..., types: _Optional[_Iterable[str]] = ..., ids: _Optional[_Iterable[str]] = ..., all_in: _Optional[str] = ..., each_in: _Optional[str] = ..., carry: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., object_id: _Optional[str] = ..., state: _Optional[str] = ..., tick_id: _Optional[int] = ...) -> None: ...
+
 class WorldHeader(_message.Message):
-    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count", "ground_count", "setting", "own_needs", "items")
+    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count", "ground_count", "setting", "own_needs", "items", "goals")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WORLD_VERSION_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
@@ -368,6 +396,7 @@ class WorldHeader(_message.Message):
     SETTING_FIELD_NUMBER: _ClassVar[int]
     OWN_NEEDS_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
+    GOALS_FIELD_NUMBER: _ClassVar[int]
     name: str
     world_version: str
     width: int
@@ -386,7 +415,8 @@ class WorldHeader(_message.Message):
     setting: WorldSetting
     own_needs: _containers.RepeatedScalarFieldContainer[str]
     items: _containers.RepeatedCompositeFieldContainer[ItemInfo]
-    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ..., ground_count: _Optional[int] = ..., setting: _Optional[_Union[WorldSetting, _Mapping]] = ..., own_needs: _Optional[_Iterable[str]] = ..., items: _Optional[_Iterable[_Union[ItemInfo, _Mapping]]] = ...) -> None: ...
+    goals: _containers.RepeatedCompositeFieldContainer[GoalInfo]
+    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ..., ground_count: _Optional[int] = ..., setting: _Optional[_Union[WorldSetting, _Mapping]] = ..., own_needs: _Optional[_Iterable[str]] = ..., items: _Optional[_Iterable[_Union[ItemInfo, _Mapping]]] = ..., goals: _Optional[_Iterable[_Union[GoalInfo, _Mapping]]] = ...) -> None: ...
 
 class ListControllableEntitiesRequest(_message.Message):
     __slots__ = ("uncontrolled_only", "page_size", "after_entity_id")

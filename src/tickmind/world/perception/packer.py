@@ -11,7 +11,7 @@ from tickmind.world.kernels import Placed, RowLists, visible_pairs
 from tickmind.world.kernels.packing import list_left, pack_entities, write_cards
 from tickmind.world.perception.perception import Perception, Seen, take_lists
 from tickmind.world.rules.aftermath import Aftermath
-from tickmind.world.state.columns import WorldColumns
+from tickmind.world.state.columns import StandingOffer, WorldColumns
 from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
@@ -172,16 +172,14 @@ class Packer:
         """Return the offers that stand to these actors, by their places."""
         place_of = {row: place for place, row in enumerate(rows.tolist())}
         names, ids = self._tables.item_names, self._tables.actor_ids
-        return tuple(
-            sorted(
-                (
-                    (place_of[taker], OpenOffer(ids[maker], names[kind], amount, names[wanted] if price else "", price))
-                    for maker, taker, kind, amount, wanted, price, last_tick in self._state.offers.tolist()
-                    if taker in place_of and last_tick >= self._tick_id
-                ),
-                key=itemgetter(0),
-            )
-        )
+        found = []
+        for offer in (StandingOffer(*line) for line in self._state.offers.tolist()):
+            if offer.taker in place_of and offer.last_tick >= self._tick_id:
+                price = offer.wanted_amount
+                wanted = names[offer.wanted_kind] if price else ""
+                shown = OpenOffer(ids[offer.maker], names[offer.kind], offer.amount, wanted, price)
+                found.append((place_of[offer.taker], shown))
+        return tuple(sorted(found, key=itemgetter(0)))
 
     def _heard(self, rows: "Int32") -> RowLists:
         """Return for each observer the places of the utterances that it hears; an actor does not hear itself."""

@@ -74,13 +74,13 @@ class RuleTick:
     @property
     def time(self) -> WorldTime:
         """The day and the time of the day."""
-        return self._turn.tables.scenario.setting.calendar.at(self.tick_id)
+        return self._turn.time
 
     def time_comes(self, clock: str) -> bool:
         """Return whether a time of the day, such as `18:00`, comes with this tick: once in each day."""
         calendar = self._turn.tables.scenario.setting.calendar
         minute = minute_of(clock)
-        before, now = calendar.at(self.tick_id - 1), calendar.at(self.tick_id)
+        before, now = calendar.at(self.tick_id - 1), self.time
         return (before.day + (before.minute >= minute)) < (now.day + (now.minute >= minute))
 
     @property

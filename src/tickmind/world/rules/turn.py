@@ -1,6 +1,7 @@
 """`Turn`: one tick while it is being resolved, with its intents and their outcomes so far."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from tickmind.protocol import (
     Effect,
     IntentColumns,
     ObjectDelta,
+    Placement,
     Reason,
     RuleEvent,
     Utterance,
@@ -49,10 +51,11 @@ class Turn:
         self.utterances: list[Utterance] = []
         self.deltas: list[ObjectDelta] = []
         self.rule_events: list[RuleEvent] = []
+        self.placements: list[Placement] = []  # with their outcomes
         self.has_own_positions = False  # whether x and y of the state are copies that this tick may change
         self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
 
-    @property
+    @cached_property
     def time(self) -> WorldTime:
         """The time in the world."""
         return self.tables.scenario.setting.calendar.at(self.tick_id)

@@ -417,7 +417,10 @@ def _actor(*, scattered: bool) -> Schema:
         hunger=_number("From 0 to 1000.", 0, NEED_MOST),
         needs=_named("The values with which own needs begin.", _number("From 0 to 1000.", 0, NEED_MOST)),
         agent=_agent(),
-        arrives=_time("When it comes into the world; from the beginning if left out."),
+        arrives=_said(
+            "When it comes into the world; the beginning if left out. never: only a rule or an operator brings it.",
+            {"anyOf": [{"const": "never"}, _time("The time.")]},
+        ),
         leaves=_time("When it leaves the world; never if left out."),
         persona=_said("Who it is, or the name of a persona.", {"anyOf": [_TEXT, _persona()]}),
         **(places if scattered else {}),

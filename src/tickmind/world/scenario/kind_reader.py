@@ -195,6 +195,8 @@ def _read_container(given: YamlMapping, items: Collection[str]) -> ContainerInfo
             if key in given.entries:
                 given.keys[key].note(f"{key!r} is for kinds that hold items; say how many with `holds: 50`")
         return None
+    if hours is not None and not ("sells" in given.entries or "buys" in given.entries):
+        given.keys["hours"].note("'hours' are those of its trade, and this kind has neither `sells` nor `buys`")
     return ContainerInfo(
         holds=leaf(holds).integer(1, int(MAX_GROUND.maximum)),
         sells=_read_prices(given.get("sells"), items),

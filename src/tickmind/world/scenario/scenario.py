@@ -5,12 +5,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Final
 
 from tickmind.protocol import GoalInfo
 from tickmind.protocol.entity import NeedChanges
 from tickmind.protocol.setting import Persona, WorldSetting
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, Items, ObjectKind
 from tickmind.world.scenario.settings import Rules
+
+NEVER: Final = 2**63 - 1  # a tick that does not come
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class ActorSpawn:
     energy: int = 1000
     hunger: int = 0
     persona: Persona | None = field(default=None, repr=False)  # it changes no rule, so it is no part of the digest
-    arrives: int = field(default=0, repr=False)  # the first tick in which it is there; 0: from the beginning
+    arrives: int = field(default=0, repr=False)  # the first tick in which it is there; 0: the beginning; or NEVER
     leaves: int = field(default=0, repr=False)  # the first tick in which it is gone; 0: never
     needs: NeedChanges = field(default=(), repr=False)  # own needs that begin with another value than the usual one
 

@@ -14,10 +14,10 @@ from tickmind.world.scenario.kinds import FloorKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_ACTORS, MAX_GROUND, MAX_NAME_CHARS, MAX_OBJECTS
 from tickmind.world.scenario.map_reader import Land
 from tickmind.world.scenario.need_reader import read_first_values
-from tickmind.world.scenario.scenario import ActorSpawn, GroundSpawn, ObjectSpawn, id_order
+from tickmind.world.scenario.scenario import NEVER, ActorSpawn, GroundSpawn, ObjectSpawn, id_order
 from tickmind.world.scenario.setting_reader import PersonaReader
 from tickmind.world.scenario.settings import NEED_MOST, Rules
-from tickmind.world.scenario.yaml_nodes import Node, NodePosition, YamlMapping, leaf, many, table
+from tickmind.world.scenario.yaml_nodes import Leaf, Node, NodePosition, YamlMapping, leaf, many, table
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
@@ -174,6 +174,8 @@ class Spawns:
             place.fail(f"more than {MAX_OBJECTS.maximum} objects")
         owner = given.get("owner")
         if owner is not None:
+            if kind.container is None:
+                owner.place.fail(f"{kind.name!r} holds nothing, so it needs no owner; give its kind `holds: 50`")
             self._owners.append(owner)
         self._object_at[tile] = object_id
         self._objects[object_id] = ObjectSpawn(
@@ -225,14 +227,22 @@ class Spawns:
             energy=given.integer("energy", NEED_MOST, 0, NEED_MOST),
             hunger=given.integer("hunger", 0, 0, NEED_MOST),
             persona=self._people.of(entity_id, given.get("persona"), given.get("agent")),
-            arrives=self._time(given.get("arrives")),
+            arrives=self._arrives(given),
             leaves=self._leaves(given),
             needs=read_first_values(given.get("needs"), self._own_needs),
         )
 
+    def _arrives(self, given: YamlMapping) -> int:
+        node = given.get("arrives")
+        if isinstance(node, Leaf):
+            if node.text != "never":
+                node.place.fail('expected a time as {tick: 100} or as {day: 2, clock: "08:00"}, or never')
+            return NEVER
+        return self._time(node)
+
     def _leaves(self, given: YamlMapping) -> int:
-        leaves = self._time(given.get("leaves"))
-        if leaves and leaves <= self._time(given.get("arrives")):
+        leaves, arrives = self._time(given.get("leaves")), self._arrives(given)
+        if leaves and arrives != NEVER and leaves <= arrives:
             given.entries["leaves"].place.fail("this actor would leave before it arrives")
         return leaves
 

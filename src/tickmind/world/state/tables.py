@@ -16,14 +16,12 @@ from tickmind.protocol import (
     WorldInfo,
 )
 from tickmind.world.scenario.kinds import Items, ObjectAction, ObjectKind
-from tickmind.world.scenario.scenario import Scenario
+from tickmind.world.scenario.scenario import NEVER, Scenario
 from tickmind.world.state.goals import goal_tables
 from tickmind.world.state.needs import NeedTables
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt8, UInt16
-
-NEVER = np.iinfo(np.int64).max  # a tick that does not come
 
 
 class Tables:
