@@ -68,6 +68,8 @@ def content(reader: RunReader) -> Any:
         del info["inventories"]  # nor that
     if not reader.info.goals:
         del info["goals"]  # nor that
+    if not reader.info.items:
+        del info["items"]  # nor that
     meta = reader.meta
     if reader.info.setting == WorldSetting():
         del info["setting"]  # nor that

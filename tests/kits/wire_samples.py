@@ -35,6 +35,7 @@ from tickmind.protocol import (
     Insight,
     Intent,
     Interact,
+    ItemInfo,
     ItemStack,
     KindInfo,
     Lease,
@@ -277,6 +278,7 @@ class Samples:
         width, height = self.rng.randint(1, 20), self.rng.randint(1, 20)
         floors = tuple(self._floor() for _ in range(self.rng.randint(1, 4)))
         actors = {actor.entity_id: actor for actor in self.several(self.entity, 12)}
+        items = self.several(self.item)
         return WorldInfo(
             name=self.maybe(self.name),
             world_version=self.maybe(self.name),
@@ -288,7 +290,8 @@ class Samples:
             intent_deadline_ms=self.number(86_400_000),
             floors=floors,
             floor_codes=bytes(self.rng.randrange(len(floors)) for _ in range(width * height)),
-            item_kinds=self.several(self.name),
+            item_kinds=tuple(item.name for item in items),
+            items=items if self._coin() else (),
             verbs=("", *self.several(self.name)),
             kinds=self.several(self._kind),
             objects=self.several(lambda: self._object(width, height), 8),
@@ -309,6 +312,11 @@ class Samples:
 
     def _coin(self) -> bool:
         return self.rng.random() < 0.5
+
+    def item(self) -> ItemInfo:
+        """A kind of item."""
+        use = self.several(lambda: (self.name(), self.number(1000, -1000)))
+        return ItemInfo(self.name(), use, self.number(2**31 - 1), self.several(self._amount))
 
     def _kind(self) -> KindInfo:
         states = self.several(self.name)
@@ -438,7 +446,9 @@ class Samples:
         """The first frame from the world, with all that a single controller gets."""
         lease = self.lease()
         personas = {lease.entity_id: self.persona()} if self._coin() else {}
-        return ControlOpened(lease, replace(self.run(), setting=self.setting(), personas=personas))
+        return ControlOpened(
+            lease, replace(self.run(), setting=self.setting(), personas=personas, items=self.several(self.item))
+        )
 
     def setting(self) -> WorldSetting:
         """The places and the calendar of a world."""

@@ -54,6 +54,27 @@ ItemAmounts: TypeAlias = tuple[tuple[str, int], ...]
 """Kinds of items, ascending, each with a number."""
 
 
+NeedChanges: TypeAlias = tuple[tuple[str, int], ...]
+"""Needs, each with a number: what is added to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemInfo:
+    """A kind of item, what using one adds to needs, and how long one lasts.
+
+    An item that changes no need can't be used.
+    """
+
+    name: str
+    use: NeedChanges = ()
+    lasts: int = 0  # in each tick one of so many decays, on average; 0: none does
+    becomes: ItemAmounts = ()  # what is there instead of one that has decayed
+
+    def adds_to(self, need: str) -> int:
+        """Return what using one adds to a need; food adds less than nothing to hunger."""
+        return next((by for name, by in self.use if name == need), 0)
+
+
 @dataclass(frozen=True, slots=True)
 class ActionInfo:
     """What `Interact` with a verb does: after `work` steps the object is in state `to`.
@@ -223,6 +244,7 @@ class WorldInfo:
     seed: int | None = field(default=None, compare=False)  # of the run; clients and older records do not know it
     inventories: tuple[InventoryInfo, ...] | None = field(default=None, compare=False)  # None: not known, as the seed
     goals: tuple[GoalInfo, ...] = field(default=(), compare=False)  # clients do not know them
+    items: tuple[ItemInfo, ...] = ()  # in the order of `item_kinds`; runs of earlier versions do not know them
 
     def personas(self, entity_ids: Container[str]) -> dict[str, Persona]:
         """Return who some actors are, by their ids, as far as that is known."""
@@ -240,3 +262,4 @@ class RunInfo:
     setting: WorldSetting = field(default_factory=WorldSetting)
     personas: Mapping[str, Persona] = field(default_factory=dict)  # entity id -> who it is, of those under control
     kinds: tuple[KindInfo, ...] = ()  # of objects, with what can be done with them
+    items: tuple[ItemInfo, ...] = ()  # with what using one adds to needs, and how long one lasts

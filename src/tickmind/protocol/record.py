@@ -36,7 +36,7 @@ class ObjectDelta:
 
 @dataclass(frozen=True, slots=True)
 class RuleEvent:
-    """A goal that was reached in a tick, or something that a rule of the user's own did."""
+    """A goal that was reached in a tick, something that a rule of the user's own did, or items that decayed."""
 
     name: str  # of the goal, or of the rule
     actor_ids: tuple[str, ...] = ()  # who reached it, or to whom it happened; none: the world as a whole
@@ -50,6 +50,11 @@ class RuleEvent:
     def points(self) -> int:
         """The score of all of them together."""
         return self.score * max(1, len(self.actor_ids))
+
+    @property
+    def only_items(self) -> bool:
+        """Whether a rule of the world changed what actors carry: neither a goal, nor a rule of the user's own."""
+        return bool(self.effects) and not self.own
 
 
 @dataclass(frozen=True, slots=True, eq=False)

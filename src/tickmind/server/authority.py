@@ -86,7 +86,10 @@ class Authority:
         limits: ServerLimits = MAX,
     ) -> None:
         self.world = world
-        self.run = RunInfo(run_id, world.mind_seed, world.thinking_ticks, world.info.setting, kinds=world.info.kinds)
+        info = world.info
+        self.run = RunInfo(
+            run_id, world.mind_seed, world.thinking_ticks, info.setting, kinds=info.kinds, items=info.items
+        )
         self._personas = world.info.personas({actor.entity_id for actor in world.info.actors})
         self.pace = pace or TickPace.of(world.info.tick_duration_ms, world.info.intent_deadline_ms)
         self.info = info = self.pace.state_in(world.info)

@@ -28,7 +28,9 @@ from tickmind.world.perception.perception import Eyes, Perception
 from tickmind.world.perception.view import WorldView, take_view
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
 from tickmind.world.rules.arrivals import come_and_go
-from tickmind.world.rules.containers import use_containers
+from tickmind.world.rules.decay import decay
+from tickmind.world.rules.exchange.containers import use_containers
+from tickmind.world.rules.exchange.trade import trade
 from tickmind.world.rules.goals import reach_goals
 from tickmind.world.rules.intents import check_intents, compile_intents
 from tickmind.world.rules.inventory import drop_items, give_items, pick_up_items, use_items
@@ -44,7 +46,6 @@ from tickmind.world.rules.needs_reporting import NeedsBefore
 from tickmind.world.rules.objects import change_objects, grow_stock, interact
 from tickmind.world.rules.own_rules import OwnRule, run_own_rules
 from tickmind.world.rules.speech import speak
-from tickmind.world.rules.trade import trade
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.scenario import Scenario
 from tickmind.world.state.columns import WorldColumns, first_state, no_offers
@@ -169,6 +170,7 @@ class TileWorld:
         speak(turn)
         change_objects(turn)
         grow_stock(turn)
+        decay(turn)
         leave_alone(turn)
         feel_needs(turn)
         run_own_rules(turn, self._own_rules)

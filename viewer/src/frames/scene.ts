@@ -294,7 +294,7 @@ export type RuleEvent = [
   effects: [string, number][],
 ];
 
-/** The goals of a tick, and what rules of the user's own did. */
+/** The goals of a tick, what rules of the user's own did, and items that decayed. */
 export function rulesIn(frame: Frame): RuleEvent[] {
   return frame.json<RuleEvent[]>(Tag.RULES, []);
 }

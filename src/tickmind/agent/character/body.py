@@ -16,7 +16,7 @@ class Body:
 
     Everything that it knows comes from its own observations: `surroundings` (tiles, people, things), `speech` (what
     was said) and `memory` (what it noted); and from what its world says of itself: `persona`,
-    `setting` and `kinds`.
+    `setting`, `kinds` and `items`.
     """
 
     def __init__(self, start: Start) -> None:
@@ -26,6 +26,7 @@ class Body:
         self.persona = start.persona
         self.setting = start.setting
         self.kinds = start.kinds
+        self.items = start.items
         self.name = start.settings.text("name") or start.persona.name or start.entity_id
         self.blackboard = Blackboard()
         self.surroundings = Surroundings()

@@ -169,7 +169,13 @@ class BatchedStream:
             self._names[row]: Lease(opened.lease_id, self._names[row], controller_id, epoch, opened.ttl_ms)
             for row, epoch in zip(opened.granted.tolist(), opened.epoch.tolist(), strict=True)
         }
-        self._run = replace(opened.run, setting=world.setting, personas=world.personas(self._leases), kinds=world.kinds)
+        self._run = replace(
+            opened.run,
+            setting=world.setting,
+            personas=world.personas(self._leases),
+            kinds=world.kinds,
+            items=world.items,
+        )
         self._wanted = len(actor)
         self._opened_s = clock.monotonic()
         if len(opened.refused):

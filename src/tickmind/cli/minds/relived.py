@@ -183,6 +183,7 @@ class RelivedMinds:
             info.setting,
             info.personas(names),
             info.kinds,
+            info.items,
         )
 
     def _script(self, name: str, folder: Path) -> str:

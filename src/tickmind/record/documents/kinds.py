@@ -1,9 +1,9 @@
-"""Kinds of floors and objects, as they are recorded. Callers make `DamagedRunError` of errors in them."""
+"""Kinds of floors, items and objects, as they are recorded. Callers make `DamagedRunError` of errors in them."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from tickmind.protocol import ActionInfo, ContainerInfo, FloorInfo, ItemAmounts, KindInfo
+from tickmind.protocol import ActionInfo, ContainerInfo, FloorInfo, ItemAmounts, ItemInfo, KindInfo
 from tickmind.record.documents.setting import read_hours
 
 _ACTION_ITEMS = ("needs", "consumes", "yields", "wears")
@@ -21,6 +21,19 @@ def floor_of(document: Mapping[str, Any]) -> FloorInfo:
     changes = int(document.get("energy", 0)), int(document.get("hunger", 0)), int(document.get("step_ticks", 1))
     walkable, opaque = bool(document["walkable"]), bool(document["opaque"])
     return FloorInfo(document["name"], walkable, opaque, tuple(document["hazards"]), *changes)
+
+
+def item_document(item: ItemInfo) -> dict[str, Any]:
+    """Return the document of a kind of item."""
+    decay = {"lasts": item.lasts, "becomes": dict(item.becomes)} if item.lasts else {}
+    return {"name": item.name, "use": dict(item.use), **decay}
+
+
+def item_of(document: Mapping[str, Any]) -> ItemInfo:
+    """Return a kind of item."""
+    use = tuple((str(need), int(by)) for need, by in document["use"].items())
+    becomes = _read_amounts(document.get("becomes", {}))
+    return ItemInfo(str(document["name"]), use, int(document.get("lasts", 0)), becomes)
 
 
 def kind_document(kind: KindInfo) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from tickmind.protocol import (
 )
 from tickmind.record.columns import Column, values_of
 from tickmind.record.documents.goals import goal_document, goal_of
-from tickmind.record.documents.kinds import floor_document, floor_of, kind_document, kind_of
+from tickmind.record.documents.kinds import floor_document, floor_of, item_document, item_of, kind_document, kind_of
 from tickmind.record.documents.setting import persona_of, setting_of
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES
@@ -109,6 +109,7 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
         "objects": len(info.objects),
         "floors": list(map(floor_document, info.floors)),
         "item_kinds": list(info.item_kinds),
+        "items": list(map(item_document, info.items)),
         "ground": [[heap.x, heap.y, heap.item, heap.amount] for heap in info.ground[: int(MAX_HEAPS.maximum)]],
         "verbs": list(info.verbs),
         "kinds": list(map(kind_document, info.kinds)),
@@ -254,6 +255,7 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
             floors=tuple(map(floor_of, document["floors"])),
             floor_codes=codes.tobytes(),
             item_kinds=tuple(document["item_kinds"]),
+            items=tuple(map(item_of, document.get("items", ()))),
             verbs=tuple(document["verbs"]),
             kinds=tuple(map(kind_of, document["kinds"])),
             objects=tuple(map(ObjectInfo, *objects, (owner or "" for owner in owners))),

@@ -5,7 +5,7 @@ from typing import Any
 
 from tickmind.protocol import REASON_CODES, Lease, Observation, RunInfo
 from tickmind.wire.codec.actions import decode_ack, decode_intent, encode_ack, encode_intent
-from tickmind.wire.codec.entities import decode_kind, encode_kind
+from tickmind.wire.codec.entities import decode_item, decode_kind, encode_item, encode_kind
 from tickmind.wire.codec.leases import DURATION_MS, decode_lease, encode_lease
 from tickmind.wire.codec.observations import decode_observation, encode_observation
 from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting
@@ -94,14 +94,19 @@ def encode_down(frame: ControlDown) -> pb.ControlResponse:
             raise TypeError(frame)
 
 
+_SHARED = ("setting", "kinds", "items")
 _constant: tuple[RunInfo, pb.ControlOpened] | None = None  # a run, and the part that all of its leases share
 
 
 @encoder
 def _encode_opened(lease: Lease, run: RunInfo) -> pb.ControlOpened:
     global _constant  # noqa: PLW0603  a large world's setting is encoded once, not for each of its agents
-    if _constant is None or _constant[0].setting is not run.setting or _constant[0].kinds is not run.kinds:
-        shared = pb.ControlOpened(setting=encode_setting(run.setting), kinds=map(encode_kind, run.kinds))
+    if _constant is None or any(getattr(_constant[0], part) is not getattr(run, part) for part in _SHARED):
+        shared = pb.ControlOpened(
+            setting=encode_setting(run.setting),
+            kinds=map(encode_kind, run.kinds),
+            items=map(encode_item, run.items),
+        )
         _constant = run, shared
     persona = run.personas.get(lease.entity_id)
     opened = pb.ControlOpened(
@@ -129,11 +134,13 @@ def _decode_opened(message: pb.ControlOpened) -> ControlOpened:
     lease = decode_lease(message.lease)
     personas = {lease.entity_id: decode_persona(message.persona)} if message.HasField("persona") else {}
     count(message.kinds, "kinds", MAX_KINDS)
+    count(message.items, "items", MAX_KINDS)
     run = replace(
         decode_run(message),
         setting=decode_setting(message.setting),
         personas=personas,
         kinds=tuple(map(decode_kind, message.kinds)),
+        items=tuple(map(decode_item, message.items)),
     )
     return ControlOpened(lease, run)
 

@@ -11,6 +11,7 @@ from tickmind.protocol import (
     FloorInfo,
     GroundInfo,
     ItemAmounts,
+    ItemInfo,
     KindInfo,
     LifecycleEvent,
     LifecycleKind,
@@ -147,12 +148,24 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
             for floor in world.floors
         ],
         item_kinds=world.item_kinds,
+        items=map(encode_item, world.items),
         verbs=world.verbs,
         kinds=[encode_kind(kind) for kind in world.kinds],
         object_count=len(world.objects),
         actor_count=len(world.actors),
         ground_count=len(world.ground),
         setting=encode_setting(world.setting),
+    )
+
+
+@encoder
+def encode_item(item: ItemInfo) -> pb.ItemInfo:
+    """Encode a kind of item."""
+    return pb.ItemInfo(
+        name=item.name,
+        use=[pb.NeedChange(need=need, by=by) for need, by in item.use],
+        lasts=item.lasts,
+        becomes=_encode_amounts(item.becomes),
     )
 
 
@@ -294,6 +307,7 @@ class WorldReader:
             actors=tuple(self._actors),
             ground=tuple(self._ground),
             setting=decode_setting(header.setting),
+            items=tuple(map(decode_item, header.items)),
         )
 
 
@@ -310,6 +324,8 @@ def _check_header(header: pb.WorldHeader) -> None:
     count(header.floors, "floors", MAX_KINDS)
     count(header.kinds, "kinds", MAX_KINDS)
     names(header.item_kinds, "item_kinds", MAX_KINDS)
+    if header.items and [item.name for item in header.items] != list(header.item_kinds):
+        raise MessageError("items", "those of item_kinds, in the same order")
     count(header.verbs, "verbs", MAX_KINDS)
     for place_of, verb in enumerate(header.verbs):
         if bool(optional_name(verb, "verbs")) is (place_of == 0):
@@ -325,6 +341,17 @@ def _decode_floor(message: pb.FloorInfo) -> FloorInfo:
         message.energy,
         message.hunger,
         number(message.step_ticks, "floors.step_ticks", 0, INT32_MAX) or 1,
+    )
+
+
+def decode_item(message: pb.ItemInfo) -> ItemInfo:
+    """Decode a kind of item."""
+    count(message.use, "items.use", MAX_KINDS)
+    return ItemInfo(
+        name(message.name, "items.name"),
+        tuple((name(change.need, "items.use.need"), change.by) for change in message.use),
+        number(message.lasts, "items.lasts", 0, INT32_MAX),
+        _decode_amounts(message.becomes),
     )
 
 

@@ -240,6 +240,26 @@ class Hours(_message.Message):
     end: int
     def __init__(self, first: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
 
+class ItemInfo(_message.Message):
+    __slots__ = ("name", "use", "lasts", "becomes")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    USE_FIELD_NUMBER: _ClassVar[int]
+    LASTS_FIELD_NUMBER: _ClassVar[int]
+    BECOMES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    use: _containers.RepeatedCompositeFieldContainer[NeedChange]
+    lasts: int
+    becomes: _containers.RepeatedCompositeFieldContainer[ItemAmount]
+    def __init__(self, name: _Optional[str] = ..., use: _Optional[_Iterable[_Union[NeedChange, _Mapping]]] = ..., lasts: _Optional[int] = ..., becomes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
+
+class NeedChange(_message.Message):
+    __slots__ = ("need", "by")
+    NEED_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    need: str
+    by: int
+    def __init__(self, need: _Optional[str] = ..., by: _Optional[int] = ...) -> None: ...
+
 class ActionInfo(_message.Message):
     __slots__ = ("verb", "to", "work", "needs", "consumes", "yields", "hours", "seasons", "weather", "wears")
     VERB_FIELD_NUMBER: _ClassVar[int]
@@ -329,7 +349,7 @@ class FloorInfo(_message.Message):
     def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., hazards: _Optional[_Iterable[str]] = ..., energy: _Optional[int] = ..., hunger: _Optional[int] = ..., step_ticks: _Optional[int] = ...) -> None: ...
 
 class WorldHeader(_message.Message):
-    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count", "ground_count", "setting")
+    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count", "ground_count", "setting", "items")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WORLD_VERSION_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
@@ -346,6 +366,7 @@ class WorldHeader(_message.Message):
     ACTOR_COUNT_FIELD_NUMBER: _ClassVar[int]
     GROUND_COUNT_FIELD_NUMBER: _ClassVar[int]
     SETTING_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
     name: str
     world_version: str
     width: int
@@ -362,7 +383,8 @@ class WorldHeader(_message.Message):
     actor_count: int
     ground_count: int
     setting: WorldSetting
-    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ..., ground_count: _Optional[int] = ..., setting: _Optional[_Union[WorldSetting, _Mapping]] = ...) -> None: ...
+    items: _containers.RepeatedCompositeFieldContainer[ItemInfo]
+    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ..., ground_count: _Optional[int] = ..., setting: _Optional[_Union[WorldSetting, _Mapping]] = ..., items: _Optional[_Iterable[_Union[ItemInfo, _Mapping]]] = ...) -> None: ...
 
 class ListControllableEntitiesRequest(_message.Message):
     __slots__ = ("uncontrolled_only", "page_size", "after_entity_id")

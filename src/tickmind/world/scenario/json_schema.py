@@ -157,7 +157,12 @@ def _floor() -> Schema:
 
 def _item() -> Schema:
     use = _need_changes("What using one adds; food has a negative hunger.")
-    return _table("An item that can be carried.", use=use)
+    return _table(
+        "An item that can be carried.",
+        use=use,
+        lasts=_number("It decays: in each tick one of so many, on average.", 1),
+        becomes=_amounts("What is there instead of one that has decayed; nothing if left out."),
+    )
 
 
 def _need_changes(description: str) -> Schema:

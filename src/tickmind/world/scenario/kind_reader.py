@@ -17,6 +17,7 @@ from tickmind.world.scenario.kinds import (
     Stock,
 )
 from tickmind.world.scenario.limits import (
+    MAX_DECAYED,
     MAX_GROUND,
     MAX_HEARING,
     MAX_INVENTORY,
@@ -136,15 +137,42 @@ def read_items(section: Node | None) -> tuple[ItemKind, ...]:
     for name, place, node in given.named():
         if not MAX_ITEM_CHARS.allows(len(name)):
             place.note(f"expected a name of 1 to {MAX_ITEM_CHARS.maximum} characters for an item")
-        found.append(place.source.part(ItemKind(name), _read_item, name, node))
+        found.append(place.source.part(ItemKind(name), _read_item, name, node, given.entries))
+    _check_decay(given, found)
     return tuple(sorted(found, key=lambda item: item.name))
 
 
-def _read_item(name: str, node: Node) -> ItemKind:
+def _read_item(name: str, node: Node, items: Collection[str]) -> ItemKind:
     given = table(node)
-    given.nothing_but("use")
+    given.nothing_but("use", "lasts", "becomes")
     energy, hunger = _read_need_changes(given, "use")
-    return ItemKind(name, hunger, energy)
+    lasts = given.integer("lasts", 0, 1, MAX_TICKS) if "lasts" in given.entries else 0
+    becomes = read_amounts(given.get("becomes"), items)
+    if becomes and not lasts:
+        given.keys["becomes"].note(f"{name!r} never decays; say how many ticks it lasts with `lasts: 200`")
+    if not MAX_RECIPE_ITEMS.allows(len(becomes)):
+        given.keys["becomes"].note(f"more than {MAX_RECIPE_ITEMS.maximum} kinds of items")
+    return ItemKind(name, hunger, energy, lasts, becomes)
+
+
+def _check_decay(given: YamlMapping, items: Iterable[ItemKind]) -> None:
+    """Note items that become themselves again, or too many others: what decays must come to an end."""
+    becomes = {item.name: item.becomes for item in items}
+    totals: dict[str, int] = {}  # item -> how many items one is in the end
+
+    def total(name: str, path: tuple[str, ...]) -> int:
+        if name in path:
+            circle = " -> ".join((*path[path.index(name) :], name))
+            given.keys[path[0]].fail(f"{name!r} becomes itself again: {circle}")
+        if name not in totals:
+            totals[name] = max(1, sum(amount * total(item, (*path, name)) for item, amount in becomes[name]))
+            if not MAX_DECAYED.allows(totals[name]):
+                given.keys[name].fail(f"one {name!r} becomes more than {MAX_DECAYED.maximum:,} items in the end")
+        return totals[name]
+
+    for name in becomes:
+        with given.place.source.noting():
+            total(name, ())
 
 
 def read_kinds(section: Node | None, items: Collection[str], inventory_limit: int) -> tuple[ObjectKind, ...]:

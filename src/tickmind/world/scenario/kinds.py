@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tickmind.protocol.entity import ContainerInfo
+from tickmind.protocol.entity import ContainerInfo, NeedChanges
 from tickmind.protocol.setting import Hours
 
 Items: TypeAlias = tuple[tuple[str, int], ...]  # (item kind, amount), in ascending kinds
@@ -27,16 +27,23 @@ class FloorKind:
 
 @dataclass(frozen=True, slots=True)
 class ItemKind:
-    """An item that can be carried. It can be used if using it changes a need."""
+    """An item that can be carried. It can be used if using it changes a need. It may decay."""
 
     name: str
     hunger: int = 0  # what using one adds; food has a negative number
     energy: int = 0
+    lasts: int = field(default=0, repr=False)  # in each tick one of so many decays, on average; 0: never
+    becomes: Items = field(default=(), repr=False)  # what is there instead of one that has decayed
 
     @property
     def usable(self) -> bool:
         """Whether `Use` does anything."""
-        return bool(self.hunger or self.energy)
+        return bool(self.changes)
+
+    @property
+    def changes(self) -> NeedChanges:
+        """What using one adds to all needs."""
+        return tuple((need, by) for need, by in (("hunger", self.hunger), ("energy", self.energy)) if by)
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,9 @@ class Scenario:
                 yield floor.name, "each tick", floor.energy, floor.hunger
             if floor.step_ticks > 1:
                 yield floor.name, "step", floor.step_ticks
+        for item in self.items:
+            if item.lasts:
+                yield item.name, "lasts", item.lasts, item.becomes
         if self.rules.night_sight_radius is not None:
             yield self.rules.night_sight_radius, calendar, calendar.night
             states = ((kind.name, state) for kind in self.kinds for state in kind.states)

@@ -10,6 +10,7 @@ from tickmind.protocol import (
     FloorInfo,
     GroundInfo,
     InventoryInfo,
+    ItemInfo,
     KindInfo,
     ObjectInfo,
     WorldInfo,
@@ -35,6 +36,8 @@ class Tables:
         self.item_usable: Bool = np.array([item.usable for item in scenario.items], dtype=np.bool_)
         self.item_hunger: Int32 = np.array([item.hunger for item in scenario.items], dtype=np.int32)
         self.item_energy: Int32 = np.array([item.energy for item in scenario.items], dtype=np.int32)
+        self.item_lasts: Int64 = np.array([item.lasts for item in scenario.items], dtype=np.int64)  # 0: for ever
+        self.decaying = tuple(np.flatnonzero(self.item_lasts).tolist())  # codes of items
         self._build_floors()
         self._build_kinds()
         self._build_objects()
@@ -194,6 +197,7 @@ class Tables:
                 EntityInfo(actor.entity_id, actor.type, actor.tags, persona=actor.persona) for actor in scenario.actors
             ),
             setting=scenario.setting,
+            items=tuple(ItemInfo(item.name, item.changes, item.lasts, item.becomes) for item in scenario.items),
             ground=tuple(GroundInfo(pile.x, pile.y, pile.item, pile.amount) for pile in scenario.ground),
             inventories=tuple(
                 InventoryInfo(actor.entity_id, item, amount)
