@@ -90,6 +90,11 @@ def content(reader: RunReader) -> Any:
             kind["verbs"] = known.verbs
         if known.container is None:
             del kind["container"]  # nor that
+        if known.build is None:
+            del kind["build"], kind["most_built"]  # nor that
+        for action in (action for actions in kind.get("actions", ()) for action in actions):
+            if not action["removes"]:
+                del action["removes"]  # nor that
     quantities = [dataclasses.asdict(one) for one in reader.inventories()]
     insights = [
         {**dataclasses.asdict(one), "node_statuses": list(one.node_statuses or b"")} for one in reader.insights()

@@ -17,6 +17,7 @@ from tickmind.protocol import (
     AgentState,
     AgentStatus,
     BoardEntry,
+    Build,
     Buy,
     CalendarInfo,
     ContainerInfo,
@@ -172,6 +173,7 @@ class Samples:
                 Offer(self.name(), self.name(), amount, self.name(), self.number(2_000_000_000, 1)),
                 Accept(self.name()),
                 Decline(self.name()),
+                Build(self.name(), self.direction()),
                 Sleep(),
                 Wake(),
             )
@@ -324,7 +326,8 @@ class Samples:
         actions = tuple(self.several(self._action) for _ in states)
         tags, stock_item = self.several(self.name), self.maybe(self.name)
         container = self._container() if self._coin() else None
-        return KindInfo(self.name(), states, *flags, actions, tags, stock_item, container)
+        build, most = (self._action(), self.number(1_000_000, 1)) if self._coin() else (None, 0)
+        return KindInfo(self.name(), states, *flags, actions, tags, stock_item, container, build, most)
 
     def _container(self) -> ContainerInfo:
         sells, buys = self.several(self._price), self.several(self._price)
@@ -341,13 +344,14 @@ class Samples:
         hours = self._hours()
         work = self.number(2**31 - 1, 1)
         times = self.several(self.name), self.several(self.name)
-        return ActionInfo(self.name(), self.maybe(self.name), work, needs, consumes, yields, hours, *times, wears)
+        recipe = work, needs, consumes, yields, hours, *times, wears
+        return ActionInfo(self.name(), self.maybe(self.name), *recipe, self._coin())
 
     def _amount(self) -> tuple[str, int]:
         return self.name(), self.number(2_000_000_000, 1)
 
     def _object(self, width: int, height: int) -> ObjectInfo:
-        x, y = self.rng.randrange(width), self.rng.randrange(height)
+        x, y = self.rng.choice(((self.rng.randrange(width), self.rng.randrange(height)), (-1, -1)))
         state, owner = self.maybe(self.name), self.maybe(self.name)
         return ObjectInfo(self.name(), self.name(), x, y, state, self.number(2**31 - 1), owner)
 

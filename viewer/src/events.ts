@@ -172,8 +172,12 @@ export class EventLog {
         if (this.inside(x, y)) yield [at, -1, () => `${amount} ${world.info.items[item]} on the ground`, false];
       } else if (change[1] === "state") {
         const [thing, , state] = change;
-        if (!this.inside(world.thingX[thing], world.thingY[thing])) continue;
+        if (world.thingX[thing] !== AWAY && !this.inside(world.thingX[thing], world.thingY[thing])) continue;
         yield [at, -1, () => `${world.thingIds[thing]} is ${plain(world.kindOf(thing).states[state] ?? "?")}`, false];
+      } else if (change[1] === "tile") {
+        const [thing, , tile] = change;
+        if (tile >= 0 && !this.inside(tile & 0xffff, tile >> 16)) continue;
+        yield [at, -1, () => `${world.thingIds[thing]} is ${tile < 0 ? "gone" : "built"}`, false];
       }
     }
   }

@@ -46,6 +46,7 @@ export function deed(world: World, result: Result, target = ""): string {
     Offer: ["makes an offer to", "can't make an offer to"],
     Accept: ["accepts the offer of", "can't accept the offer of"],
     Decline: ["declines the offer of", "can't decline the offer of"],
+    Build: ["builds", "can't build"],
   };
   const [done, not] = verbs[action] ?? [action, `can't ${action}`];
   return `${failed ? not : done}${on}${failed}`;

@@ -39,7 +39,10 @@ class LifecycleEvent:
 
 @dataclass(frozen=True, slots=True)
 class ObjectInfo:
-    """An object as it stands at the beginning. Its row in columns is its place in `WorldInfo.objects`."""
+    """An object as it stands at the beginning. Its row in columns is its place in `WorldInfo.objects`.
+
+    x and y of one that may be built later are -1.
+    """
 
     object_id: str
     kind: str
@@ -94,6 +97,7 @@ class ActionInfo:
     seasons: tuple[str, ...] = ()  # in which it can be done; empty: in all
     weather: tuple[str, ...] = ()  # in which it can be done; empty: in any
     wears: ItemAmounts = ()  # tools, each with the number of times after which one breaks on average
+    removes: bool = False  # whether the object is gone after the work, instead of in another state
 
 
 Prices: TypeAlias = tuple[tuple[str, ItemAmounts], ...]
@@ -129,6 +133,13 @@ class KindInfo:
     tags: tuple[str, ...] = ()
     stock_item: str = ""  # item that can be picked up there, as long as there is stock
     container: ContainerInfo | None = None
+    build: ActionInfo | None = None  # what `Build` takes, and the state after it; None: it can't be built
+    most_built: int = 0  # how many more than at the beginning there can be at the same time
+
+    @property
+    def comes_and_goes(self) -> bool:
+        """Whether such objects can be built or removed in a run."""
+        return self.build is not None or any(action.removes for actions in self.actions for action in actions)
 
     @property
     def verbs(self) -> tuple[tuple[str, ...], ...]:

@@ -67,6 +67,7 @@ class ObservationColumns:
     heard: "Int32"  # places in `utterances`
     utterances: tuple[Utterance, ...] = ()
     offers: tuple[tuple[int, OpenOffer], ...] = ()  # places of observers, ascending, each with an offer to it
+    placed: tuple[tuple[int, int, int], ...] = ()  # rows, x and y of objects in sight that come and go, ascending
 
     def __len__(self) -> int:
         return len(self.actor)

@@ -27,11 +27,22 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class ObjectDelta:
-    """A field of an object that has a new value: `state`, `work_remaining`, `stock`, or an item kind on the ground."""
+    """A field of an object that has a new value: `state`, `work_remaining`, `stock`, or an item kind on the ground.
+
+    `tile` of an object that was built is its tile, as "3,4", and empty of one that is gone.
+    """
 
     object_id: str
     field: str
     new_value: int | str
+
+    @property
+    def tile(self) -> tuple[int, int] | None:
+        """Where an object was built, (-1, -1) if it is gone; None if something else has changed."""
+        if self.field != "tile":
+            return None
+        x, _, y = str(self.new_value).partition(",")
+        return (int(x), int(y)) if x.isdecimal() and y.isdecimal() else (AWAY, AWAY)
 
 
 @dataclass(frozen=True, slots=True)

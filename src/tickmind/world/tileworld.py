@@ -28,6 +28,7 @@ from tickmind.world.perception.perception import Eyes, Perception
 from tickmind.world.perception.view import WorldView, take_view
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
 from tickmind.world.rules.arrivals import come_and_go
+from tickmind.world.rules.building import build
 from tickmind.world.rules.decay import decay
 from tickmind.world.rules.exchange.containers import use_containers
 from tickmind.world.rules.exchange.trade import trade
@@ -75,8 +76,7 @@ class TileWorld:
         self._everybody = np.arange(len(tables.actor_ids), dtype=np.int32)
         self._scratch = MoveScratch(tables.height, tables.width)
         self._tick_id = 1
-        self._objects = Placed(tables.object_at)
-        self._objects.update(tables.object_x, tables.object_y)
+        self._objects = self._place_objects()
         self._ground = GroundMap(tables)
         self._eyes = Eyes(tables.scenario.rules, self._maps.opaque, self._maps.occupancy)
         self._lamps = Lamps(tables)
@@ -166,6 +166,7 @@ class TileWorld:
         use_containers(turn)
         trade(turn)
         interact(turn)
+        build(turn)
         fall_asleep_and_wake(turn)
         speak(turn)
         change_objects(turn)
@@ -175,7 +176,9 @@ class TileWorld:
         feel_needs(turn)
         run_own_rules(turn, self._own_rules)
         reach_goals(turn)
-        self._maps.update(self._state.object_state, turn.changed_objects)
+        self._maps.update(self._state.object_state, turn.changed_objects, turn.bare_tiles)
+        if turn.objects_moved:
+            self._objects.update(self._maps.object_x, self._maps.object_y)
         come_and_go(turn)
         self._tick_id += 1
         self._eyes.adapt(self._maps.opaque)
@@ -217,6 +220,7 @@ class TileWorld:
             self._tick_id,
             self._tables,
             self._state,
+            self._maps,
             self._objects,
             self._ground,
             self._now,
@@ -263,6 +267,7 @@ class TileWorld:
         columns.setdefault("offers", no_offers())  # which earlier versions did not have
         self._state = WorldColumns(**{name: columns[name] for name, _ in self._state.columns()})
         self._maps = Maps(self._tables, self._state)
+        self._objects = self._place_objects()
         self._eyes = Eyes(rules, self._maps.opaque, self._maps.occupancy)
         self._tick_id = saved.tick_id
         self._last = last
@@ -280,9 +285,14 @@ class TileWorld:
         whole = self._maps.opaque
         return None if bits is None else np.unpackbits(bits, count=whole.size).view(np.bool_).reshape(whole.shape)
 
+    def _place_objects(self) -> Placed:
+        placed = Placed(self._maps.object_at)
+        placed.update(self._maps.object_x, self._maps.object_y)
+        return placed
+
     def _perceive(self) -> Perception:
         state, opaque = self._state, self._maps.opaque
-        lit = self._lamps.lit(self._tick_id, opaque, state.object_state)
+        lit = self._lamps.lit(self._tick_id, self._maps, state.object_state)
         return Perception(self._tables.scenario.rules, state.x, state.y, opaque, self._eyes, lit)
 
     def _record(self, turn: Turn, controlled: "Bool | None", needs: NeedColumns | None) -> TickRecord:

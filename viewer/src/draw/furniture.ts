@@ -1,7 +1,7 @@
 /** All objects, and what lies on the ground, in one call. */
 
 import { Container, Mesh, type Buffer, type Geometry } from "pixi.js";
-import type { Scene } from "../frames/scene";
+import { AWAY, type Scene } from "../frames/scene";
 import { CELL_H, CELL_W, FOOT_X, TILE } from "./people";
 import { CAMERA_GLSL, Shader, program, sheetSource, squares, stateOf, type Camera } from "./sheets";
 import { cellPen, drawItem, drawThing, joins, type Look } from "./things";
@@ -39,7 +39,8 @@ export class Furniture {
   readonly view = new Container();
   private readonly cells = new Map<string, number>(); // what a thing looks like -> its cell
   private readonly known = new Map<number, number>(); // the same by numbers, for the loop over all things
-  private readonly joining: Uint8Array; // object row -> 1 if it joins, 2 if the same is south of it, 4 if north
+  private built = 0; // of the scene, when joints were found
+  private joining: Uint8Array; // object row -> 1 if it joins, 2 if the same is south of it, 4 if north
   private readonly sheet: HTMLCanvasElement;
   private readonly pen: CanvasRenderingContext2D;
   private readonly source;
@@ -75,7 +76,11 @@ export class Furniture {
     if (this.seen === scene.thingsVersion) return;
     this.seen = scene.thingsVersion;
     const { world } = scene;
-    const count = world.things + scene.ground.size;
+    if (this.built !== scene.builtVersion) {
+      this.built = scene.builtVersion;
+      this.joining = this.joints();
+    }
+    let count = world.things + scene.ground.size;
     if (count > this.places.length / 4 || !this.mesh) {
       this.mesh?.destroy();
       ({ geometry: this.geometry, buffers: [this.buffer] } = this.room(Math.ceil(count * 1.25) + 16));
@@ -85,10 +90,11 @@ export class Furniture {
     const { places } = this;
     let at = 0;
     for (let thing = 0; thing < world.things; thing += 1) {
+      if (scene.thingX[thing] === AWAY) continue;
       const state = scene.thingState[thing];
       const stocked = scene.thingStock[thing] > 0;
-      places[at] = world.thingX[thing];
-      places[at + 1] = world.thingY[thing];
+      places[at] = scene.thingX[thing];
+      places[at + 1] = scene.thingY[thing];
       places[at + 2] = this.cellOf(thing, state, stocked);
       places[at + 3] = world.kindOf(thing).walkable[state] ? 1 : 0;
       at += 4;
@@ -101,6 +107,7 @@ export class Furniture {
       places[at + 3] = 1;
       at += 4;
     }
+    count = at / 4;
     this.geometry.instanceCount = count;
     (this.mesh as unknown as Container).visible = count > 0;
     this.buffer.update();
@@ -108,18 +115,18 @@ export class Furniture {
 
   /** Which things join with others beside them. */
   private joints(): Uint8Array {
-    const { world } = this.scene;
+    const { world, thingX, thingY } = this.scene;
     const { width } = world.info;
     const tiles = new Set<number>();
     const flags = new Uint8Array(world.things);
     for (let thing = 0; thing < world.things; thing += 1) {
-      if (!joins(world.kindOf(thing))) continue;
+      if (thingX[thing] === AWAY || !joins(world.kindOf(thing))) continue;
       flags[thing] = 1;
-      tiles.add(world.thingY[thing] * width + world.thingX[thing]);
+      tiles.add(thingY[thing] * width + thingX[thing]);
     }
     for (let thing = 0; thing < world.things; thing += 1) {
       if (!flags[thing]) continue;
-      const tile = world.thingY[thing] * width + world.thingX[thing];
+      const tile = thingY[thing] * width + thingX[thing];
       flags[thing] |= (tiles.has(tile + width) ? 2 : 0) | (tiles.has(tile - width) ? 4 : 0);
     }
     return flags;

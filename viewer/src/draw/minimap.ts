@@ -62,7 +62,7 @@ export class Minimap {
     const size = Math.max(1, this.scale * this.ratio);
     pen.fillStyle = "rgb(52 58 54 / 0.75)";
     for (let thing = 0; thing < world.things; thing += 1) {
-      if (!world.kindOf(thing).walkable[0]) pen.fillRect(world.thingX[thing] * size, world.thingY[thing] * size, size, size);
+      if (world.thingX[thing] !== AWAY && !world.kindOf(thing).walkable[0]) pen.fillRect(world.thingX[thing] * size, world.thingY[thing] * size, size, size);
     }
     return canvas;
   }

@@ -119,7 +119,7 @@ interface Info {
 export class World {
   readonly info: Info;
   readonly floor: Uint8Array;
-  readonly thingX: Int16Array;
+  readonly thingX: Int16Array; // at the beginning; -1, as y: it may be built later
   readonly thingY: Int16Array;
   readonly thingKind: Uint8Array;
   readonly thingIds: string[];

@@ -70,7 +70,7 @@ function Seen({ app, row }: { app: App; row: number }) {
   }
   const things = new Map<string, number>();
   for (let at = 0; at < world.things; at += 1) {
-    if (!seen.has(world.thingY[at] * world.info.width + world.thingX[at])) continue;
+    if (!seen.has(scene.thingY[at] * world.info.width + scene.thingX[at])) continue;
     const kind = world.kindOf(at);
     const state = kind.states.length > 1 ? ` (${plain(kind.states[scene.thingState[at]])})` : "";
     const name = `${plain(kind.name)}${state}`;

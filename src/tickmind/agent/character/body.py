@@ -29,7 +29,7 @@ class Body:
         self.items = start.items
         self.name = start.settings.text("name") or start.persona.name or start.entity_id
         self.blackboard = Blackboard()
-        self.surroundings = Surroundings()
+        self.surroundings = Surroundings(kind.name for kind in start.kinds if kind.comes_and_goes)
         self.memory = Memory()
         self.speech = Speech(start.entity_id, (self.name,))
         self._observation: Observation | None = None

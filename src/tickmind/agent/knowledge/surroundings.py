@@ -54,7 +54,10 @@ class Thing:
 class Surroundings:
     """A character's private picture of the world, filled from its observations only."""
 
-    def __init__(self, *, max_people: Limit = MAX_PEOPLE, max_things: Limit = MAX_THINGS) -> None:
+    def __init__(
+        self, passing: Iterable[str] = (), *, max_people: Limit = MAX_PEOPLE, max_things: Limit = MAX_THINGS
+    ) -> None:
+        self._passing = frozenset((GROUND, *passing))  # kinds of things that may be gone at the next look
         self.tiles = TileMemory()
         self.people: dict[str, Person] = {}
         """Entity id -> its `Person`; those that were noticed last come last."""
@@ -65,7 +68,7 @@ class Surroundings:
         self.occupied: frozenset[Tile] = frozenset()
         """Tiles that are occupied now."""
         self._observation: Observation | None = None
-        self._piles: set[str] = set()  # object ids of items on the ground, which may be gone at the next look
+        self._fleeting: set[str] = set()  # object ids of things of these kinds
         self._stocked: dict[str, Thing] = {}  # object id -> thing with items to pick up
         self._obstacles: dict[Tile, str] = {}  # tile -> object id of an obstacle that can be worked on
         self._doors: dict[Tile, None] = {}  # those of the tiles where it can be opened
@@ -91,20 +94,24 @@ class Surroundings:
                 thing = things[seen.object_id] = Thing(seen, tick)
                 self._note(thing)
             elif thing.seen is not seen:
+                if thing.at != (seen.x, seen.y):
+                    self._clear(thing.at)  # it was removed there, and built here
                 thing.seen = seen
                 self._note(thing)
             thing.tick = tick
-        if self._piles:
+        if self._fleeting:
             visible = {seen.object_id for seen in observation.visible_objects}
             sees = observation.visible_tiles.sees
-            for object_id in [pile for pile in self._piles - visible if sees(*things[pile].at)]:
-                self._forget(object_id)
+            for object_id in [known for known in self._fleeting - visible if sees(*things[known].at)]:
+                gone = self._forget(object_id)
+                if self._obstacles.get(gone.at) == object_id:
+                    self._clear(gone.at)
         if not self._max_things.allows(len(things)):
             for object_id in sorted(things, key=lambda known: things[known].tick)[: len(things) // 10]:
                 self._clear(self._forget(object_id).at)
 
     def _forget(self, object_id: str) -> Thing:
-        self._piles.discard(object_id)
+        self._fleeting.discard(object_id)
         self._stocked.pop(object_id, None)
         return self.things.pop(object_id)
 
@@ -114,9 +121,11 @@ class Surroundings:
             self._stocked[seen.object_id] = thing
         else:
             self._stocked.pop(seen.object_id, None)
+        if seen.kind in self._passing:
+            self._fleeting.add(seen.object_id)
         if seen.kind == GROUND:
-            self._piles.add(seen.object_id)
-        elif seen.verbs and not self.tiles.can_walk(seen.x, seen.y):
+            return
+        if seen.verbs and not self.tiles.can_walk(seen.x, seen.y):
             self._obstacles[thing.at] = seen.object_id
             if "open" in seen.verbs:
                 self._doors[thing.at] = None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tickmind.cli.screen import harmless
+from tickmind.protocol.record import AWAY
 
 if TYPE_CHECKING:
     from tickmind.world import Scenario
@@ -26,6 +27,8 @@ def draw_map(scenario: "Scenario") -> Text:
     signs = signs_of(scenario)
     walkable = {kind.name: {state.name: state.walkable for state in kind.states} for kind in scenario.kinds}
     for thing in scenario.objects:
+        if thing.x == AWAY:
+            continue  # it may be built later
         style = "cyan" if walkable[thing.kind][thing.state] else "bold cyan"
         tiles[thing.y * width + thing.x] = (signs[thing.kind], style)
     for actor in scenario.actors:
@@ -50,7 +53,7 @@ def signs_of(scenario: "Scenario") -> dict[str, str]:
 
 def legend_of(scenario: "Scenario") -> str:
     """Return what the signs of the map stand for, in one line each."""
-    counts = Counter(thing.kind for thing in scenario.objects)
+    counts = Counter(thing.kind for thing in scenario.objects if thing.x != AWAY)
     lines = [f"{sign} {kind}, {counts[kind]:,} of them" for kind, sign in signs_of(scenario).items() if counts[kind]]
     if scenario.ground:
         lines.append(f"{HEAP} items on the ground")

@@ -48,6 +48,7 @@ def kind_document(kind: KindInfo) -> dict[str, Any]:
         "tags": list(kind.tags),
         "stock_item": kind.stock_item,
         "container": None if kind.container is None else _container_document(kind.container),
+        **({} if kind.build is None else {"build": _action_document(kind.build), "most_built": kind.most_built}),
     }
 
 
@@ -62,6 +63,8 @@ def kind_of(document: Mapping[str, Any]) -> KindInfo:
         tuple(document["tags"]),
         document["stock_item"],
         _read_container(document.get("container")),
+        _read_action(document["build"]) if "build" in document else None,
+        int(document.get("most_built", 0)),
     )
 
 
@@ -89,7 +92,8 @@ def _action_document(action: ActionInfo) -> dict[str, Any]:
     parts = {name: dict(getattr(action, name)) for name in _ACTION_ITEMS if getattr(action, name)}
     hours = {} if action.hours is None else {"hours": list(action.hours)}
     times = {name: list(getattr(action, name)) for name in _ACTION_TIMES if getattr(action, name)}
-    return {"verb": action.verb, "to": action.to, "work": action.work, **parts, **hours, **times}
+    removes = {"removes": True} if action.removes else {}
+    return {"verb": action.verb, "to": action.to, "work": action.work, **parts, **hours, **times, **removes}
 
 
 def _read_actions(kind: Mapping[str, Any]) -> tuple[tuple[ActionInfo, ...], ...]:
@@ -104,4 +108,5 @@ def _read_action(document: Mapping[str, Any]) -> ActionInfo:
     hours = read_hours(document.get("hours"))
     verb, to, work = str(document["verb"]), str(document["to"]), int(document["work"])
     seasons, weather = (tuple(map(str, document.get(name, ()))) for name in _ACTION_TIMES)
-    return ActionInfo(verb, to, work, needs, consumes, yields, hours, seasons, weather, wears)
+    removes = bool(document.get("removes", False))
+    return ActionInfo(verb, to, work, needs, consumes, yields, hours, seasons, weather, wears, removes)

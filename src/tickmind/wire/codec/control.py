@@ -5,7 +5,7 @@ from typing import Any
 
 from tickmind.protocol import REASON_CODES, Lease, Observation, RunInfo
 from tickmind.wire.codec.actions import decode_ack, decode_intent, encode_ack, encode_intent
-from tickmind.wire.codec.entities import decode_item, decode_kind, encode_item, encode_kind
+from tickmind.wire.codec.kinds import decode_item, decode_kind, encode_item, encode_kind
 from tickmind.wire.codec.leases import DURATION_MS, decode_lease, encode_lease
 from tickmind.wire.codec.observations import decode_observation, encode_observation
 from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting

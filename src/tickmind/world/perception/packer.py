@@ -12,6 +12,7 @@ from tickmind.world.kernels.packing import list_left, pack_entities, write_cards
 from tickmind.world.perception.perception import Perception, Seen, take_lists
 from tickmind.world.rules.aftermath import Aftermath
 from tickmind.world.state.columns import WorldColumns
+from tickmind.world.state.maps import Maps
 from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Packer:
         tick_id: int,
         tables: Tables,
         state: WorldColumns,
+        maps: Maps,
         objects: Placed,
         ground: "GroundMap",
         now: Perception,
@@ -64,6 +66,7 @@ class Packer:
         self._tick_id = tick_id
         self._tables = tables
         self._state = state
+        self._maps = maps
         self._objects = objects
         self._ground = ground
         self._now = now
@@ -120,7 +123,15 @@ class Packer:
             heard=heard.ids,
             utterances=self._last.utterances,
             offers=self._offers(rows) if len(state.offers) else (),
+            placed=self._placed(objects.ids) if self._tables.objects_move else (),
         )
+
+    def _placed(self, objects: "Int32") -> tuple[tuple[int, int, int], ...]:
+        """Return where those of some objects are that come and go."""
+        rows = np.unique(objects)
+        rows = rows[self._tables.kind_moves[self._tables.object_kind[rows]]]
+        columns = rows, self._maps.object_x[rows], self._maps.object_y[rows]
+        return tuple(zip(*(column.tolist() for column in columns), strict=True))
 
     def _deeds(self) -> "tuple[UInt8, UInt8]":
         """Return by actor row the codes of its action and of why it failed: all of them, and those that are news."""

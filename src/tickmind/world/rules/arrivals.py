@@ -39,7 +39,7 @@ def arrive(turn: Turn, row: int, x: int, y: int) -> bool:
     maps, tables, state = turn.maps, turn.tables, turn.state
     if not maps.walkable[y, x] or maps.occupancy[y, x] >= 0:
         return False
-    thing = int(tables.object_at[y, x])  # which may have closed in this tick, before the maps show it
+    thing = int(maps.object_at[y, x])  # which may have closed in this tick, before the maps show it
     if thing >= 0 and not tables.kind_walkable[tables.object_kind[thing], state.object_state[thing]]:
         return False
     maps.occupancy[y, x] = row

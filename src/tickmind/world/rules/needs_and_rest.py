@@ -73,7 +73,7 @@ def leave_alone(turn: Turn) -> None:
     rows = np.flatnonzero(((state.status & (_UNCONTROLLED | _ASLEEP)) == _UNCONTROLLED) & (state.x != AWAY))
     if not len(rows):
         return
-    objects = tables.object_at[state.y[rows], state.x[rows]]
+    objects = turn.maps.object_at[state.y[rows], state.x[rows]]
     rows, objects = rows[objects >= 0], objects[objects >= 0]
     state.status[rows[tables.kind_restful[tables.object_kind[objects]]]] |= _ASLEEP
 

@@ -51,6 +51,8 @@ class Turn:
         self.rule_events: list[RuleEvent] = []
         self.has_own_positions = False  # whether x and y of the state are copies that this tick may change
         self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
+        self.bare_tiles: list[tuple[int, int]] = []  # from which objects were removed, likewise
+        self.objects_moved = False  # whether some were built or removed
 
     @property
     def time(self) -> WorldTime:
@@ -79,16 +81,23 @@ class Turn:
         """Return the places of all intents whose object there is; their results name it."""
         target = self.intents.target[places]
         places = self.keep(places, (target >= 0) & (target < len(self.tables.object_ids)), Reason.UNKNOWN_TARGET)
+        places = self.still_there(places)
         names, target = self.tables.object_ids, self.intents.target[places]
         self.target_ids.update(zip(places.tolist(), [names[row] for row in target.tolist()], strict=True))
         return places
+
+    def still_there(self, places: "Int64") -> "Int64":
+        """Return the places of all intents whose object was not removed."""
+        if not self.tables.objects_move:
+            return places
+        return self.keep(places, self.maps.object_x[self.intents.target[places]] != AWAY, Reason.UNKNOWN_TARGET)
 
     def in_reach(self, places: "Int64") -> "Int64":
         """Return the places of all intents whose object is on the actor's tile or one beside it."""
         rows, target = self.intents.actor[places], self.intents.target[places]
         away = np.maximum(
-            np.abs(self.tables.object_x[target] - self.state.x[rows]),
-            np.abs(self.tables.object_y[target] - self.state.y[rows]),
+            np.abs(self.maps.object_x[target] - self.state.x[rows]),
+            np.abs(self.maps.object_y[target] - self.state.y[rows]),
         )
         return self.keep(places, away <= 1, Reason.TOO_FAR)
 

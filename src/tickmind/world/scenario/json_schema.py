@@ -202,6 +202,7 @@ def _kind() -> Schema:
         sells=_named("What it sells: items, each with the price of one.", _amounts("The price of one.")),
         buys=_named("What it buys: items, each with the price of one.", _amounts("The price of one.")),
         hours=_hours("When it buys and sells"),
+        build=_build(),
         **blocks,
     )
 
@@ -211,14 +212,27 @@ def _action() -> Schema:
         "What `Interact` with this verb does.",
         to=_name("The state after it; the same if left out."),
         work=_number("The number of steps.", 1),
-        needs=_amounts("What must be carried and is kept."),
-        consumes=_amounts("What must be carried and is used up by the last step."),
         yields=_amounts("What the actor of the last step gets."),
-        wears=_amounts("Tools that must be carried; one breaks with the last step by a chance of 1 in so many."),
-        hours=_hours("When it can be done"),
-        seasons=_said("The seasons in which it can be done.", _NAMES),
-        weather=_said("The weather in which it can be done.", _NAMES),
+        removes=_truth("Whether the object is gone after it.", default=False),
+        **_takes(),
     )
+
+
+def _build() -> Schema:
+    most = _number("How many more than at the beginning there can be at the same time.", 1)
+    return _table("What `Build` takes; what is built is in the first state.", most=most, **_takes())
+
+
+def _takes() -> dict[str, Schema]:
+    """What actions take, and when they can be done."""
+    return {
+        "needs": _amounts("What must be carried and is kept."),
+        "consumes": _amounts("What must be carried and is used up by the last step."),
+        "wears": _amounts("Tools that must be carried; one breaks with the last step by a chance of 1 in so many."),
+        "hours": _hours("When it can be done"),
+        "seasons": _said("The seasons in which it can be done.", _NAMES),
+        "weather": _said("The weather in which it can be done.", _NAMES),
+    }
 
 
 def _plain_map() -> Schema:

@@ -1,6 +1,7 @@
 """The parts of a scenario file that name things: rules, floors, items and kinds of objects."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from tickmind.base import Limit
 from tickmind.protocol.entity import ContainerInfo, Prices
@@ -23,6 +24,7 @@ from tickmind.world.scenario.limits import (
     MAX_INVENTORY,
     MAX_ITEM_CHARS,
     MAX_KINDS,
+    MAX_OBJECTS,
     MAX_PRICES,
     MAX_RADIUS,
     MAX_RECIPE_ITEMS,
@@ -201,7 +203,8 @@ def _check_recipes(given: YamlMapping, kinds: Iterable[ObjectKind], inventory_li
                 given.keys[kind.name].note(
                     f"one {item!r} costs {count} items, and an actor carries at most {inventory_limit}"
                 )
-        for action in (action for state in kind.states for action in state.actions):
+        builds = () if kind.build is None else (kind.build,)
+        for action in (*builds, *(action for state in kind.states for action in state.actions)):
             count = sum(amount for _, amount in action.takes)
             if count > inventory_limit:
                 given.keys[kind.name].note(
@@ -213,7 +216,7 @@ def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str
     given = table(node)
     if name == GROUND:
         place.fail(f"{GROUND!r} is what items on the ground are called; choose another name")
-    given.nothing_but("states", "tags", "stock", "holds", *_OF_A_CONTAINER, *_OF_A_STATE)
+    given.nothing_but("states", "tags", "stock", "holds", "build", *_OF_A_CONTAINER, *_OF_A_STATE)
     states, own = given.get("states"), [key for key in _OF_A_STATE if key in given.entries]
     if states is None:
         only = YamlMapping(given.place, {key: given.entries[key] for key in own}, {})
@@ -226,7 +229,18 @@ def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str
     if container is not None and any(state.walkable for state in read):
         place.fail(f"{name!r} holds items, so no actor can step on it: say `walkable: false` in each of its states")
     grows = _read_stock(table(stock), items) if stock else None
-    return ObjectKind(name, read, read_tags(given, "tags"), grows, container)
+    build, most = _read_build(given.get("build"), read[0].name, items)
+    return ObjectKind(name, read, read_tags(given, "tags"), grows, container, build, most)
+
+
+def _read_build(node: Node | None, state: str, items: Collection[str]) -> tuple[ObjectAction | None, int]:
+    """What building an object takes, and how many can be built; it begins in the first state."""
+    if node is None:
+        return None, 0
+    given = table(node)
+    given.nothing_but("most", "needs", "consumes", "wears", "hours", "seasons", "weather")
+    most = leaf(given.need("most")).integer(1, int(MAX_OBJECTS.maximum))
+    return _read_recipe("build", given, state, items), most
 
 
 def _read_container(given: YamlMapping, items: Collection[str]) -> ContainerInfo | None:
@@ -293,8 +307,19 @@ def _read_state(
 def _read_action(
     verb: str, given: YamlMapping, state: str, states: Collection[str], items: Collection[str]
 ) -> ObjectAction:
-    given.nothing_but("to", "work", "needs", "consumes", "yields", "wears", "hours", "seasons", "weather")
-    to, hours = given.get("to"), given.get("hours")
+    given.nothing_but("to", "work", "needs", "consumes", "yields", "wears", "hours", "seasons", "weather", "removes")
+    to, removes = given.get("to"), given.truth("removes", default=False)
+    if removes and to is not None:
+        given.keys["removes"].note(
+            f"after {verb!r} the object is gone, so it has no state; leave out 'to' or 'removes'"
+        )
+    after = state if to is None else known(to, states, "state of this kind")
+    return replace(_read_recipe(verb, given, after, items), removes=removes)
+
+
+def _read_recipe(verb: str, given: YamlMapping, to: str, items: Collection[str]) -> ObjectAction:
+    """What an action takes and yields, and when it can be done."""
+    hours = given.get("hours")
     for part in ("needs", "consumes", "yields", "wears"):
         items_node = given.get(part)
         if items_node is not None and not MAX_RECIPE_ITEMS.allows(len(table(items_node).entries)):
@@ -304,7 +329,7 @@ def _read_action(
         given.keys["wears"].note(f"{tool!r} is consumed each time, so it can't wear; leave it out of one of them")
     return ObjectAction(
         verb=verb,
-        to=state if to is None else known(to, states, "state of this kind"),
+        to=to,
         work=given.integer("work", 1, 1, MAX_TICKS),
         needs=read_amounts(given.get("needs"), items),
         yields=read_amounts(given.get("yields"), items),

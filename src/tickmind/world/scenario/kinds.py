@@ -67,6 +67,7 @@ class ObjectAction:
     wears: Items = field(
         default=(), repr=False
     )  # tools; of each, one breaks with the last step by a chance of 1 in so many
+    removes: bool = field(default=False, repr=False)  # whether the object is gone after it
 
     @property
     def limited(self) -> bool:
@@ -125,6 +126,13 @@ class ObjectKind:
     tags: tuple[str, ...] = ()
     stock: Stock | None = None
     container: ContainerInfo | None = field(default=None, repr=False)  # so other scenarios keep their digest
+    build: ObjectAction | None = field(default=None, repr=False)  # what building one takes; None: it can't be built
+    most_built: int = field(default=0, repr=False)  # how many more than at the beginning there can be
+
+    @property
+    def comes_and_goes(self) -> bool:
+        """Whether such objects can be built or removed in a run."""
+        return self.build is not None or any(action.removes for state in self.states for action in state.actions)
 
     def state_code(self, name: str) -> int:
         """Return the number of a state in columns."""

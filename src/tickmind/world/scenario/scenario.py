@@ -32,7 +32,7 @@ class ActorSpawn:
 
 @dataclass(frozen=True, slots=True)
 class ObjectSpawn:
-    """An object at its place."""
+    """An object at its place; x and y of one that may be built later are -1."""
 
     object_id: str
     kind: str
@@ -145,12 +145,20 @@ class Scenario:
             if actor.arrives or actor.leaves:
                 yield actor.entity_id, actor.arrives, actor.leaves
         for kind in self.kinds:
+            if kind.build is not None:
+                build = kind.build
+                yield kind.name, "build", kind.most_built, build.needs, build.consumes, build.wears
+                if build.limited:
+                    times = build.hours, build.seasons, build.weather
+                    yield kind.name, "build", times, calendar, calendar.seasons, calendar.weather
             if kind.container is not None:
                 yield kind.name, kind.container, calendar if kind.container.hours else None
             for state in kind.states:
                 for action in state.actions:
                     if action.consumes:
                         yield kind.name, state.name, action.verb, action.consumes
+                    if action.removes:
+                        yield kind.name, state.name, action.verb, "removes"
                     if action.wears:
                         yield kind.name, state.name, action.verb, "wears", action.wears
                     if action.hours is not None:

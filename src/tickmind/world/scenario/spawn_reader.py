@@ -7,6 +7,7 @@ import numpy as np
 
 from tickmind.protocol import CalendarInfo, Direction
 from tickmind.protocol.observation import GROUND
+from tickmind.protocol.record import AWAY
 from tickmind.world.chance import scatter
 from tickmind.world.scenario.calendar_reader import read_tick
 from tickmind.world.scenario.kind_reader import known, read_amounts, read_tags
@@ -73,6 +74,9 @@ class Spawns:
                 one = table(node)
                 one.nothing_but("id", "kind", "at", "state", "stock", "owner", "contents")
                 self._add_object(one.place, one, one.need("kind"), *self._at(one.need("at")))
+        for known_kind in self._kinds.values():
+            with noting():
+                self._reserve(known_kind, given.place)
         for node in self._list(given, "ground"):
             with noting():
                 one = table(node)
@@ -172,6 +176,14 @@ class Spawns:
                 self._add_ground(place, item, amount, x, y)
         if kind.container is not None:
             self._containers[tile] = kind.container.holds, place
+
+    def _reserve(self, kind: ObjectKind, place: NodePosition) -> None:
+        """Add the objects of a kind that can be built later."""
+        if not MAX_OBJECTS.allows(len(self._objects) + kind.most_built):
+            place.fail(f"more than {MAX_OBJECTS.maximum} objects, with those that can be built")
+        for _ in range(kind.most_built):
+            object_id = self._id(None, kind.name + ":{n}", place, self._objects)
+            self._objects[object_id] = ObjectSpawn(object_id, kind.name, AWAY, AWAY, kind.states[0].name)
 
     def _add_ground(self, place: NodePosition, item: str, amount: int, x: int, y: int) -> None:
         key = (y * self._land.width + x, item)

@@ -81,6 +81,9 @@ class Tables:
         self.stock_most: Int32 = np.zeros(len(kinds), dtype=np.int32)
         self.stock_ticks: Int64 = np.zeros(len(kinds), dtype=np.int64)
         self.stock_spread: Int64 = np.zeros(len(kinds), dtype=np.int64)
+        self.kind_code = {kind.name: code for code, kind in enumerate(kinds)}
+        self.kind_moves: Bool = np.array([kind.comes_and_goes for kind in kinds], dtype=np.bool_)
+        self.objects_move = bool(self.kind_moves.any())  # whether some are built or removed in a run
         self._build_actions()
         for row, kind in enumerate(kinds):
             self.kind_restful[row] = self.scenario.rules.rest_tag in kind.tags
@@ -128,14 +131,11 @@ class Tables:
 
     def _build_objects(self) -> None:
         objects, kinds = self.scenario.objects, self.scenario.kinds
-        kind_code = {kind.name: code for code, kind in enumerate(kinds)}
         self.object_ids = tuple(thing.object_id for thing in objects)
         self.object_row = {name: row for row, name in enumerate(self.object_ids)}
-        self.object_kind: UInt16 = np.array([kind_code[thing.kind] for thing in objects], dtype=np.uint16)
-        self.object_x: Int32 = np.array([thing.x for thing in objects], dtype=np.int32)
+        self.object_kind: UInt16 = np.array([self.kind_code[thing.kind] for thing in objects], dtype=np.uint16)
+        self.object_x: Int32 = np.array([thing.x for thing in objects], dtype=np.int32)  # at the beginning
         self.object_y: Int32 = np.array([thing.y for thing in objects], dtype=np.int32)
-        self.object_at: Int32 = np.full((self.height, self.width), -1, dtype=np.int32)
-        self.object_at[self.object_y, self.object_x] = np.arange(len(objects), dtype=np.int32)
         holds = np.array([kind.container is not None for kind in kinds], dtype=np.bool_)
         self.is_container: Bool = holds[self.object_kind]  # object row -> whether it is one
         self.ground_ids: dict[int, str] = {}  # tile -> id of the items on it, for tiles that have had some
@@ -186,6 +186,8 @@ class Tables:
                     tags=kind.tags,
                     stock_item=kind.stock.item if kind.stock else "",
                     container=kind.container,
+                    build=None if kind.build is None else _shown(kind.build),
+                    most_built=kind.most_built,
                 )
                 for kind in scenario.kinds
             ),
@@ -220,4 +222,5 @@ def _shown(action: ObjectAction) -> ActionInfo:
         seasons=action.seasons,
         weather=action.weather,
         wears=action.wears,
+        removes=action.removes,
     )
