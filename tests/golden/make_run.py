@@ -92,6 +92,8 @@ def content(reader: RunReader) -> Any:
             del kind["container"]  # nor that
         if known.build is None:
             del kind["build"], kind["most_built"]  # nor that
+        if known.size == (1, 1):
+            del kind["size"]  # nor that
         for action in (action for actions in kind.get("actions", ()) for action in actions):
             if not action["removes"]:
                 del action["removes"]  # nor that

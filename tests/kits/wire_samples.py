@@ -232,7 +232,7 @@ class Samples:
         items, verbs = self.several(self.stack), self.several(self.name)
         place, work = (self.side(), self.side()), self.number(2**31 - 1)
         state, owner = self.maybe(self.name), self.maybe(self.name)
-        return VisibleObject(self.name(), self.name(), *place, state, work, items, verbs, owner)
+        return VisibleObject(self.name(), self.name(), *place, state, work, items, verbs, owner, self.size())
 
     def observation(self) -> Observation:
         """An observation."""
@@ -315,6 +315,10 @@ class Samples:
     def _coin(self) -> bool:
         return self.rng.random() < 0.5
 
+    def size(self) -> tuple[int, int]:
+        """The size of an object."""
+        return self.rng.choice(((1, 1), (1, 1), (self.number(16, 1), self.number(16, 1))))
+
     def item(self) -> ItemInfo:
         """A kind of item."""
         use = self.several(lambda: (self.name(), self.number(1000, -1000)))
@@ -327,7 +331,7 @@ class Samples:
         tags, stock_item = self.several(self.name), self.maybe(self.name)
         container = self._container() if self._coin() else None
         build, most = (self._action(), self.number(1_000_000, 1)) if self._coin() else (None, 0)
-        return KindInfo(self.name(), states, *flags, actions, tags, stock_item, container, build, most)
+        return KindInfo(self.name(), states, *flags, actions, tags, stock_item, container, build, most, self.size())
 
     def _container(self) -> ContainerInfo:
         sells, buys = self.several(self._price), self.several(self._price)

@@ -41,7 +41,7 @@ class LifecycleEvent:
 class ObjectInfo:
     """An object as it stands at the beginning. Its row in columns is its place in `WorldInfo.objects`.
 
-    x and y of one that may be built later are -1.
+    x and y are those of its north-west tile, and -1 of one that may be built later.
     """
 
     object_id: str
@@ -135,6 +135,7 @@ class KindInfo:
     container: ContainerInfo | None = None
     build: ActionInfo | None = None  # what `Build` takes, and the state after it; None: it can't be built
     most_built: int = 0  # how many more than at the beginning there can be at the same time
+    size: tuple[int, int] = (1, 1)  # tiles from west to east, and from north to south
 
     @property
     def comes_and_goes(self) -> bool:

@@ -20,11 +20,12 @@ from tickmind.protocol import (
 )
 from tickmind.protocol.record import AWAY
 from tickmind.world.errors import BadIntentsError, OwnRuleError, SnapshotMismatchError, WorldError
-from tickmind.world.kernels import MoveScratch, Placed
+from tickmind.world.kernels import MoveScratch
 from tickmind.world.perception.lamps import Lamps
 from tickmind.world.perception.observer import Observer
 from tickmind.world.perception.packer import GroundMap, Packer
 from tickmind.world.perception.perception import Eyes, Perception
+from tickmind.world.perception.standing import StandingObjects
 from tickmind.world.perception.view import WorldView, take_view
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
 from tickmind.world.rules.arrivals import come_and_go
@@ -76,7 +77,7 @@ class TileWorld:
         self._everybody = np.arange(len(tables.actor_ids), dtype=np.int32)
         self._scratch = MoveScratch(tables.height, tables.width)
         self._tick_id = 1
-        self._objects = self._place_objects()
+        self._objects = StandingObjects(tables, self._maps)
         self._ground = GroundMap(tables)
         self._eyes = Eyes(tables.scenario.rules, self._maps.opaque, self._maps.occupancy)
         self._lamps = Lamps(tables)
@@ -178,7 +179,7 @@ class TileWorld:
         reach_goals(turn)
         self._maps.update(self._state.object_state, turn.changed_objects, turn.bare_tiles)
         if turn.objects_moved:
-            self._objects.update(self._maps.object_x, self._maps.object_y)
+            self._objects.update()
         come_and_go(turn)
         self._tick_id += 1
         self._eyes.adapt(self._maps.opaque)
@@ -267,7 +268,7 @@ class TileWorld:
         columns.setdefault("offers", no_offers())  # which earlier versions did not have
         self._state = WorldColumns(**{name: columns[name] for name, _ in self._state.columns()})
         self._maps = Maps(self._tables, self._state)
-        self._objects = self._place_objects()
+        self._objects = StandingObjects(self._tables, self._maps)
         self._eyes = Eyes(rules, self._maps.opaque, self._maps.occupancy)
         self._tick_id = saved.tick_id
         self._last = last
@@ -284,11 +285,6 @@ class TileWorld:
         """Return a map of flags from a snapshot."""
         whole = self._maps.opaque
         return None if bits is None else np.unpackbits(bits, count=whole.size).view(np.bool_).reshape(whole.shape)
-
-    def _place_objects(self) -> Placed:
-        placed = Placed(self._maps.object_at)
-        placed.update(self._maps.object_x, self._maps.object_y)
-        return placed
 
     def _perceive(self) -> Perception:
         state, opaque = self._state, self._maps.opaque

@@ -55,18 +55,18 @@ class Lively:
                 case 7 if near := self.walls_near(row):
                     found[row] = Interact(near)
                 case 6 if any(kind.build for kind in self.info.kinds):
-                    found[row] = Build("wall", Direction(self.dice.randrange(8)))
+                    found[row] = Build(self.dice.choice(("shed", "wall")), Direction(self.dice.randrange(8)))
                 case _:
                     found[row] = Move(Direction(self.dice.randrange(8)))
         return found
 
     def walls_near(self, row):
-        """The id of a wall beside an actor, or nothing."""
+        """The id of a wall or shed beside an actor, or nothing."""
         view = self.world.view()
         x, y = view.actors.x[row], view.actors.y[row]
         near = (np.abs(view.object_x - x) <= 1) & (np.abs(view.object_y - y) <= 1)
         ids = (self.info.objects[at].object_id for at in np.flatnonzero(near).tolist())
-        return next((name for name in ids if name.startswith("wall:")), "")
+        return next((name for name in ids if name.startswith(("shed:", "wall:"))), "")
 
     def step(self):
         free = np.array([self.dice.random() < 0.9 for _ in self.info.actors])
@@ -148,14 +148,16 @@ class Reader:
 
 
 def with_walls(scenario, most):
-    """Let actors build and tear down so many walls."""
+    """Let actors build and tear down so many walls, and so many sheds of 2 x 3 tiles."""
     if not most:
         return scenario
     smash = ObjectAction("smash", "plain", removes=True)
     state = ObjectState("plain", walkable=False, opaque=True, actions=(smash,))
     wall = ObjectKind("wall", (state,), build=ObjectAction("build", "plain"), most_built=most)
-    walls = [ObjectSpawn(f"wall:{number}", "wall", -1, -1, "plain") for number in range(1, most + 1)]
-    return replace(scenario, kinds=(*scenario.kinds, wall), objects=(*scenario.objects, *walls))
+    shed = replace(wall, name="shed", size=(2, 3))
+    numbers = range(1, most + 1)
+    later = [ObjectSpawn(f"{kind}:{number}", kind, -1, -1, "plain") for kind in ("shed", "wall") for number in numbers]
+    return replace(scenario, kinds=(*scenario.kinds, shed, wall), objects=(*scenario.objects, *later))
 
 
 @pytest.fixture

@@ -58,6 +58,13 @@ kinds:
     states:
       frame: {actions: {finish: {to: done, work: 2, consumes: {plank: 2}}}}
       done: {walkable: false, change: {to: frame, ticks: 3}, actions: {smash: {removes: true}}}
+  shed:
+    size: [2, 3]
+    walkable: false
+    opaque: true
+    build: {most: 2, consumes: {plank: 2}}
+    actions: {smash: {removes: true}}
+  rug: {size: [3, 1], build: {most: 1, consumes: {plank: 1}}, actions: {roll: {removes: true}}}
   rock: {walkable: false, opaque: true}
 objects:
   - {kind: wall, at: [4, 0]}
@@ -221,8 +228,9 @@ def test_a_built_state_changes_by_itself():
 
 # Against slow and obvious accounts of it
 
-KINDS = ("wall", "mat", "chest", "lamp", "bush", "gate")
+KINDS = ("wall", "mat", "chest", "lamp", "bush", "gate", "shed", "shed", "rug")
 IDS = ("wall:1", "wall:2", "wall:3", "mat:1", "mat:2", "chest:1", "lamp:1", "bush:1", "bush:2", "gate:1")
+IDS += ("shed:1", "shed:1", "shed:2", "shed:2", "rug:1")
 RICH = YARD.replace("inventory: {plank: 9, hammer: 1}", "inventory: {plank: 25, hammer: 9}").replace(
     "{id: cy, at: [5, 1]}", "{id: cy, at: [5, 1], inventory: {plank: 20, hammer: 9, berry: 3}}"
 )
@@ -236,6 +244,17 @@ OTHERS = st.one_of(
 )
 
 
+def tiles_of(size, at):
+    return {(at[0] + dx, at[1] + dy) for dx in range(size[0]) for dy in range(size[1])}
+
+
+def covered(world):
+    """The tiles of all objects, as often as they are covered."""
+    sizes = {thing.object_id: kind.size for thing in world.info.objects for kind in world.info.kinds
+             if kind.name == thing.kind}  # fmt: skip
+    return [tile for name, at in places(world).items() for tile in tiles_of(sizes[name], at)]
+
+
 def slow_build(world, intents):
     """Return by actor row why building fails, and where objects and what inventories are afterwards."""
     scenario, state = world._tables.scenario, world._state
@@ -244,26 +263,31 @@ def slow_build(world, intents):
     bags = [dict(zip(names, row, strict=True)) for row in state.inventory.tolist()]
     actors = set(zip(state.x.tolist(), state.y.tolist(), strict=True))
     heaps = {divmod(key // len(names), world.info.width)[::-1] for key in state.ground_key.tolist()}
-    reasons = {}
+    reasons, full = {}, set(covered(world))
     for row, intent in sorted(intents.items()):
         kind, bag = kinds[intent.kind], bags[row]
         x, y = int(state.x[row]) + intent.direction.dx, int(state.y[row]) + intent.direction.dy
-        tile = x, y
+        if intent.direction.dx < 0:
+            x -= kind.size[0] - 1  # it extends away from the actor
+        if intent.direction.dy < 0:
+            y -= kind.size[1] - 1
+        tiles = tiles_of(kind.size, (x, y))
         free = [one.object_id for one in scenario.objects if one.kind == kind.name and one.object_id not in there]
         solid = not kind.states[0].walkable
         if any(bag[item] < amount for item, amount in kind.build.takes):
             reasons[row] = Reason.MISSING_ITEM
-        elif not (0 <= x < 7 and 0 <= y < 4):
+        elif not all(0 <= one < 7 and 0 <= other < 4 for one, other in tiles):
             reasons[row] = Reason.OUT_OF_BOUNDS
-        elif tile == (2, 2):
+        elif (2, 2) in tiles:
             reasons[row] = Reason.NOT_WALKABLE
-        elif tile in there.values() or (solid and (tile in actors or tile in heaps)):
+        elif tiles & full or (solid and tiles & (actors | heaps)):
             reasons[row] = Reason.TARGET_OCCUPIED
         elif not free:
             reasons[row] = Reason.NONE_LEFT
         else:
             reasons[row] = Reason.NONE
-            there[free[0]] = tile
+            there[free[0]] = x, y
+            full |= tiles
             for item, amount in kind.build.consumes:
                 bag[item] -= amount
     return reasons, there, bags
@@ -314,7 +338,7 @@ def test_everything_that_follows_a_world_agrees_with_it(ticks):
         again.restore(world.snapshot())
         assert again.state_hash() == world.state_hash()
         # No two are on one tile, and no actor is in a wall.
-        tiles = list(places(world).values())
+        tiles = covered(world)
         assert len(set(tiles)) == len(tiles)
         assert world._maps.walkable[world._state.y, world._state.x].all()
         # Readers of the record know where everything is, and what is held.

@@ -41,7 +41,9 @@ export function opaqueTiles(scene: Scene): Uint8Array {
   for (let tile = 0; tile < opaque.length; tile += 1) opaque[tile] = floors[world.floor[tile]] ?? 0;
   for (let thing = 0; thing < world.things; thing += 1) {
     if (scene.thingX[thing] !== AWAY && world.kindOf(thing).opaque[scene.thingState[thing]]) {
-      opaque[scene.thingY[thing] * world.info.width + scene.thingX[thing]] = 1;
+      for (const [dx, dy] of world.tilesOf(thing)) {
+        opaque[(scene.thingY[thing] + dy) * world.info.width + scene.thingX[thing] + dx] = 1;
+      }
     }
   }
   return opaque;

@@ -131,6 +131,14 @@ class Body:
         self.do(Interact(door.seen.object_id, "open") if door else Move(direction_to(self.at, step)))
         return Status.RUNNING
 
+    def walk_to(self, thing: Thing, *, beside: bool = False) -> Status:
+        """Go one step towards a thing, by the nearest of its tiles to which a way is known."""
+        for tile in thing.tiles_from(self.at):
+            status = self.walk(tile, beside=beside)
+            if status is not Status.FAILURE:
+                return status
+        return Status.FAILURE
+
     def _next_step(self, goal: Tile, *, beside: bool) -> Tile | None:
         key = (goal, beside)
         if self._way_key == key and self._way:
@@ -170,4 +178,7 @@ class Body:
 
     def reachable(self, thing: Thing) -> bool:
         """Return whether nothing is known to block the way to a thing."""
-        return max(self._no_way.get((thing.at, beside), 0) for beside in (False, True)) <= self.tick
+        return not self._no_way or any(
+            max(self._no_way.get((tile, beside), 0) for beside in (False, True)) <= self.tick
+            for tile in thing.seen.tiles
+        )

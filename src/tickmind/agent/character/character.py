@@ -150,7 +150,7 @@ class Character(TimedCharacter):
         place = around.nearest(lying, self.at)
         if place is None:
             return Status.FAILURE
-        if place.at == self.at:
+        if self.at in place.seen.tiles:
             return self.do(Pickup(item))
         return self._walk_onto(place)
 
@@ -175,7 +175,7 @@ class Character(TimedCharacter):
         thing = around.nearest(fit, self.at)
         if thing is None:
             return Status.FAILURE
-        status = self.walk(thing.at, beside=True)
+        status = self.walk_to(thing, beside=True)
         return self.do(Interact(thing.seen.object_id, verb)) if status is Status.SUCCESS else status
 
     @action
@@ -279,7 +279,7 @@ class Character(TimedCharacter):
         thing = around.nearest(fit, self.at)
         if thing is None:
             return Status.FAILURE
-        status = self.walk(thing.at, beside=True)
+        status = self.walk_to(thing, beside=True)
         return self.do(intent(thing.seen.object_id)) if status is Status.SUCCESS else status
 
     def _is_open(self, container: ContainerInfo) -> bool:
@@ -351,7 +351,7 @@ class Character(TimedCharacter):
         if missing is not None:
             return self._obtain(missing, set())
         around = self.surroundings
-        taken = around.occupied.union(thing.at for thing in around.things.values())
+        taken = around.occupied.union(*(thing.seen.tiles for thing in around.things.values()))
         sides = ((way, (self.at[0] + way.dx, self.at[1] + way.dy)) for way in Direction)
         way = next((way for way, tile in sides if around.tiles.can_walk(*tile) and tile not in taken), None)
         return Status.FAILURE if way is None else self.do(Build(kind, way))
@@ -393,7 +393,7 @@ class Character(TimedCharacter):
         return min(known, key=lambda tile: (distance(tile, self.at), distance(tile, nearest)), default=nearest)
 
     def _walk_onto(self, place: Thing) -> Status:
-        return self.walk(place.at, beside=not self.surroundings.tiles.can_walk(*place.at))
+        return self.walk_to(place, beside=not self.surroundings.tiles.can_walk(*place.at))
 
     @action
     def sleep(self) -> Status:

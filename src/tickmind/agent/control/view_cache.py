@@ -89,9 +89,11 @@ class ObjectLooks:
         self._in_the_way: dict[int, bool] = {}  # object row -> whether it blocked its tile when seen last
         self._x, self._y = (np.array([getattr(one, side) for one in world.objects], dtype=np.int32) for side in "xy")
         self._moving = np.flatnonzero([kind.comes_and_goes for kind in self._kinds])  # rows that come and go
+        self._some_are_large = any(kind.size != (1, 1) for kind in world.kinds)
         self._at: dict[tuple[int, int], list[int]] = {}  # tile -> rows of the objects on it
-        for row, thing in enumerate(world.objects):
-            self._at.setdefault((thing.x, thing.y), []).append(row)
+        for row in range(count):
+            for tile in self._tiles(row):
+                self._at.setdefault(tile, []).append(row)
         self._piles: dict[tuple[int, int], VisibleObject] = {}  # tile -> the heap that was seen there last
 
     def take_in(self, columns: ObservationColumns) -> None:
@@ -118,15 +120,21 @@ class ObjectLooks:
                 (ItemStack(kind.stock_item, items),) if kind.stock_item and items else (),
                 self._verbs[thing.kind][code],
                 thing.owner,
+                kind.size,
             )
 
     def _note_obstacle(self, row: int, *, in_the_way: bool) -> None:
         if self._in_the_way.get(row) is in_the_way:
             return
         self._in_the_way[row] = in_the_way
-        x, y = int(self._x[row]), int(self._y[row])
-        blocked = any(self._in_the_way.get(other, False) for other in self._at[x, y])
-        self._walkable[y, x] = self._floor_walkable[y, x] and not blocked
+        for x, y in self._tiles(row):
+            blocked = any(self._in_the_way.get(other, False) for other in self._at[x, y])
+            self._walkable[y, x] = self._floor_walkable[y, x] and not blocked
+
+    def _tiles(self, row: int) -> list[tuple[int, int]]:
+        """Return the tiles of an object; none if it is not there."""
+        (x, y), (width, height) = (int(self._x[row]), int(self._y[row])), self._kinds[row].size
+        return [(x + dx, y + dy) for dy in range(height) for dx in range(width)] if x >= 0 else []
 
     def _take_in_places(self, columns: ObservationColumns) -> None:
         """Note which objects were built, and which are gone: their tiles are in sight, and they are not."""
@@ -138,21 +146,28 @@ class ObjectLooks:
         observer, tile = np.nonzero(np.unpackbits(masks, axis=1, count=side * side, bitorder="little"))
         y, x = np.divmod(tile, side)
         looked_at[columns.y[observer] + y - columns.radius, columns.x[observer] + x - columns.radius] = True
-        known = self._moving[self._x[self._moving] >= 0]
-        for row in known[looked_at[self._y[known], self._x[known]] & ~seen[known]].tolist():
-            self._put(row, -1, -1)
+        known = self._moving[(self._x[self._moving] >= 0) & ~seen[self._moving]]
+        gone = looked_at[self._y[known], self._x[known]]
+        for row in (*known[gone].tolist(), *self._large_ones(known[~gone])):
+            if any(looked_at[tile_y, tile_x] for tile_x, tile_y in self._tiles(row)):
+                self._put(row, -1, -1)
         for row, to_x, to_y in columns.placed:
             if (self._x[row], self._y[row]) != (to_x, to_y):
                 self._put(row, to_x, to_y)
 
+    def _large_ones(self, rows: "NDArray[np.intp]") -> list[int]:
+        """Return the objects that have several tiles, of which another one may be in sight."""
+        return [row for row in rows.tolist() if self._kinds[row].size != (1, 1)] if self._some_are_large else []
+
     def _put(self, row: int, x: int, y: int) -> None:
         """Note that an object is now on another tile, or nowhere."""
-        if self._x[row] >= 0:
-            self._note_obstacle(row, in_the_way=False)
-        self._at[int(self._x[row]), int(self._y[row])].remove(row)
+        self._note_obstacle(row, in_the_way=False)
+        for tile in self._tiles(row):
+            self._at[tile].remove(row)
         self._in_the_way.pop(row, None)
         self._x[row], self._y[row] = x, y
-        self._at.setdefault((x, y), []).append(row)
+        for tile in self._tiles(row):
+            self._at.setdefault(tile, []).append(row)
         self._state[row] = -1  # it is to be looked at anew
 
     def piles(self, columns: ObservationColumns) -> Iterator[list[VisibleObject]]:

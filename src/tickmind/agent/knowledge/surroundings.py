@@ -43,8 +43,19 @@ class Thing:
 
     @property
     def at(self) -> Tile:
-        """Its tile."""
+        """Its tile, the north-west one of several."""
         return self.seen.x, self.seen.y
+
+    def steps_from(self, at: Tile) -> int:
+        """Return the distance of the nearest of its tiles from another tile."""
+        (x, y), seen = at, self.seen
+        width, height = seen.size
+        return max(seen.x - x, x - seen.x - width + 1, seen.y - y, y - seen.y - height + 1, 0)
+
+    def tiles_from(self, at: Tile) -> list[Tile]:
+        """Return its tiles, the nearest to another tile first."""
+        tiles = self.seen.tiles
+        return [*tiles] if len(tiles) == 1 else sorted(tiles, key=lambda tile: distance(tile, at))
 
     def amount(self, kind: str) -> int:
         """Return how many items of a kind could be picked up there."""
@@ -95,20 +106,19 @@ class Surroundings:
                 self._note(thing)
             elif thing.seen is not seen:
                 if thing.at != (seen.x, seen.y):
-                    self._clear(thing.at)  # it was removed there, and built here
+                    self._clear(thing)  # it was removed there, and built here
                 thing.seen = seen
                 self._note(thing)
             thing.tick = tick
         if self._fleeting:
             visible = {seen.object_id for seen in observation.visible_objects}
             sees = observation.visible_tiles.sees
-            for object_id in [known for known in self._fleeting - visible if sees(*things[known].at)]:
-                gone = self._forget(object_id)
-                if self._obstacles.get(gone.at) == object_id:
-                    self._clear(gone.at)
+            for object_id in self._fleeting - visible:
+                if any(sees(*tile) for tile in things[object_id].seen.tiles):
+                    self._clear(self._forget(object_id))
         if not self._max_things.allows(len(things)):
             for object_id in sorted(things, key=lambda known: things[known].tick)[: len(things) // 10]:
-                self._clear(self._forget(object_id).at)
+                self._clear(self._forget(object_id))
 
     def _forget(self, object_id: str) -> Thing:
         self._fleeting.discard(object_id)
@@ -125,19 +135,26 @@ class Surroundings:
             self._fleeting.add(seen.object_id)
         if seen.kind == GROUND:
             return
-        if seen.verbs and not self.tiles.can_walk(seen.x, seen.y):
-            self._obstacles[thing.at] = seen.object_id
+        for tile in seen.tiles:
+            if not seen.verbs or self.tiles.can_walk(*tile):
+                self._clear_tile(tile, seen.object_id)
+                continue
+            self._obstacles[tile] = seen.object_id
             if "open" in seen.verbs:
-                self._doors[thing.at] = None
+                self._doors[tile] = None
             else:
-                self._doors.pop(thing.at, None)
-        else:
-            self._clear(thing.at)
+                self._doors.pop(tile, None)
 
-    def _clear(self, at: Tile) -> None:
-        """Forget an obstacle on a tile."""
-        self._obstacles.pop(at, None)
-        self._doors.pop(at, None)
+    def _clear(self, thing: Thing) -> None:
+        """Forget that a thing is an obstacle on its tiles."""
+        for tile in thing.seen.tiles:
+            self._clear_tile(tile, thing.seen.object_id)
+
+    def _clear_tile(self, tile: Tile, object_id: str) -> None:
+        """Forget an obstacle on a tile; another one may be there by now."""
+        if self._obstacles.get(tile) == object_id:
+            del self._obstacles[tile]
+            self._doors.pop(tile, None)
 
     def _see_people(self, observation: Observation, tick: int) -> None:
         people = self.people
@@ -192,7 +209,7 @@ class Surroundings:
 
     def nearest(self, things: Iterable[Thing], at: Tile) -> Thing | None:
         """Return the nearest of some things, as the crow flies."""
-        return min(things, key=lambda thing: (distance(thing.at, at), thing.seen.object_id), default=None)
+        return min(things, key=lambda thing: (thing.steps_from(at), thing.seen.object_id), default=None)
 
     def taken(self) -> set[Tile]:
         """Return the tiles on which others are, or were when they went out of sight a short while ago.

@@ -1,6 +1,7 @@
 """The map of a scenario as coloured text, with a list of what its signs stand for."""
 
 from collections import Counter
+from itertools import product
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -26,11 +27,14 @@ def draw_map(scenario: "Scenario") -> Text:
         tiles[heap.y * width + heap.x] = (HEAP, "magenta")
     signs = signs_of(scenario)
     walkable = {kind.name: {state.name: state.walkable for state in kind.states} for kind in scenario.kinds}
+    sizes = {kind.name: kind.size for kind in scenario.kinds}
     for thing in scenario.objects:
         if thing.x == AWAY:
             continue  # it may be built later
         style = "cyan" if walkable[thing.kind][thing.state] else "bold cyan"
-        tiles[thing.y * width + thing.x] = (signs[thing.kind], style)
+        wide, high = sizes[thing.kind]
+        for x, y in product(range(thing.x, thing.x + wide), range(thing.y, thing.y + high)):
+            tiles[y * width + x] = (signs[thing.kind], style)
     for actor in scenario.actors:
         tiles[actor.y * width + actor.x] = (ACTOR, "bold yellow")
     drawing = Text(no_wrap=True, overflow="ignore")

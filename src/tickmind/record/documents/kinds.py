@@ -1,6 +1,6 @@
 """Kinds of floors, items and objects, as they are recorded. Callers make `DamagedRunError` of errors in them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tickmind.protocol import ActionInfo, ContainerInfo, FloorInfo, ItemAmounts, ItemInfo, KindInfo
@@ -49,6 +49,7 @@ def kind_document(kind: KindInfo) -> dict[str, Any]:
         "stock_item": kind.stock_item,
         "container": None if kind.container is None else _container_document(kind.container),
         **({} if kind.build is None else {"build": _action_document(kind.build), "most_built": kind.most_built}),
+        **({} if kind.size == (1, 1) else {"size": list(kind.size)}),
     }
 
 
@@ -65,7 +66,13 @@ def kind_of(document: Mapping[str, Any]) -> KindInfo:
         _read_container(document.get("container")),
         _read_action(document["build"]) if "build" in document else None,
         int(document.get("most_built", 0)),
+        _read_size(document.get("size", (1, 1))),
     )
+
+
+def _read_size(document: Sequence[Any]) -> tuple[int, int]:
+    width, height = document
+    return int(width), int(height)
 
 
 def _container_document(container: ContainerInfo) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tickmind.protocol import ActionInfo, ContainerInfo, FloorInfo, ItemAmounts, ItemInfo, KindInfo
 from tickmind.protocol.entity import Prices
 from tickmind.wire.codec.setting import decode_hours, encode_hours
-from tickmind.wire.codec.values import INT32_MAX, count, encoder, name, names, number, optional_name
+from tickmind.wire.codec.values import INT32_MAX, count, encoder, name, names, number, optional_name, sides, size
 from tickmind.wire.messages.limits import (
     MAX_AMOUNT,
     MAX_KINDS,
@@ -58,6 +58,7 @@ def encode_kind(kind: KindInfo) -> pb.KindInfo:
         container=None if kind.container is None else _encode_container(kind.container),
         build=None if kind.build is None else _encode_action(kind.build),
         most_built=kind.most_built,
+        **sides(kind.size),
     )
 
 
@@ -132,6 +133,7 @@ def decode_kind(message: pb.KindInfo) -> KindInfo:
         _decode_container(message.container) if message.HasField("container") else None,
         _decode_action(message.build) if message.HasField("build") else None,
         number(message.most_built, "kinds.most_built", 0, int(MAX_OBJECTS.maximum)),
+        size(message.width, message.height, "kinds"),
     )
 
 

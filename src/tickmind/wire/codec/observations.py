@@ -32,6 +32,8 @@ from tickmind.wire.codec.values import (
     optional_name,
     place,
     present,
+    sides,
+    size,
     status,
     text,
     tick,
@@ -146,6 +148,7 @@ def encode_object(seen: VisibleObject) -> pb.VisibleObject:
         items=_stacks(seen.items),
         verbs=seen.verbs,
         owner=seen.owner,
+        **sides(seen.size),
     )
 
 
@@ -293,6 +296,7 @@ def _decode_object(message: pb.VisibleObject) -> VisibleObject:
         _decode_stacks(message.items, "visible_objects.items"),
         names(message.verbs, "visible_objects.verbs", MAX_STACKS),
         optional_name(message.owner, "visible_objects.owner"),
+        size(message.width, message.height, "visible_objects"),
     )
 
 

@@ -48,7 +48,7 @@ class Lamps:
         rule = SightRule(tables.scenario.rules.sight_rule)
         for radius in np.unique(radii[radii > 0]).tolist():
             rows = np.flatnonzero(radii == radius)
-            x, y = maps.object_x[rows], maps.object_y[rows]
+            _, (y, x) = maps.tiles_of(rows)
             masks = Sight(opaque, radius=radius, rule=rule, cache=_NO_CACHE).look(x, y)
             side = 2 * radius + 1
             raw = np.ascontiguousarray(masks.astype("<u8", copy=False)).view(np.uint8)

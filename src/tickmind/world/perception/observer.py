@@ -157,6 +157,7 @@ class Observer:
             items=(ItemStack(kind.stock.item, stock),) if kind.stock and stock else (),
             verbs=tuple(action.verb for action in kind.states[now].actions),
             owner=tables.object_owner.get(row, ""),
+            size=kind.size,
         )
         return view
 

@@ -10,6 +10,7 @@ from tickmind.protocol.record import AWAY
 from tickmind.world.kernels import Placed, RowLists, visible_pairs
 from tickmind.world.kernels.packing import list_left, pack_entities, write_cards
 from tickmind.world.perception.perception import Perception, Seen, take_lists
+from tickmind.world.perception.standing import StandingObjects
 from tickmind.world.rules.aftermath import Aftermath
 from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.maps import Maps
@@ -57,7 +58,7 @@ class Packer:
         tables: Tables,
         state: WorldColumns,
         maps: Maps,
-        objects: Placed,
+        objects: StandingObjects,
         ground: "GroundMap",
         now: Perception,
         before: Perception | None,
@@ -80,7 +81,8 @@ class Packer:
         seen = self._now.seen_by(rows)
         own, news = self._deeds()
         signed, unsigned, left = self._entities(rows, seen, news)
-        objects = self._standing(rows, seen, self._objects, len(self._tables.object_ids))
+        standing = self._objects
+        objects = standing.whole(self._standing(rows, seen, standing.placed, len(self._tables.object_ids)))
         ground, ground_at, ground_kind, ground_amount = self._ground_items(rows, seen)
         heard = self._heard(rows)
         return ObservationColumns(

@@ -45,9 +45,14 @@ def build(turn: Turn) -> None:
 def _build(turn: Turn, place: int, action: ObjectAction, free: list[int]) -> None:
     intents, state = turn.intents, turn.state
     row = int(intents.actor[place])
-    dx, dy = _STEPS[intents.direction[place]]
-    x, y = int(state.x[row]) + dx, int(state.y[row]) + dy
-    why = why_not(turn, int(intents.kind[place]), x, y)
+    kind = int(intents.kind[place])
+    x, y = (
+        int(at[row]) + (step if step >= 0 else -side)
+        for at, step, side in zip(
+            (state.x, state.y), _STEPS[intents.direction[place]], turn.tables.scenario.kinds[kind].size, strict=True
+        )
+    )
+    why = why_not(turn, kind, x, y)
     if why is Reason.NONE and not free:
         why = Reason.NONE_LEFT
     if why is not Reason.NONE:
@@ -60,19 +65,24 @@ def _build(turn: Turn, place: int, action: ObjectAction, free: list[int]) -> Non
 
 
 def why_not(turn: Turn, kind: int, x: int, y: int) -> Reason:
-    """Return why no object of a kind can be built on a tile; `NONE` if it can.
+    """Return why no object of a kind can be built with this as its north-west tile; `NONE` if it can.
 
     An object on which no actor can step is not built on items, which could not be picked up any more.
     """
     tables, maps = turn.tables, turn.maps
-    if not (0 <= x < tables.width and 0 <= y < tables.height):
+    width, height = tables.scenario.kinds[kind].size
+    if not (0 <= x <= tables.width - width and 0 <= y <= tables.height - height):
         return Reason.OUT_OF_BOUNDS
-    if not tables.floor_walkable[y, x]:
+    tiles = slice(y, y + height), slice(x, x + width)
+    if not tables.floor_walkable[tiles].all():
         return Reason.NOT_WALKABLE
-    if maps.object_at[y, x] >= 0:
+    if (maps.object_at[tiles] >= 0).any():
         return Reason.TARGET_OCCUPIED
-    taken = maps.occupancy[y, x] >= 0 or not is_bare(turn, y * tables.width + x)
-    return Reason.TARGET_OCCUPIED if taken and not tables.kind_walkable[kind, 0] else Reason.NONE
+    if tables.kind_walkable[kind, 0]:
+        return Reason.NONE
+    lines = (line * tables.width + x for line in range(y, y + height))
+    taken = (maps.occupancy[tiles] >= 0).any() or not all(is_bare(turn, tile, width) for tile in lines)
+    return Reason.TARGET_OCCUPIED if taken else Reason.NONE
 
 
 def free_row(turn: Turn, kind: int) -> int | None:

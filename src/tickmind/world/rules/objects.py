@@ -184,7 +184,9 @@ def in_the_way(turn: Turn, objects: "Int64", kind: int, code: int) -> "Bool":
     tables = turn.tables
     if tables.kind_walkable[kind, code]:
         return np.zeros(len(objects), dtype=np.bool_)
-    stands: Bool = turn.maps.occupancy[turn.maps.object_y[objects], turn.maps.object_x[objects]] >= 0
+    which, at = turn.maps.tiles_of(objects)
+    stands: Bool = np.zeros(len(objects), dtype=np.bool_)
+    stands[which[turn.maps.occupancy[at] >= 0]] = True
     return stands
 
 
@@ -213,7 +215,7 @@ def enter_state(turn: Turn, objects: "Int64", kind: int, code: int) -> list[tupl
 def remove_object(turn: Turn, row: int) -> list[ObjectDelta]:
     """Take an object out of the world, with its stock; what it holds stays on the ground. Return what is new of it."""
     state, name = turn.state, turn.tables.object_ids[row]
-    turn.bare_tiles.append(turn.maps.remove(row))
+    turn.bare_tiles += turn.maps.remove(row)
     turn.objects_moved = True
     deltas = [ObjectDelta(name, "tile", "")]
     if state.object_stock[row]:

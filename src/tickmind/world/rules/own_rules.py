@@ -200,7 +200,10 @@ class RuleTick:
         return True
 
     def build_object(self, kind: str, x: int, y: int) -> str:
-        """Put an object of a kind that can be built on a tile. Return its id; empty if it can't be there now."""
+        """Put an object of a kind that can be built on a tile, the north-west one of several.
+
+        Return its id; empty if it can't be there now.
+        """
         turn, code = self._turn, self._turn.tables.kind_code.get(kind)
         if code is None or turn.tables.scenario.kinds[code].build is None:
             raise OwnRuleError(f"there is no kind {str(kind)[:100]!r} that can be built")

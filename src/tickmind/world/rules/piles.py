@@ -39,10 +39,10 @@ def lying_in_all(turn: Turn, tiles: "Int64", sums: "Int64") -> "Int64":
     return total
 
 
-def is_bare(turn: Turn, tile: int) -> bool:
-    """Return whether no items lie on a tile."""
+def is_bare(turn: Turn, tile: int, width: int) -> bool:
+    """Return whether no items lie on a tile and some to the east of it, so many in all."""
     kinds = max(len(turn.tables.item_names), 1)
-    first, last = np.searchsorted(turn.state.ground_key, (tile * kinds, (tile + 1) * kinds)).tolist()
+    first, last = np.searchsorted(turn.state.ground_key, (tile * kinds, (tile + width) * kinds)).tolist()
     return bool(first == last)
 
 

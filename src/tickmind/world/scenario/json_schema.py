@@ -9,6 +9,7 @@ from tickmind.world.scenario.limits import (
     MAX_AGENT_SETTINGS,
     MAX_LINES,
     MAX_NAME_CHARS,
+    MAX_OBJECT_SIDE,
     MAX_PROSE_CHARS,
     MAX_RADIUS,
     MAX_SCORE,
@@ -65,6 +66,12 @@ _TEXT: Schema = {"type": "string"}
 _NAMES: Schema = {"type": "array", "items": _TEXT}
 _LINES: Schema = {"anyOf": [_TEXT, _NAMES]}
 _PLACE: Schema = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 2}
+_SIZE: Schema = {
+    "type": "array",
+    "items": {"type": "integer", "minimum": 1, "maximum": int(MAX_OBJECT_SIDE.maximum)},
+    "minItems": 2,
+    "maxItems": 2,
+}
 _RECTANGLE: Schema = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 4, "maxItems": 4}
 
 
@@ -203,6 +210,7 @@ def _kind() -> Schema:
         buys=_named("What it buys: items, each with the price of one.", _amounts("The price of one.")),
         hours=_hours("When it buys and sells"),
         build=_build(),
+        size=_said("Its tiles from west to east, and from north to south.", _SIZE),
         **blocks,
     )
 

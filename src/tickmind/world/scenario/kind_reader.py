@@ -24,6 +24,7 @@ from tickmind.world.scenario.limits import (
     MAX_INVENTORY,
     MAX_ITEM_CHARS,
     MAX_KINDS,
+    MAX_OBJECT_SIDE,
     MAX_OBJECTS,
     MAX_PRICES,
     MAX_RADIUS,
@@ -216,7 +217,7 @@ def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str
     given = table(node)
     if name == GROUND:
         place.fail(f"{GROUND!r} is what items on the ground are called; choose another name")
-    given.nothing_but("states", "tags", "stock", "holds", "build", *_OF_A_CONTAINER, *_OF_A_STATE)
+    given.nothing_but("states", "tags", "stock", "holds", "build", "size", *_OF_A_CONTAINER, *_OF_A_STATE)
     states, own = given.get("states"), [key for key in _OF_A_STATE if key in given.entries]
     if states is None:
         only = YamlMapping(given.place, {key: given.entries[key] for key in own}, {})
@@ -230,7 +231,19 @@ def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str
         place.fail(f"{name!r} holds items, so no actor can step on it: say `walkable: false` in each of its states")
     grows = _read_stock(table(stock), items) if stock else None
     build, most = _read_build(given.get("build"), read[0].name, items)
-    return ObjectKind(name, read, read_tags(given, "tags"), grows, container, build, most)
+    return ObjectKind(
+        name, read, read_tags(given, "tags"), grows, container, build, most, _read_size(given.get("size"))
+    )
+
+
+def _read_size(node: Node | None) -> tuple[int, int]:
+    if node is None:
+        return 1, 1
+    sides = many(node)
+    if len(sides.items) != 2:
+        sides.place.fail("expected a size as [2, 1]: tiles from west to east, and from north to south")
+    width, height = (leaf(side).integer(1, MAX_OBJECT_SIDE) for side in sides.items)
+    return width, height
 
 
 def _read_build(node: Node | None, state: str, items: Collection[str]) -> tuple[ObjectAction | None, int]:

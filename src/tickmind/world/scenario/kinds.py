@@ -128,6 +128,7 @@ class ObjectKind:
     container: ContainerInfo | None = field(default=None, repr=False)  # so other scenarios keep their digest
     build: ObjectAction | None = field(default=None, repr=False)  # what building one takes; None: it can't be built
     most_built: int = field(default=0, repr=False)  # how many more than at the beginning there can be
+    size: tuple[int, int] = field(default=(1, 1), repr=False)  # tiles from west to east, and from north to south
 
     @property
     def comes_and_goes(self) -> bool:

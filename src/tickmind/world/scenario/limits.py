@@ -30,6 +30,7 @@ MAX_PERSONA_FILE_BYTES = Limit("size of a persona file", 4_000_000, "bytes")
 MAX_PEOPLE_CHARS = Limit("length of all texts about all actors", 16_000_000, "characters")
 MAX_RECIPE_ITEMS = Limit("number of kinds of items that an action needs, consumes or yields", 30)
 MAX_DECAYED = Limit("number of items that one item becomes in the end", 1000)
+MAX_OBJECT_SIDE = Limit("side of an object", 16, "tiles")
 MAX_TAGS = Limit("number of tags or hazards", 64)
 MAX_VERBS = Limit("number of verbs of a world", 249)  # one byte each, with one for none
 MAX_PRICES = Limit("number of kinds of items that a container buys or sells", 100)

@@ -32,7 +32,7 @@ class ActorSpawn:
 
 @dataclass(frozen=True, slots=True)
 class ObjectSpawn:
-    """An object at its place; x and y of one that may be built later are -1."""
+    """An object at its place, by its north-west tile; x and y of one that may be built later are -1."""
 
     object_id: str
     kind: str
@@ -145,6 +145,8 @@ class Scenario:
             if actor.arrives or actor.leaves:
                 yield actor.entity_id, actor.arrives, actor.leaves
         for kind in self.kinds:
+            if kind.size != (1, 1):
+                yield kind.name, "size", kind.size
             if kind.build is not None:
                 build = kind.build
                 yield kind.name, "build", kind.most_built, build.needs, build.consumes, build.wears

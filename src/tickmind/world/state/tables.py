@@ -136,6 +136,10 @@ class Tables:
         self.object_kind: UInt16 = np.array([self.kind_code[thing.kind] for thing in objects], dtype=np.uint16)
         self.object_x: Int32 = np.array([thing.x for thing in objects], dtype=np.int32)  # at the beginning
         self.object_y: Int32 = np.array([thing.y for thing in objects], dtype=np.int32)
+        sizes = np.array([kind.size for kind in kinds], dtype=np.int32).reshape(-1, 2)[self.object_kind]
+        self.object_width: Int32 = sizes[:, 0]
+        self.object_height: Int32 = sizes[:, 1]
+        self.some_are_large = bool((sizes > 1).any())  # whether objects have several tiles
         holds = np.array([kind.container is not None for kind in kinds], dtype=np.bool_)
         self.is_container: Bool = holds[self.object_kind]  # object row -> whether it is one
         self.ground_ids: dict[int, str] = {}  # tile -> id of the items on it, for tiles that have had some
@@ -188,6 +192,7 @@ class Tables:
                     container=kind.container,
                     build=None if kind.build is None else _shown(kind.build),
                     most_built=kind.most_built,
+                    size=kind.size,
                 )
                 for kind in scenario.kinds
             ),
