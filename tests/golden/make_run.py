@@ -96,6 +96,13 @@ def content(reader: RunReader) -> Any:
             del kind["container"]  # nor that
         if not known.each_tick:
             del kind["each_tick"]  # nor that
+        if known.build is None:
+            del kind["build"], kind["most_built"]  # nor that
+        if known.size == (1, 1):
+            del kind["size"]  # nor that
+        for action in (action for actions in kind.get("actions", ()) for action in actions):
+            if not action["removes"]:
+                del action["removes"]  # nor that
     quantities = [dataclasses.asdict(one) for one in reader.inventories()]
     insights = [
         {**dataclasses.asdict(one), "node_statuses": list(one.node_statuses or b"")} for one in reader.insights()

@@ -17,6 +17,7 @@ from tickmind.protocol import (
     AgentState,
     AgentStatus,
     BoardEntry,
+    Build,
     Buy,
     CalendarInfo,
     ContainerInfo,
@@ -174,6 +175,7 @@ class Samples:
                 Offer(self.name(), self.name(), amount, self.name(), self.number(2_000_000_000, 1)),
                 Accept(self.name()),
                 Decline(self.name()),
+                Build(self.name(), self.direction()),
                 Sleep(),
                 Wake(),
             )
@@ -232,7 +234,7 @@ class Samples:
         items, verbs = self.several(self.stack), self.several(self.name)
         place, work = (self.side(), self.side()), self.number(2**31 - 1)
         state, owner = self.maybe(self.name), self.maybe(self.name)
-        return VisibleObject(self.name(), self.name(), *place, state, work, items, verbs, owner)
+        return VisibleObject(self.name(), self.name(), *place, state, work, items, verbs, owner, self.size())
 
     def observation(self) -> Observation:
         """An observation."""
@@ -307,7 +309,7 @@ class Samples:
 
     def item(self) -> ItemInfo:
         """A kind of item."""
-        return ItemInfo(self.name(), self._changes())
+        return ItemInfo(self.name(), self._changes(), self.number(2**31 - 1), self.several(self._amount))
 
     def _changes(self) -> tuple[tuple[str, int], ...]:
         return self.several(lambda: (self.name(), self.number(1000, -1000)), 10)
@@ -317,12 +319,20 @@ class Samples:
         return GroundInfo(x, y, self.name(), self.number(2_000_000_000, 1))
 
     def _goal(self) -> GoalInfo:
-        who = (self.several(self.name) for _ in range(3))
-        carry = tuple((self.name(), self.number(100, 1)) for _ in range(self.number(2)))
-        words = (self.maybe(self.name) for _ in range(2))
-        score = self.number(2**40, -(2**40))
-        thing = self.maybe(self.name), self.maybe(self.name)
-        return GoalInfo(self.name(), score, self._coin(), *who, *words, carry, *thing, self.number(2**63 - 1))
+        return GoalInfo(
+            self.name(),
+            self.number(2**40, -(2**40)),
+            self._coin(),
+            self.several(self.name),
+            self.several(self.name),
+            self.several(self.name),
+            self.maybe(self.name),
+            self.maybe(self.name),
+            tuple((self.name(), self.number(100, 1)) for _ in range(self.number(2))),
+            self.maybe(self.name),
+            self.maybe(self.name),
+            self.number(2**63 - 1),
+        )
 
     def _floor(self) -> FloorInfo:
         changes = self.number(1000, -1000), self.number(1000, -1000)
@@ -339,6 +349,10 @@ class Samples:
     def _coin(self) -> bool:
         return self.rng.random() < 0.5
 
+    def size(self) -> tuple[int, int]:
+        """The size of an object."""
+        return self.rng.choice(((1, 1), (1, 1), (self.number(16, 1), self.number(16, 1))))
+
     def _kind(self) -> KindInfo:
         states = self.several(self.name)
         flags = tuple(self._coin() for _ in states), tuple(self._coin() for _ in states)
@@ -347,7 +361,9 @@ class Samples:
         container = self._container() if self._coin() else None
         each_tick = tuple(self._changes() for _ in states) if self._coin() else ()
         each_tick = each_tick if any(each_tick) else ()
-        return KindInfo(self.name(), states, *flags, actions, tags, stock_item, container, each_tick)
+        build, most = (self._action(), self.number(1_000_000, 1)) if self._coin() else (None, 0)
+        kind = KindInfo(self.name(), states, *flags, actions, tags, stock_item, container)
+        return replace(kind, each_tick=each_tick, build=build, most_built=most, size=self.size())
 
     def _container(self) -> ContainerInfo:
         sells, buys = self.several(self._price), self.several(self._price)
@@ -364,13 +380,14 @@ class Samples:
         hours = self._hours()
         work = self.number(2**31 - 1, 1)
         times = self.several(self.name), self.several(self.name)
-        return ActionInfo(self.name(), self.maybe(self.name), work, needs, consumes, yields, hours, *times, wears)
+        recipe = work, needs, consumes, yields, hours, *times, wears
+        return ActionInfo(self.name(), self.maybe(self.name), *recipe, self._coin())
 
     def _amount(self) -> tuple[str, int]:
         return self.name(), self.number(2_000_000_000, 1)
 
     def _object(self, width: int, height: int) -> ObjectInfo:
-        x, y = self.rng.randrange(width), self.rng.randrange(height)
+        x, y = self.rng.choice(((self.rng.randrange(width), self.rng.randrange(height)), (-1, -1)))
         state, owner = self.maybe(self.name), self.maybe(self.name)
         return ObjectInfo(self.name(), self.name(), x, y, state, self.number(2**31 - 1), owner)
 

@@ -29,8 +29,8 @@ from tickmind.wire.messages.limits import MAX_DURATION_MS
 class Start:
     """The start of one character: its id, its settings, and its own random numbers, which repeat with the seed.
 
-    `persona` says who it is, `setting` names the places and the calendar of its world, `kinds` its objects, `items`
-    what using items does.
+    `persona` says who it is, `setting` names the places and the calendar of its world, `kinds` its objects, `items` its
+    items.
     """
 
     entity_id: str

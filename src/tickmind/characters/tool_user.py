@@ -160,7 +160,7 @@ def _go(me: Character, x: int, y: int) -> Status:
 
 def _work(me: Character, object_id: str, verb: str) -> Status:
     thing = me.surroundings.things.get(object_id)
-    status = Status.FAILURE if thing is None else me.walk(thing.at, beside=True)
+    status = Status.FAILURE if thing is None else me.walk_to(thing, beside=True)
     return me.do(Interact(object_id, verb)) if status is Status.SUCCESS else status
 
 

@@ -39,7 +39,10 @@ class LifecycleEvent:
 
 @dataclass(frozen=True, slots=True)
 class ObjectInfo:
-    """An object as it stands at the beginning. Its row in columns is its place in `WorldInfo.objects`."""
+    """An object as it stands at the beginning. Its row in columns is its place in `WorldInfo.objects`.
+
+    x and y are those of its north-west tile, and -1 of one that may be built later.
+    """
 
     object_id: str
     kind: str
@@ -60,10 +63,15 @@ NeedChanges: TypeAlias = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class ItemInfo:
-    """A kind of item, and what using one adds to needs; an item that changes none can't be used."""
+    """A kind of item, what using one adds to needs, and how long one lasts.
+
+    An item that changes no need can't be used.
+    """
 
     name: str
     use: NeedChanges = ()
+    lasts: int = 0  # in each tick one of so many decays, on average; 0: none does
+    becomes: ItemAmounts = ()  # what is there instead of one that has decayed
 
     def adds_to(self, need: str) -> int:
         """Return what using one adds to a need; food adds less than nothing to hunger."""
@@ -89,6 +97,7 @@ class ActionInfo:
     seasons: tuple[str, ...] = ()  # in which it can be done; empty: in all
     weather: tuple[str, ...] = ()  # in which it can be done; empty: in any
     wears: ItemAmounts = ()  # tools, each with the number of times after which one breaks on average
+    removes: bool = False  # whether the object is gone after the work, instead of in another state
 
 
 Prices: TypeAlias = tuple[tuple[str, ItemAmounts], ...]
@@ -125,6 +134,14 @@ class KindInfo:
     stock_item: str = ""  # item that can be picked up there, as long as there is stock
     container: ContainerInfo | None = None
     each_tick: tuple[NeedChanges, ...] = ()  # state code -> what actors there and beside it get; empty: never anything
+    build: ActionInfo | None = None  # what `Build` takes, and the state after it; None: it can't be built
+    most_built: int = 0  # how many more than at the beginning there can be at the same time
+    size: tuple[int, int] = (1, 1)  # tiles from west to east, and from north to south
+
+    @property
+    def comes_and_goes(self) -> bool:
+        """Whether such objects can be built or removed in a run."""
+        return self.build is not None or any(action.removes for actions in self.actions for action in actions)
 
     @property
     def verbs(self) -> tuple[tuple[str, ...], ...]:
@@ -289,7 +306,7 @@ class RunInfo:
     setting: WorldSetting = field(default_factory=WorldSetting)
     personas: Mapping[str, Persona] = field(default_factory=dict)  # entity id -> who it is, of those under control
     kinds: tuple[KindInfo, ...] = ()  # of objects, with what can be done with them
-    items: tuple[ItemInfo, ...] = ()  # with what using one adds to needs
+    items: tuple[ItemInfo, ...] = ()  # with what using one adds to needs, and how long one lasts
     floors: tuple[FloorInfo, ...] = ()  # floor code -> kind of floor, if ways depend on floors; else empty
     goals: Mapping[str, tuple[GoalInfo, ...]] = field(
         default_factory=dict

@@ -129,6 +129,15 @@ class VisibleObject:
     items: tuple[ItemStack, ...] = ()  # what can be picked up there
     verbs: tuple[str, ...] = ()  # what `Interact` can do in this state
     owner: str = ""  # of a container: the actor that may put and take; others only buy and sell. Empty: all may
+    size: tuple[int, int] = (1, 1)  # tiles from west to east, and from north to south; x and y are the north-west one
+
+    @property
+    def tiles(self) -> tuple[tuple[int, int], ...]:
+        """All its tiles, line by line from the north-west one."""
+        (x, y), (width, height) = (self.x, self.y), self.size
+        if width == height == 1:
+            return ((x, y),)
+        return tuple((x + dx, y + dy) for dy in range(height) for dx in range(width))
 
 
 @dataclass(frozen=True, slots=True)

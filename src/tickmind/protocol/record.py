@@ -27,16 +27,27 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class ObjectDelta:
-    """A field of an object that has a new value: `state`, `work_remaining`, `stock`, or an item kind on the ground."""
+    """A field of an object that has a new value: `state`, `work_remaining`, `stock`, or an item kind on the ground.
+
+    `tile` of an object that was built is its tile, as "3,4", and empty of one that is gone.
+    """
 
     object_id: str
     field: str
     new_value: int | str
 
+    @property
+    def tile(self) -> tuple[int, int] | None:
+        """Where an object was built, (-1, -1) if it is gone; None if something else has changed."""
+        if self.field != "tile":
+            return None
+        x, _, y = str(self.new_value).partition(",")
+        return (int(x), int(y)) if x.isdecimal() and y.isdecimal() else (AWAY, AWAY)
+
 
 @dataclass(frozen=True, slots=True)
 class RuleEvent:
-    """A goal that was reached in a tick, or something that a rule of the user's own did."""
+    """A goal that was reached in a tick, something that a rule of the user's own did, or items that decayed."""
 
     name: str  # of the goal, or of the rule
     actor_ids: tuple[str, ...] = ()  # who reached it, or to whom it happened; none: the world as a whole
@@ -50,6 +61,11 @@ class RuleEvent:
     def points(self) -> int:
         """The score of all of them together."""
         return self.score * max(1, len(self.actor_ids))
+
+    @property
+    def only_items(self) -> bool:
+        """Whether a rule of the world changed what actors carry: neither a goal, nor a rule of the user's own."""
+        return bool(self.effects) and not self.own
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,15 +21,19 @@ from tickmind.protocol import (
 )
 from tickmind.protocol.record import AWAY
 from tickmind.world.errors import BadIntentsError, OwnRuleError, SnapshotMismatchError, WorldError
-from tickmind.world.kernels import MoveScratch, Placed
+from tickmind.world.kernels import MoveScratch
 from tickmind.world.perception.lamps import Lamps
 from tickmind.world.perception.observer import Observer
 from tickmind.world.perception.packer import GroundMap, Packer
 from tickmind.world.perception.perception import Eyes, Perception
+from tickmind.world.perception.standing import StandingObjects
 from tickmind.world.perception.view import WorldView, take_view
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
 from tickmind.world.rules.arrivals import come_and_go, place_actors
-from tickmind.world.rules.containers import use_containers
+from tickmind.world.rules.building import build
+from tickmind.world.rules.decay import decay
+from tickmind.world.rules.exchange.containers import use_containers
+from tickmind.world.rules.exchange.trade import trade
 from tickmind.world.rules.goals import reach_goals
 from tickmind.world.rules.intents import check_intents, compile_intents
 from tickmind.world.rules.inventory import drop_items, give_items, pick_up_items, use_items
@@ -45,7 +49,6 @@ from tickmind.world.rules.needs_reporting import NeedsBefore
 from tickmind.world.rules.objects import change_objects, grow_stock, interact
 from tickmind.world.rules.own_rules import OwnRule, run_own_rules
 from tickmind.world.rules.speech import speak
-from tickmind.world.rules.trade import trade
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.scenario import Scenario
 from tickmind.world.state.columns import WorldColumns, first_state
@@ -75,8 +78,7 @@ class TileWorld:
         self._everybody = np.arange(len(tables.actor_ids), dtype=np.int32)
         self._scratch = MoveScratch(tables.height, tables.width)
         self._tick_id = 1
-        self._objects = Placed(tables.object_at)
-        self._objects.update(tables.object_x, tables.object_y)
+        self._objects = StandingObjects(tables, self._maps)
         self._ground = GroundMap(tables)
         self._eyes = Eyes(tables.scenario.rules, self._maps.opaque, self._maps.occupancy)
         self._lamps = Lamps(tables)
@@ -183,15 +185,19 @@ class TileWorld:
         use_containers(turn)
         trade(turn)
         interact(turn)
+        build(turn)
         fall_asleep_and_wake(turn)
         speak(turn)
         change_objects(turn)
         grow_stock(turn)
+        decay(turn)
         leave_alone(turn)
         feel_needs(turn)
         run_own_rules(turn, self._own_rules)
         reach_goals(turn)
-        self._maps.update(self._state.object_state, turn.changed_objects)
+        self._maps.update(self._state.object_state, turn.changed_objects, turn.bare_tiles)
+        if turn.objects_moved:
+            self._objects.update()
         come_and_go(turn)
         place_actors(turn, placements)
         self._tick_id += 1
@@ -234,6 +240,7 @@ class TileWorld:
             self._tick_id,
             self._tables,
             self._state,
+            self._maps,
             self._objects,
             self._ground,
             self._now,
@@ -279,6 +286,7 @@ class TileWorld:
         last = Aftermath.read(columns, saved.notes)
         self._state = WorldColumns.of(columns)
         self._maps = Maps(self._tables, self._state)
+        self._objects = StandingObjects(self._tables, self._maps)
         self._eyes = Eyes(rules, self._maps.opaque, self._maps.occupancy)
         self._tick_id = saved.tick_id
         self._last = last
@@ -298,7 +306,7 @@ class TileWorld:
 
     def _perceive(self) -> Perception:
         state, opaque = self._state, self._maps.opaque
-        lit = self._lamps.lit(self._tick_id, opaque, state.object_state)
+        lit = self._lamps.lit(self._tick_id, self._maps, state.object_state)
         return Perception(self._tables.scenario.rules, state.x, state.y, opaque, self._eyes, lit)
 
     def _record(self, turn: Turn, controlled: "Bool | None", needs: NeedColumns | None) -> TickRecord:

@@ -1,6 +1,7 @@
 """What a runner sees of the world through its streams."""
 
 import asyncio
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,8 +121,10 @@ async def test_a_world_that_can_not_be_read_is_told_from_one_that_is_not_there(e
 
     file = tmp_path / "agents.yaml"
     file.write_text("agents: {a: {cmd: [python]}}\nassignments: [{match: {}, use: a}]\n")
-    runner = Runner(load_mapping(file), tmp_path, warden=object())
-    watching = asyncio.create_task(runner._watch(Client()))
+    warden: Any = object()
+    client: Any = Client()
+    runner = Runner(load_mapping(file), tmp_path, warden=warden)
+    watching = asyncio.create_task(runner._watch(client))
     await asked.wait()
     await asyncio.sleep(0)
     assert runner.sight.refused == refused

@@ -141,7 +141,7 @@ async def test_a_world_that_can_not_be_shown_is_told_from_one_that_is_not_there(
 
 
 async def test_each_run_is_drawn_with_the_picture_of_its_own_map(lively, until):
-    worlds = Worlds()
+    worlds: Any = Worlds()
     pictures = {"monday": {"columns": 1}}
     retry = Backoff(first_s=0.002, longest_s=0.002)
     async with LiveSource(worlds, retry=retry, tile_art_of=pictures.get) as source:

@@ -7,7 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tickmind.protocol import ActorStatus, Direction, Effect, FloorInfo, ItemInfo, Move, Reason, Say, Use
+from tickmind.protocol import (
+    ActorStatus,
+    Build,
+    Direction,
+    Effect,
+    FloorInfo,
+    Interact,
+    ItemInfo,
+    Move,
+    Placement,
+    Reason,
+    Say,
+    Use,
+)
 from tickmind.world import ScenarioError, TileWorld, parse_scenario
 
 COLD = """\
@@ -56,8 +69,8 @@ def cold(*changes: tuple[str, str]) -> TileWorld:
     return TileWorld.from_scenario(parse_scenario(text))
 
 
-def needs(world, need="warmth"):
-    return [seen.me.need(need) for seen in world.observe([ADA, BO, CY])]
+def needs(world, need="warmth", actors=(ADA, BO, CY)):
+    return [seen.me.need(need) for seen in world.observe(actors)]
 
 
 def test_needs_begin_as_declared_and_change_by_tick_weather_and_floor():
@@ -88,6 +101,29 @@ def test_an_object_does_nothing_in_a_state_that_does_nothing():
     world = cold(("state: lit", "state: out"))
     world.step({CY: Move(Direction.N)})
     assert needs(world)[CY] == 793
+
+
+def test_an_object_of_several_tiles_warms_all_beside_it_once():
+    large = ("  campfire:\n", "  campfire:\n    size: [2, 2]\n"), ("1.~.c\n  .....", "1..cc\n  ...cc")
+    world = cold(*large)
+    world.step({})  # cy is beside two of its tiles, bo beside its corner, ada too far away
+    assert needs(world) == [793, 307, 813]
+
+
+def test_an_object_that_is_built_warms_until_it_is_removed():
+    stove = "stove: {walkable: false, each_tick: {warmth: 20}, build: {most: 2}, actions: {smash: {removes: true}}}"
+    world = cold(("kinds:\n", f"kinds:\n  {stove}\n"))
+    record = world.step({ADA: Build("stove", Direction.E)}, None, [Placement("cy")])
+    assert record.result_at(0).ok
+    assert needs(world, actors=[ADA]) == [813]
+    record = world.step({ADA: Build("stove", Direction.S)}, None, [Placement("cy", 1, 0)])
+    assert [order.reason for order in record.placements] == [Reason.NOT_WALKABLE]
+    assert needs(world, actors=[ADA]) == [846]
+    record = world.step({ADA: Interact("stove:1")}, None, [Placement("cy", 1, 0)])
+    assert [order.reason for order in record.placements] == [Reason.NONE]
+    assert needs(world)[ADA] == 859
+    world.step({ADA: Interact("stove:2")})
+    assert needs(world)[ADA] == 852
 
 
 def test_a_need_at_zero_lowers_another_and_at_zero_that_one_incapacitates():

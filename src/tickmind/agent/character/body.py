@@ -30,7 +30,9 @@ class Body:
         self.goals = start.goals
         self.name = start.settings.text("name") or start.persona.name or start.entity_id
         self.blackboard = Blackboard()
-        self.surroundings = Surroundings(start.floors)
+        self.surroundings = Surroundings(
+            start.floors, passing=(kind.name for kind in start.kinds if kind.comes_and_goes)
+        )
         self.memory = Memory()
         self.speech = Speech(start.entity_id, (self.name,))
         self._observation: Observation | None = None
@@ -132,6 +134,14 @@ class Body:
         self.do(Interact(door.seen.object_id, "open") if door else Move(direction_to(self.at, step)))
         return Status.RUNNING
 
+    def walk_to(self, thing: Thing, *, beside: bool = False) -> Status:
+        """Go one step towards a thing, by the nearest of its tiles to which a way is known."""
+        for tile in thing.tiles_from(self.at):
+            status = self.walk(tile, beside=beside)
+            if status is not Status.FAILURE:
+                return status
+        return Status.FAILURE
+
     def _next_step(self, goal: Tile, *, beside: bool) -> Tile | None:
         key = (goal, beside)
         if self._way_key == key and self._way:
@@ -179,4 +189,7 @@ class Body:
 
     def reachable(self, thing: Thing) -> bool:
         """Return whether nothing is known to block the way to a thing."""
-        return max(self._no_way.get((thing.at, beside), 0) for beside in (False, True)) <= self.tick
+        return not self._no_way or any(
+            max(self._no_way.get((tile, beside), 0) for beside in (False, True)) <= self.tick
+            for tile in thing.seen.tiles
+        )

@@ -1,6 +1,6 @@
 """Kinds of floors, items and objects, as they are recorded. Callers make `DamagedRunError` of errors in them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tickmind.protocol import ActionInfo, ContainerInfo, FloorInfo, ItemAmounts, ItemInfo, KindInfo, NeedChanges
@@ -27,12 +27,14 @@ def floor_of(document: Mapping[str, Any]) -> FloorInfo:
 
 def item_document(item: ItemInfo) -> dict[str, Any]:
     """Return the document of a kind of item."""
-    return {"name": item.name, "use": dict(item.use)}
+    decay = {"lasts": item.lasts, "becomes": dict(item.becomes)} if item.lasts else {}
+    return {"name": item.name, "use": dict(item.use), **decay}
 
 
 def item_of(document: Mapping[str, Any]) -> ItemInfo:
     """Return a kind of item."""
-    return ItemInfo(str(document["name"]), _read_changes(document["use"]))
+    becomes = _read_amounts(document.get("becomes", {}))
+    return ItemInfo(str(document["name"]), _read_changes(document["use"]), int(document.get("lasts", 0)), becomes)
 
 
 def _read_changes(document: Mapping[str, Any]) -> NeedChanges:
@@ -52,6 +54,8 @@ def kind_document(kind: KindInfo) -> dict[str, Any]:
         "stock_item": kind.stock_item,
         "container": None if kind.container is None else _container_document(kind.container),
         **({"each_tick": list(map(dict, kind.each_tick))} if kind.each_tick else {}),
+        **({} if kind.build is None else {"build": _action_document(kind.build), "most_built": kind.most_built}),
+        **({} if kind.size == (1, 1) else {"size": list(kind.size)}),
     }
 
 
@@ -67,7 +71,15 @@ def kind_of(document: Mapping[str, Any]) -> KindInfo:
         document["stock_item"],
         _read_container(document.get("container")),
         tuple(map(_read_changes, document.get("each_tick", ()))),
+        _read_action(document["build"]) if "build" in document else None,
+        int(document.get("most_built", 0)),
+        _read_size(document.get("size", (1, 1))),
     )
+
+
+def _read_size(document: Sequence[Any]) -> tuple[int, int]:
+    width, height = document
+    return int(width), int(height)
 
 
 def _container_document(container: ContainerInfo) -> dict[str, Any]:
@@ -94,7 +106,8 @@ def _action_document(action: ActionInfo) -> dict[str, Any]:
     parts = {name: dict(getattr(action, name)) for name in _ACTION_ITEMS if getattr(action, name)}
     hours = {} if action.hours is None else {"hours": list(action.hours)}
     times = {name: list(getattr(action, name)) for name in _ACTION_TIMES if getattr(action, name)}
-    return {"verb": action.verb, "to": action.to, "work": action.work, **parts, **hours, **times}
+    removes = {"removes": True} if action.removes else {}
+    return {"verb": action.verb, "to": action.to, "work": action.work, **parts, **hours, **times, **removes}
 
 
 def _read_actions(kind: Mapping[str, Any]) -> tuple[tuple[ActionInfo, ...], ...]:
@@ -109,4 +122,5 @@ def _read_action(document: Mapping[str, Any]) -> ActionInfo:
     hours = read_hours(document.get("hours"))
     verb, to, work = str(document["verb"]), str(document["to"]), int(document["work"])
     seasons, weather = (tuple(map(str, document.get(name, ()))) for name in _ACTION_TIMES)
-    return ActionInfo(verb, to, work, needs, consumes, yields, hours, seasons, weather, wears)
+    removes = bool(document.get("removes", False))
+    return ActionInfo(verb, to, work, needs, consumes, yields, hours, seasons, weather, wears, removes)

@@ -79,7 +79,7 @@ _VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in queri
     "tiles": (WORLD_TABLES[MAP], ("x", "y", "walkable")),
     "actors": (WORLD_TABLES[ACTORS], ("actor_id",)),
     "inventories": (INVENTORIES, ("tick_id", "holder_id", "item", "quantity")),
-    "rule_events": (RULE_EVENTS, ("tick_id", "name", "actor_id", "score", "ends", "own")),
+    "rule_events": (RULE_EVENTS, ("tick_id", "name", "actor_id", "score", "ends", "own", "effects_json")),
     "gifts": (GIFTS, ("tick_id", "actor_id", "side", "item", "amount")),
 }
 
@@ -246,7 +246,7 @@ class RunQueries:
         rows = self._all(
             """
             SELECT name, own, min(tick_id) AS first, count(*), sum(score), max(CAST(ends AS INTEGER)) FROM rule_events
-            GROUP BY 1, 2 ORDER BY first, 1 LIMIT ?
+            WHERE own OR effects_json IS NULL GROUP BY 1, 2 ORDER BY first, 1 LIMIT ?
             """,
             int(MAX_KINDS.maximum),
         )

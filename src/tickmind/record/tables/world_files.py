@@ -20,14 +20,7 @@ from tickmind.protocol import (
 )
 from tickmind.record.columns import Column, values_of
 from tickmind.record.documents.goals import goal_document, goal_of
-from tickmind.record.documents.kinds import (
-    floor_document,
-    floor_of,
-    item_document,
-    item_of,
-    kind_document,
-    kind_of,
-)
+from tickmind.record.documents.kinds import floor_document, floor_of, item_document, item_of, kind_document, kind_of
 from tickmind.record.documents.setting import persona_of, setting_of
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES

@@ -38,6 +38,7 @@ def hello(world: WorldInfo, **more: Any) -> bytes:
                 "opaque": kind.opaque,
                 "tags": kind.tags,
                 "stock_item": kind.stock_item,
+                **({} if kind.size == (1, 1) else {"size": kind.size}),
             }
             for kind in world.kinds
         ],

@@ -5,10 +5,16 @@ from typing import Any
 
 from tickmind.protocol import REASON_CODES, Lease, Observation, RunInfo
 from tickmind.wire.codec.actions import decode_ack, decode_intent, encode_ack, encode_intent
-from tickmind.wire.codec.entities import decode_floor, decode_kind, encode_floor, encode_kind
 from tickmind.wire.codec.goals import decode_goal, encode_goal
+from tickmind.wire.codec.kinds import (
+    decode_floor,
+    decode_item,
+    decode_kind,
+    encode_floor,
+    encode_item,
+    encode_kind,
+)
 from tickmind.wire.codec.leases import DURATION_MS, decode_lease, encode_lease
-from tickmind.wire.codec.needs import decode_items, encode_items
 from tickmind.wire.codec.observations import decode_observation, encode_observation
 from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting
 from tickmind.wire.codec.values import (
@@ -107,7 +113,7 @@ def _encode_opened(lease: Lease, run: RunInfo) -> pb.ControlOpened:
         shared = pb.ControlOpened(
             setting=encode_setting(run.setting),
             kinds=map(encode_kind, run.kinds),
-            items=encode_items(run.items),
+            items=map(encode_item, run.items),
             floors=map(encode_floor, run.floors),
         )
         _constant = run, shared
@@ -140,6 +146,7 @@ def _decode_opened(message: pb.ControlOpened) -> ControlOpened:
     lease = decode_lease(message.lease)
     personas = {lease.entity_id: decode_persona(message.persona)} if message.HasField("persona") else {}
     count(message.kinds, "kinds", MAX_KINDS)
+    count(message.items, "items", MAX_KINDS)
     count(message.floors, "floors", MAX_KINDS)
     count(message.goals, "goals", MAX_GOALS)
     run = replace(
@@ -147,7 +154,7 @@ def _decode_opened(message: pb.ControlOpened) -> ControlOpened:
         setting=decode_setting(message.setting),
         personas=personas,
         kinds=tuple(map(decode_kind, message.kinds)),
-        items=decode_items(message.items),
+        items=tuple(map(decode_item, message.items)),
         floors=tuple(map(decode_floor, message.floors)),
         goals={lease.entity_id: tuple(map(decode_goal, message.goals))} if message.goals else {},
     )

@@ -19,7 +19,7 @@ from tickmind.protocol import (
     VisibleTiles,
 )
 from tickmind.wire.codec.actions import AMOUNT, decode_result, encode_result
-from tickmind.wire.codec.needs import NEED, decode_values
+from tickmind.wire.codec.amounts import NEED, decode_needs
 from tickmind.wire.codec.values import (
     DIRECTIONS,
     INT32_MAX,
@@ -33,6 +33,8 @@ from tickmind.wire.codec.values import (
     optional_name,
     place,
     present,
+    sides,
+    size,
     status,
     text,
     tick,
@@ -146,6 +148,7 @@ def encode_object(seen: VisibleObject) -> pb.VisibleObject:
         items=_stacks(seen.items),
         verbs=seen.verbs,
         owner=seen.owner,
+        **sides(seen.size),
     )
 
 
@@ -219,7 +222,7 @@ def _decode_me(message: pb.SelfState) -> SelfState:
         _decode_stacks(message.inventory, "me.inventory"),
         number(message.energy, "me.energy", 0, NEED),
         number(message.hunger, "me.hunger", 0, NEED),
-        decode_values(message.needs),
+        decode_needs(message.needs),
     )
 
 
@@ -294,6 +297,7 @@ def _decode_object(message: pb.VisibleObject) -> VisibleObject:
         _decode_stacks(message.items, "visible_objects.items"),
         names(message.verbs, "visible_objects.verbs", MAX_STACKS),
         optional_name(message.owner, "visible_objects.owner"),
+        size(message.width, message.height, "visible_objects"),
     )
 
 

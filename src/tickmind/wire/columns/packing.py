@@ -28,6 +28,7 @@ class ColumnBounds:
     objects: int
     item_kinds: int
     verbs: int
+    kinds: int  # of objects
     states: int  # the most that any kind of object has
     width: int
     height: int
@@ -41,6 +42,7 @@ class ColumnBounds:
             objects=len(world.objects),
             item_kinds=len(world.item_kinds),
             verbs=len(world.verbs),
+            kinds=len(world.kinds),
             states=max((len(kind.states) for kind in world.kinds), default=0),
             width=world.width,
             height=world.height,

@@ -39,6 +39,7 @@ MAX_AGENT_SETTING_CHARS = Limit("length of a setting for an agent", 200, "charac
 MAX_TAGS = Limit("number of tags", 64)
 MAX_EFFECTS = Limit("number of effects of one action", 128)
 MAX_KINDS = Limit("number of kinds of one sort", 250)
+MAX_OBJECT_SIDE = Limit("side of an object", 16, "tiles")
 MAX_STATES = Limit("number of states of a kind", 250)
 MAX_STACKS = Limit("number of kinds of items in one place", 250)
 MAX_SEEN = Limit("number of entities or objects in one observation", 8192)

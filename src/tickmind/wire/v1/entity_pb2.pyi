@@ -249,15 +249,19 @@ class NeedChange(_message.Message):
     def __init__(self, need: _Optional[str] = ..., by: _Optional[int] = ...) -> None: ...
 
 class ItemInfo(_message.Message):
-    __slots__ = ("name", "use")
+    __slots__ = ("name", "use", "lasts", "becomes")
     NAME_FIELD_NUMBER: _ClassVar[int]
     USE_FIELD_NUMBER: _ClassVar[int]
+    LASTS_FIELD_NUMBER: _ClassVar[int]
+    BECOMES_FIELD_NUMBER: _ClassVar[int]
     name: str
     use: _containers.RepeatedCompositeFieldContainer[NeedChange]
-    def __init__(self, name: _Optional[str] = ..., use: _Optional[_Iterable[_Union[NeedChange, _Mapping]]] = ...) -> None: ...
+    lasts: int
+    becomes: _containers.RepeatedCompositeFieldContainer[ItemAmount]
+    def __init__(self, name: _Optional[str] = ..., use: _Optional[_Iterable[_Union[NeedChange, _Mapping]]] = ..., lasts: _Optional[int] = ..., becomes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
 
 class ActionInfo(_message.Message):
-    __slots__ = ("verb", "to", "work", "needs", "consumes", "yields", "hours", "seasons", "weather", "wears")
+    __slots__ = ("verb", "to", "work", "needs", "consumes", "yields", "hours", "seasons", "weather", "wears", "removes")
     VERB_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
     WORK_FIELD_NUMBER: _ClassVar[int]
@@ -268,6 +272,7 @@ class ActionInfo(_message.Message):
     SEASONS_FIELD_NUMBER: _ClassVar[int]
     WEATHER_FIELD_NUMBER: _ClassVar[int]
     WEARS_FIELD_NUMBER: _ClassVar[int]
+    REMOVES_FIELD_NUMBER: _ClassVar[int]
     verb: str
     to: str
     work: int
@@ -278,7 +283,8 @@ class ActionInfo(_message.Message):
     seasons: _containers.RepeatedScalarFieldContainer[str]
     weather: _containers.RepeatedScalarFieldContainer[str]
     wears: _containers.RepeatedCompositeFieldContainer[ItemAmount]
-    def __init__(self, verb: _Optional[str] = ..., to: _Optional[str] = ..., work: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., consumes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., yields: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ..., seasons: _Optional[_Iterable[str]] = ..., weather: _Optional[_Iterable[str]] = ..., wears: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
+    removes: bool
+    def __init__(self, verb: _Optional[str] = ..., to: _Optional[str] = ..., work: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., consumes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., yields: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ..., seasons: _Optional[_Iterable[str]] = ..., weather: _Optional[_Iterable[str]] = ..., wears: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., removes: _Optional[bool] = ...) -> None: ...
 
 class StateInfo(_message.Message):
     __slots__ = ("name", "walkable", "opaque", "actions", "each_tick")
@@ -295,18 +301,26 @@ class StateInfo(_message.Message):
     def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., actions: _Optional[_Iterable[_Union[ActionInfo, _Mapping]]] = ..., each_tick: _Optional[_Iterable[_Union[NeedChange, _Mapping]]] = ...) -> None: ...
 
 class KindInfo(_message.Message):
-    __slots__ = ("name", "states", "tags", "stock_item", "container")
+    __slots__ = ("name", "states", "tags", "stock_item", "container", "build", "most_built", "width", "height")
     NAME_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
     STOCK_ITEM_FIELD_NUMBER: _ClassVar[int]
     CONTAINER_FIELD_NUMBER: _ClassVar[int]
+    BUILD_FIELD_NUMBER: _ClassVar[int]
+    MOST_BUILT_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
     name: str
     states: _containers.RepeatedCompositeFieldContainer[StateInfo]
     tags: _containers.RepeatedScalarFieldContainer[str]
     stock_item: str
     container: ContainerInfo
-    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[StateInfo, _Mapping]]] = ..., tags: _Optional[_Iterable[str]] = ..., stock_item: _Optional[str] = ..., container: _Optional[_Union[ContainerInfo, _Mapping]] = ...) -> None: ...
+    build: ActionInfo
+    most_built: int
+    width: int
+    height: int
+    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[StateInfo, _Mapping]]] = ..., tags: _Optional[_Iterable[str]] = ..., stock_item: _Optional[str] = ..., container: _Optional[_Union[ContainerInfo, _Mapping]] = ..., build: _Optional[_Union[ActionInfo, _Mapping]] = ..., most_built: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ...) -> None: ...
 
 class ContainerInfo(_message.Message):
     __slots__ = ("holds", "sells", "buys", "hours")

@@ -82,7 +82,7 @@ class VisibleEntity(_message.Message):
     def __init__(self, entity_id: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., type: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., status_bits: _Optional[int] = ..., facing: _Optional[_Union[_action_pb2.Direction, str]] = ...) -> None: ...
 
 class VisibleObject(_message.Message):
-    __slots__ = ("object_id", "kind", "x", "y", "state", "work_remaining", "items", "verbs", "owner")
+    __slots__ = ("object_id", "kind", "x", "y", "state", "work_remaining", "items", "verbs", "owner", "width", "height")
     OBJECT_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     X_FIELD_NUMBER: _ClassVar[int]
@@ -92,6 +92,8 @@ class VisibleObject(_message.Message):
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     VERBS_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
     object_id: str
     kind: str
     x: int
@@ -101,7 +103,9 @@ class VisibleObject(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[ItemStack]
     verbs: _containers.RepeatedScalarFieldContainer[str]
     owner: str
-    def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., work_remaining: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ItemStack, _Mapping]]] = ..., verbs: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ...) -> None: ...
+    width: int
+    height: int
+    def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., work_remaining: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ItemStack, _Mapping]]] = ..., verbs: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ...) -> None: ...
 
 class OpenOffer(_message.Message):
     __slots__ = ("actor_id", "kind", "amount", "wanted_kind", "wanted_amount")

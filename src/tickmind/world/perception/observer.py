@@ -151,13 +151,14 @@ class Observer:
         self._objects[row] = view = VisibleObject(
             object_id=tables.object_ids[row],
             kind=kind.name,
-            x=int(tables.object_x[row]),
-            y=int(tables.object_y[row]),
+            x=int(self._maps.object_x[row]),
+            y=int(self._maps.object_y[row]),
             state=kind.states[now].name,
             work_remaining=int(state.object_work[row]),
             items=(ItemStack(kind.stock.item, stock),) if kind.stock and stock else (),
             verbs=tuple(action.verb for action in kind.states[now].actions),
             owner=tables.object_owner.get(row, ""),
+            size=kind.size,
         )
         return view
 

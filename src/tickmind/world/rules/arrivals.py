@@ -69,7 +69,7 @@ def why_not_at(turn: Turn, x: int, y: int) -> Reason:
         return Reason.OUT_OF_BOUNDS
     if not maps.walkable[y, x]:
         return Reason.NOT_WALKABLE
-    thing = int(tables.object_at[y, x])  # which may have closed in this tick, before the maps show it
+    thing = int(maps.object_at[y, x])  # which may have closed in this tick, before the maps show it
     if thing >= 0 and not tables.kind_walkable[tables.object_kind[thing], turn.state.object_state[thing]]:
         return Reason.NOT_WALKABLE
     return Reason.OCCUPIED if maps.occupancy[y, x] >= 0 else Reason.NONE

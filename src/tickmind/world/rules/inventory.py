@@ -69,7 +69,7 @@ def pick_up_items(turn: Turn) -> None:
     tables, state = turn.tables, turn.state
     rows = turn.intents.actor[places]
     ground = lying(turn, _keys(turn, places))
-    objects = tables.object_at[state.y[rows], state.x[rows]]
+    objects = turn.maps.object_at[state.y[rows], state.x[rows]]
     stocked = np.zeros(len(places), dtype=np.int64)
     there = np.flatnonzero(objects >= 0)
     there = there[tables.stock_item[tables.object_kind[objects[there]]] == turn.intents.kind[places[there]]]

@@ -74,7 +74,7 @@ def leave_alone(turn: Turn) -> None:
     rows = np.flatnonzero(((state.status & (_UNCONTROLLED | _ASLEEP)) == _UNCONTROLLED) & (state.x != AWAY))
     if not len(rows):
         return
-    objects = tables.object_at[state.y[rows], state.x[rows]]
+    objects = turn.maps.object_at[state.y[rows], state.x[rows]]
     rows, objects = rows[objects >= 0], objects[objects >= 0]
     state.status[rows[tables.kind_restful[tables.object_kind[objects]]]] |= _ASLEEP
 
@@ -136,18 +136,22 @@ def _feel_own_needs(turn: Turn, living: "Bool", near: "Int32 | None") -> None:
 
 def _near_objects(turn: Turn) -> "Int32":
     """Return by actor row what objects on its tile and beside it add to energy, hunger and own needs."""
-    state, tables, occupancy = turn.state, turn.tables, turn.maps.occupancy
+    state, tables, maps = turn.state, turn.tables, turn.maps
     rows = tables.needs.objects
+    rows = rows[maps.object_x[rows] != AWAY]
     adds = tables.needs.states[tables.object_kind[rows], state.object_state[rows]]
     rows, adds = rows[adds.any(axis=1)], adds[adds.any(axis=1)]
     near: Int32 = np.zeros((len(state.x), tables.needs.states.shape[2]), dtype=np.int32)
-    for dy in (-1, 0, 1):
-        for dx in (-1, 0, 1):
-            x, y = tables.object_x[rows] + dx, tables.object_y[rows] + dy
-            on_map = np.flatnonzero((x >= 0) & (x < tables.width) & (y >= 0) & (y < tables.height))
-            actors = occupancy[y[on_map], x[on_map]]
+    west, north = maps.object_x[rows], maps.object_y[rows]
+    width, height = tables.object_width[rows], tables.object_height[rows]
+    for dy in range(-1, int(height.max(initial=0)) + 1):
+        for dx in range(-1, int(width.max(initial=0)) + 1):
+            x, y = west + dx, north + dy
+            on_map = (x >= 0) & (x < tables.width) & (y >= 0) & (y < tables.height)
+            beside = np.flatnonzero(on_map & (dx <= width) & (dy <= height))
+            actors = maps.occupancy[y[beside], x[beside]]
             there = actors >= 0
-            near[actors[there]] += adds[on_map[there]]  # two objects have no actor in common at one offset
+            near[actors[there]] += adds[beside[there]]  # two objects have no actor in common at one offset
     return near
 
 

@@ -13,6 +13,7 @@ from tickmind.protocol import (
     ActionType,
     Effect,
     ObjectDelta,
+    Reason,
     ResultColumns,
     RuleEvent,
     Utterance,
@@ -24,9 +25,10 @@ from tickmind.protocol.setting import minute_of
 from tickmind.world.chance import draw
 from tickmind.world.errors import OwnRuleError
 from tickmind.world.rules.arrivals import arrive, leave
+from tickmind.world.rules.building import free_row, why_not
 from tickmind.world.rules.inventory import hand_over, use_up
 from tickmind.world.rules.needs_and_rest import incapacitate
-from tickmind.world.rules.objects import enter_state, in_the_way
+from tickmind.world.rules.objects import enter_state, in_the_way, place_object, remove_object
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.limits import MAX_INVENTORY, MAX_SCORE, MAX_TEXT_CHARS
 from tickmind.world.scenario.settings import NEED_MOST
@@ -90,7 +92,7 @@ class RuleTick:
 
     @property
     def object_ids(self) -> Sequence[str]:
-        """The ids of all objects."""
+        """The ids of all objects, also of those that may be built later."""
         return self._turn.tables.object_ids
 
     @cached_property
@@ -149,9 +151,16 @@ class RuleTick:
         return int(self._needs(need)[self._actor(actor_id)])
 
     def object_state(self, object_id: str) -> str:
-        """Return the state of an object."""
+        """Return the state of an object; empty if it is not there."""
         row = self._object(object_id)
+        if self._turn.maps.object_x[row] == AWAY:
+            return ""
         return self._turn.tables.kind_of(row).states[int(self._turn.state.object_state[row])].name
+
+    def object_position(self, object_id: str) -> tuple[int, int]:
+        """Return the tile of an object; (-1, -1) if it was not built yet, or was removed."""
+        row, maps = self._object(object_id), self._turn.maps
+        return int(maps.object_x[row]), int(maps.object_y[row])
 
     def chance(self, below: int) -> int:
         """Return a number from 0 up to, not including, `below`, from the seed of the run: the same in every repetition.
@@ -200,7 +209,7 @@ class RuleTick:
         return change
 
     def set_object_state(self, object_id: str, state: str) -> bool:
-        """Put an object into a state. Return False if an actor stands where it would block the tile."""
+        """Put an object into a state. Return False if it is not there, or an actor stands where it would block it."""
         row, turn = self._object(object_id), self._turn
         names = [one.name for one in turn.tables.kind_of(row).states]
         if state not in names:
@@ -208,9 +217,35 @@ class RuleTick:
         code = names.index(state)
         self._count()
         objects, kind = np.array([row], dtype=np.int64), int(turn.tables.object_kind[row])
-        if in_the_way(turn, objects, kind, code).any():
+        if turn.maps.object_x[row] == AWAY or in_the_way(turn, objects, kind, code).any():
             return False
         turn.deltas += [delta for _, delta in enter_state(turn, objects, kind, code)]
+        return True
+
+    def build_object(self, kind: str, x: int, y: int) -> str:
+        """Put an object of a kind that can be built on a tile, the north-west one of several.
+
+        Return its id; empty if it can't be there now.
+        """
+        turn, code = self._turn, self._turn.tables.kind_code.get(kind)
+        if code is None or turn.tables.scenario.kinds[code].build is None:
+            raise OwnRuleError(f"there is no kind {str(kind)[:100]!r} that can be built")
+        self._count()
+        row = free_row(turn, code)
+        if row is None or why_not(turn, code, int(x), int(y)) is not Reason.NONE:
+            return ""
+        turn.deltas += place_object(turn, row, int(x), int(y))
+        return turn.tables.object_ids[row]
+
+    def remove_object(self, object_id: str) -> bool:
+        """Take an object out of the world, of a kind that can be built or removed. Return False if it is not there."""
+        row, turn = self._object(object_id), self._turn
+        if not turn.tables.kind_of(row).comes_and_goes:
+            raise OwnRuleError(f"{object_id} can't be removed; give its kind `build`, or an action with `removes`")
+        self._count()
+        if turn.maps.object_x[row] == AWAY:
+            return False
+        turn.deltas += remove_object(turn, row)
         return True
 
     def bring(self, actor_id: str, x: int, y: int) -> bool:

@@ -1,6 +1,7 @@
 """The parts of a scenario file that name things: rules, floors, items and kinds of objects."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from tickmind.base import Limit
 from tickmind.protocol.entity import ContainerInfo, Prices
@@ -17,11 +18,14 @@ from tickmind.world.scenario.kinds import (
     Stock,
 )
 from tickmind.world.scenario.limits import (
+    MAX_DECAYED,
     MAX_GROUND,
     MAX_HEARING,
     MAX_INVENTORY,
     MAX_ITEM_CHARS,
     MAX_KINDS,
+    MAX_OBJECT_SIDE,
+    MAX_OBJECTS,
     MAX_PRICES,
     MAX_RADIUS,
     MAX_RECIPE_ITEMS,
@@ -118,15 +122,43 @@ def read_items(section: Node | None, needs: WorldNeeds) -> tuple[ItemKind, ...]:
     for name, place, node in given.named():
         if not MAX_ITEM_CHARS.allows(len(name)):
             place.note(f"expected a name of 1 to {MAX_ITEM_CHARS.maximum} characters for an item")
-        found.append(place.source.part(ItemKind(name), _read_item, name, node, needs))
+        found.append(place.source.part(ItemKind(name), _read_item, name, node, given.entries, needs))
+    _check_decay(given, found)
     return tuple(sorted(found, key=lambda item: item.name))
 
 
-def _read_item(name: str, node: Node, needs: WorldNeeds) -> ItemKind:
+def _read_item(name: str, node: Node, items: Collection[str], needs: WorldNeeds) -> ItemKind:
     given = table(node)
-    given.nothing_but("use")
+    given.nothing_but("use", "lasts", "becomes")
     changes = dict(read_changes(given, "use", needs.names))
-    return ItemKind(name, changes.pop("hunger", 0), changes.pop("energy", 0), tuple(changes.items()))
+    lasts = given.integer("lasts", 0, 1, MAX_TICKS) if "lasts" in given.entries else 0
+    becomes = read_amounts(given.get("becomes"), items)
+    if becomes and not lasts:
+        given.keys["becomes"].note(f"{name!r} never decays; say how many ticks it lasts with `lasts: 200`")
+    if not MAX_RECIPE_ITEMS.allows(len(becomes)):
+        given.keys["becomes"].note(f"more than {MAX_RECIPE_ITEMS.maximum} kinds of items")
+    hunger, energy = changes.pop("hunger", 0), changes.pop("energy", 0)
+    return ItemKind(name, hunger, energy, tuple(changes.items()), lasts, becomes)
+
+
+def _check_decay(given: YamlMapping, items: Iterable[ItemKind]) -> None:
+    """Note items that become themselves again, or too many others: what decays must come to an end."""
+    becomes = {item.name: item.becomes for item in items}
+    totals: dict[str, int] = {}  # item -> how many items one is in the end
+
+    def total(name: str, path: tuple[str, ...]) -> int:
+        if name in path:
+            circle = " -> ".join((*path[path.index(name) :], name))
+            given.keys[path[0]].fail(f"{name!r} becomes itself again: {circle}")
+        if name not in totals:
+            totals[name] = max(1, sum(amount * total(item, (*path, name)) for item, amount in becomes[name]))
+            if not MAX_DECAYED.allows(totals[name]):
+                given.keys[name].fail(f"one {name!r} becomes more than {MAX_DECAYED.maximum:,} items in the end")
+        return totals[name]
+
+    for name in becomes:
+        with given.place.source.noting():
+            total(name, ())
 
 
 def read_kinds(
@@ -158,7 +190,8 @@ def _check_recipes(given: YamlMapping, kinds: Iterable[ObjectKind], inventory_li
                 given.keys[kind.name].note(
                     f"one {item!r} costs {count} items, and an actor carries at most {inventory_limit}"
                 )
-        for action in (action for state in kind.states for action in state.actions):
+        builds = () if kind.build is None else (kind.build,)
+        for action in (*builds, *(action for state in kind.states for action in state.actions)):
             count = sum(amount for _, amount in action.takes)
             if count > inventory_limit:
                 given.keys[kind.name].note(
@@ -170,7 +203,7 @@ def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str
     given = table(node)
     if name == GROUND:
         place.fail(f"{GROUND!r} is what items on the ground are called; choose another name")
-    given.nothing_but("states", "tags", "stock", "holds", *_OF_A_CONTAINER, *_OF_A_STATE)
+    given.nothing_but("states", "tags", "stock", "holds", "build", "size", *_OF_A_CONTAINER, *_OF_A_STATE)
     states, own = given.get("states"), [key for key in _OF_A_STATE if key in given.entries]
     if states is None:
         entries, keys = {key: given.entries[key] for key in own}, {key: given.keys[key] for key in own}
@@ -184,7 +217,30 @@ def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str
     if container is not None and any(state.walkable for state in read):
         place.fail(f"{name!r} holds items, so no actor can step on it: say `walkable: false` in each of its states")
     grows = _read_stock(table(stock), items) if stock else None
-    return ObjectKind(name, read, read_tags(given, "tags"), grows, container)
+    build, most = _read_build(given.get("build"), read[0].name, items)
+    return ObjectKind(
+        name, read, read_tags(given, "tags"), grows, container, build, most, _read_size(given.get("size"))
+    )
+
+
+def _read_size(node: Node | None) -> tuple[int, int]:
+    if node is None:
+        return 1, 1
+    sides = many(node)
+    if len(sides.items) != 2:
+        sides.place.fail("expected a size as [2, 1]: tiles from west to east, and from north to south")
+    width, height = (leaf(side).integer(1, MAX_OBJECT_SIDE) for side in sides.items)
+    return width, height
+
+
+def _read_build(node: Node | None, state: str, items: Collection[str]) -> tuple[ObjectAction | None, int]:
+    """What building an object takes, and how many can be built; it begins in the first state."""
+    if node is None:
+        return None, 0
+    given = table(node)
+    given.nothing_but("most", "needs", "consumes", "wears", "hours", "seasons", "weather")
+    most = leaf(given.need("most")).integer(1, int(MAX_OBJECTS.maximum))
+    return _read_recipe("build", given, state, items), most
 
 
 def _read_container(given: YamlMapping, items: Collection[str]) -> ContainerInfo | None:
@@ -258,8 +314,19 @@ def _read_state(
 def _read_action(
     verb: str, given: YamlMapping, state: str, states: Collection[str], items: Collection[str]
 ) -> ObjectAction:
-    given.nothing_but("to", "work", "needs", "consumes", "yields", "wears", "hours", "seasons", "weather")
-    to, hours = given.get("to"), given.get("hours")
+    given.nothing_but("to", "work", "needs", "consumes", "yields", "wears", "hours", "seasons", "weather", "removes")
+    to, removes = given.get("to"), given.truth("removes", default=False)
+    if removes and to is not None:
+        given.keys["removes"].note(
+            f"after {verb!r} the object is gone, so it has no state; leave out 'to' or 'removes'"
+        )
+    after = state if to is None else known(to, states, "state of this kind")
+    return replace(_read_recipe(verb, given, after, items), removes=removes)
+
+
+def _read_recipe(verb: str, given: YamlMapping, to: str, items: Collection[str]) -> ObjectAction:
+    """What an action takes and yields, and when it can be done."""
+    hours = given.get("hours")
     for part in ("needs", "consumes", "yields", "wears"):
         items_node = given.get(part)
         if items_node is not None and not MAX_RECIPE_ITEMS.allows(len(table(items_node).entries)):
@@ -269,7 +336,7 @@ def _read_action(
         given.keys["wears"].note(f"{tool!r} is consumed each time, so it can't wear; leave it out of one of them")
     return ObjectAction(
         verb=verb,
-        to=state if to is None else known(to, states, "state of this kind"),
+        to=to,
         work=given.integer("work", 1, 1, MAX_TICKS),
         needs=read_amounts(given.get("needs"), items),
         yields=read_amounts(given.get("yields"), items),

@@ -28,12 +28,14 @@ class FloorKind:
 
 @dataclass(frozen=True, slots=True)
 class ItemKind:
-    """An item that can be carried. It can be used if using it changes a need."""
+    """An item that can be carried. It can be used if using it changes a need. It may decay."""
 
     name: str
     hunger: int = 0  # what using one adds; food has a negative number
     energy: int = 0
     own_needs: NeedChanges = field(default=(), repr=False)  # so other scenarios keep their digest
+    lasts: int = field(default=0, repr=False)  # in each tick one of so many decays, on average; 0: never
+    becomes: Items = field(default=(), repr=False)  # what is there instead of one that has decayed
 
     @property
     def usable(self) -> bool:
@@ -68,6 +70,7 @@ class ObjectAction:
     wears: Items = field(
         default=(), repr=False
     )  # tools; of each, one breaks with the last step by a chance of 1 in so many
+    removes: bool = field(default=False, repr=False)  # whether the object is gone after it
 
     @property
     def limited(self) -> bool:
@@ -127,6 +130,14 @@ class ObjectKind:
     tags: tuple[str, ...] = ()
     stock: Stock | None = None
     container: ContainerInfo | None = field(default=None, repr=False)  # so other scenarios keep their digest
+    build: ObjectAction | None = field(default=None, repr=False)  # what building one takes; None: it can't be built
+    most_built: int = field(default=0, repr=False)  # how many more than at the beginning there can be
+    size: tuple[int, int] = field(default=(1, 1), repr=False)  # tiles from west to east, and from north to south
+
+    @property
+    def comes_and_goes(self) -> bool:
+        """Whether such objects can be built or removed in a run."""
+        return self.build is not None or any(action.removes for state in self.states for action in state.actions)
 
     def state_code(self, name: str) -> int:
         """Return the number of a state in columns."""

@@ -37,7 +37,7 @@ class ActorSpawn:
 
 @dataclass(frozen=True, slots=True)
 class ObjectSpawn:
-    """An object at its place."""
+    """An object at its place, by its north-west tile; x and y of one that may be built later are -1."""
 
     object_id: str
     kind: str
@@ -137,6 +137,9 @@ class Scenario:
             if floor.step_ticks > 1:
                 yield floor.name, "step", floor.step_ticks
         yield from self._own_needs()
+        for item in self.items:
+            if item.lasts:
+                yield item.name, "lasts", item.lasts, item.becomes
         if self.rules.night_sight_radius is not None:
             yield self.rules.night_sight_radius, calendar, calendar.night
             states = ((kind.name, state) for kind in self.kinds for state in kind.states)
@@ -148,12 +151,22 @@ class Scenario:
             if actor.arrives or actor.leaves:
                 yield actor.entity_id, actor.arrives, actor.leaves
         for kind in self.kinds:
+            if kind.size != (1, 1):
+                yield kind.name, "size", kind.size
+            if kind.build is not None:
+                build = kind.build
+                yield kind.name, "build", kind.most_built, build.needs, build.consumes, build.wears
+                if build.limited:
+                    times = build.hours, build.seasons, build.weather
+                    yield kind.name, "build", times, calendar, calendar.seasons, calendar.weather
             if kind.container is not None:
                 yield kind.name, kind.container, calendar if kind.container.hours else None
             for state in kind.states:
                 for action in state.actions:
                     if action.consumes:
                         yield kind.name, state.name, action.verb, action.consumes
+                    if action.removes:
+                        yield kind.name, state.name, action.verb, "removes"
                     if action.wears:
                         yield kind.name, state.name, action.verb, "wears", action.wears
                     if action.hours is not None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tickmind.protocol.record import AWAY
 from tickmind.world.kernels.digest import new_lanes, take_column
+from tickmind.world.scenario.scenario import NEVER
 from tickmind.world.state.tables import Tables
 from tickmind.world.state.timing import change_times, stock_times
 
@@ -45,6 +46,10 @@ def no_offers() -> "Int64":
     return np.zeros((0, len(StandingOffer._fields)), dtype=np.int64)
 
 
+def _no_places() -> "Int32":
+    return np.zeros(0, dtype=np.int32)
+
+
 @dataclass(slots=True, eq=False)
 class WorldColumns:
     """The columns of a world: by actor row, by object row, and for items on the ground by ascending key.
@@ -73,6 +78,8 @@ class WorldColumns:
     offers: "Int64" = field(default_factory=no_offers)  # lines of `StandingOffer`, in ascending rows of the makers
     arrive_due: "Int64" = field(default_factory=_no_times)  # actor row -> tick in which it comes, or NEVER
     leave_due: "Int64" = field(default_factory=_no_times)  # actor row -> tick in which it is gone, or NEVER
+    object_x: "Int32" = field(default_factory=_no_places)  # object row -> its tile now; -1: it is not there
+    object_y: "Int32" = field(default_factory=_no_places)
     free_at: "Int64" = field(default_factory=_no_times)  # actor row -> tick from which it can step again
     goal_reached: "Bool" = field(default_factory=_empty)  # entries of goals -> whether it was reached
     own_rule_off: "Bool" = field(default_factory=_empty)  # own rule -> whether it has failed
@@ -103,7 +110,10 @@ class WorldColumns:
 
 _NAMES = tuple(column.name for column in fields(WorldColumns))
 _LATER = frozenset(  # of rules that came later
-    ("offers", "arrive_due", "leave_due", "free_at", "goal_reached", "own_rule_off", "own_needs")
+    (
+        *("offers", "arrive_due", "leave_due", "object_x", "object_y"),
+        *("free_at", "goal_reached", "own_rule_off", "own_needs"),
+    )
 )
 
 
@@ -122,6 +132,7 @@ def first_state(tables: Tables) -> WorldColumns:
     ground = sorted(
         ((at.y * tables.width + at.x) * items + tables.item_code[at.item], at.amount) for at in scenario.ground
     )
+    there = tables.object_x != AWAY
     away = [bool(actor.arrives) for actor in actors]
     some_come, some_leave = any(away), any(actor.leaves for actor in actors)
     return WorldColumns(
@@ -135,12 +146,14 @@ def first_state(tables: Tables) -> WorldColumns:
         object_state=object_state,
         object_work=tables.kind_work[tables.object_kind, object_state],
         object_stock=stock,
-        change_due=change_times(tables, rows, object_state, 0),
-        stock_due=stock_times(tables, rows, stock, 0),
+        change_due=np.where(there, change_times(tables, rows, object_state, 0), NEVER),
+        stock_due=np.where(there, stock_times(tables, rows, stock, 0), NEVER),
         ground_key=np.array([key for key, _ in ground], dtype=np.int64),
         ground_amount=np.array([amount for _, amount in ground], dtype=np.int64),
         arrive_due=tables.actor_arrives.copy() if some_come else _no_times(),
         leave_due=tables.actor_leaves.copy() if some_leave else _no_times(),
+        object_x=tables.object_x.copy() if tables.objects_move else _no_places(),
+        object_y=tables.object_y.copy() if tables.objects_move else _no_places(),
         free_at=np.zeros(len(actors) if tables.some_steps_take_longer else 0, dtype=np.int64),
         goal_reached=np.zeros(tables.goals[-1].entries.stop if tables.goals else 0, dtype=np.bool_),
         own_rule_off=np.zeros(len(scenario.own_rules), dtype=np.bool_),
