@@ -47,7 +47,10 @@ class ObjectDelta:
 
 @dataclass(frozen=True, slots=True)
 class RuleEvent:
-    """A goal that was reached in a tick, something that a rule of the user's own did, or items that decayed."""
+    """A goal that was reached in a tick, something that a rule of the user's own did, or items that decayed.
+
+    Goals have no effects; `decay` has some, and is not `own`.
+    """
 
     name: str  # of the goal, or of the rule
     actor_ids: tuple[str, ...] = ()  # who reached it, or to whom it happened; none: the world as a whole
@@ -61,11 +64,6 @@ class RuleEvent:
     def points(self) -> int:
         """The score of all of them together."""
         return self.score * max(1, len(self.actor_ids))
-
-    @property
-    def only_items(self) -> bool:
-        """Whether a rule of the world changed what actors carry: neither a goal, nor a rule of the user's own."""
-        return bool(self.effects) and not self.own
 
 
 @dataclass(frozen=True, slots=True)

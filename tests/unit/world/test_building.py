@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.agent.control.columns import ColumnReader
+from tickmind.agent.knowledge import Surroundings
 from tickmind.protocol import (
     ActionInfo,
     Build,
@@ -324,6 +325,7 @@ def test_everything_that_follows_a_world_agrees_with_it(ticks):
     world, again = world_of(RICH), world_of(RICH)
     info = world.info
     ledger, reader = InventoryLedger(info), ColumnReader(info)
+    around = Surroundings(kind.name for kind in info.kinds if kind.comes_and_goes)
     replayed = {thing.object_id: (thing.x, thing.y) for thing in info.objects}
     start = world.view()
     frames = FrameBuilder(info, scene_at_start(info, 0, 0, start.actors))
@@ -367,6 +369,18 @@ def test_everything_that_follows_a_world_agrees_with_it(ticks):
         assert again.observe(rows, floors=False) == seen
         for one, other in zip(reader.read(world.observe_columns(rows)), seen, strict=True):
             assert one.visible_tiles == other.visible_tiles
+        # What a character remembers of tiles in sight is what is there.
+        around.take_in(seen[0])
+        visible = {thing.object_id: thing for thing in seen[0].visible_objects}
+        sees = seen[0].visible_tiles.sees
+        for name, thing in around.things.items():
+            assert visible.get(name) == thing.seen if any(sees(*tile) for tile in thing.seen.tiles) else True
+        for x, y in seen[0].visible_tiles.tiles():
+            obstacle = around.obstacle_at(x, y)
+            assert obstacle is None or (x, y) in visible[obstacle.seen.object_id].tiles
+    for intents in ticks:  # a world that was resumed goes on in the same way
+        assert again.step(intents).object_deltas == world.step(intents).object_deltas
+        assert again.state_hash() == world.state_hash()
 
 
 # What else knows of it

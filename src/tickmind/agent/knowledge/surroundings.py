@@ -2,16 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from tickmind.agent.knowledge.floor_costs import FloorCosts
 from tickmind.agent.knowledge.paths import distance
 from tickmind.agent.knowledge.tiles import Tile, TileMemory
 from tickmind.base import Limit
-from tickmind.protocol import ActorStatus, FloorInfo, Heard, Observation, VisibleObject
+from tickmind.protocol import ActorStatus, FloorInfo, Heard, Observation, VisibleObject, VisibleTiles
 from tickmind.protocol.observation import GROUND
 
 MAX_PEOPLE = Limit("number of others that a character remembers", 500)
 MAX_THINGS = Limit("number of things that a character remembers", 5000)
+_SQUARE_BITS = 4  # of the side of the squares in which things that may be gone are looked for
 STILL_THERE_TICKS = 60  # for which an actor that is out of sight counts as being where it was seen last
 
 
@@ -63,6 +65,11 @@ class Thing:
         return sum(stack.quantity for stack in self.seen.items if stack.kind == kind)
 
 
+def _square(tile: Tile) -> Tile:
+    """Return the square of the map that a tile is in."""
+    return tile[0] >> _SQUARE_BITS, tile[1] >> _SQUARE_BITS
+
+
 class Surroundings:
     """A character's private picture of the world, filled from its observations only."""
 
@@ -87,7 +94,7 @@ class Surroundings:
         self.occupied: frozenset[Tile] = frozenset()
         """Tiles that are occupied now."""
         self._observation: Observation | None = None
-        self._fleeting: set[str] = set()  # object ids of things of these kinds
+        self._fleeting: dict[Tile, set[str]] = {}  # square of the map -> object ids of things of these kinds in it
         self._stocked: dict[str, Thing] = {}  # object id -> thing with items to pick up
         self._obstacles: dict[Tile, str] = {}  # tile -> object id of an obstacle that can be worked on
         self._doors: dict[Tile, None] = {}  # those of the tiles where it can be opened
@@ -115,25 +122,40 @@ class Surroundings:
                 thing = things[seen.object_id] = Thing(seen, tick)
                 self._note(thing)
             elif thing.seen is not seen:
-                if thing.at != (seen.x, seen.y):
-                    self._clear(thing)  # it was removed there, and built here
+                if thing.at != (seen.x, seen.y):  # it was removed there, and built here
+                    self._clear(thing)
+                    self._leave(thing)
                 thing.seen = seen
                 self._note(thing)
             thing.tick = tick
         if self._fleeting:
             visible = {seen.object_id for seen in observation.visible_objects}
             sees = observation.visible_tiles.sees
-            for object_id in self._fleeting - visible:
+            for object_id in self._fleeting_near(observation.visible_tiles) - visible:
                 if any(sees(*tile) for tile in things[object_id].seen.tiles):
                     self._clear(self._forget(object_id))
         if not self._max_things.allows(len(things)):
             for object_id in sorted(things, key=lambda known: things[known].tick)[: len(things) // 10]:
                 self._clear(self._forget(object_id))
 
+    def _fleeting_near(self, tiles: VisibleTiles) -> set[str]:
+        """Return the things that may be gone, in all squares of which a tile may be in sight."""
+        (west, north), (east, south) = (
+            _square((tiles.centre_x + by, tiles.centre_y + by)) for by in (-tiles.radius, tiles.radius)
+        )
+        near = product(range(west, east + 1), range(north, south + 1))
+        return set().union(*(self._fleeting.get(square, ()) for square in near))
+
+    def _leave(self, thing: Thing) -> None:
+        """Look for a thing no more where it was."""
+        for square in {_square(tile) for tile in thing.seen.tiles}:
+            self._fleeting.get(square, set()).discard(thing.seen.object_id)
+
     def _forget(self, object_id: str) -> Thing:
-        self._fleeting.discard(object_id)
+        thing = self.things.pop(object_id)
+        self._leave(thing)
         self._stocked.pop(object_id, None)
-        return self.things.pop(object_id)
+        return thing
 
     def _note(self, thing: Thing) -> None:
         seen = thing.seen
@@ -142,7 +164,8 @@ class Surroundings:
         else:
             self._stocked.pop(seen.object_id, None)
         if seen.kind in self._passing:
-            self._fleeting.add(seen.object_id)
+            for square in {_square(tile) for tile in seen.tiles}:
+                self._fleeting.setdefault(square, set()).add(seen.object_id)
         if seen.kind == GROUND:
             return
         for tile in seen.tiles:

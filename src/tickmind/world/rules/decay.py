@@ -73,7 +73,7 @@ def _decay_carried(turn: Turn, heaps: "_Heaps") -> None:
     changes = np.zeros((len(actors), kinds), dtype=np.int64)
     at = np.searchsorted(actors, rows)
     changes[at, items] = -lost
-    room = turn.room(actors.astype(np.int32)) - changes.sum(axis=1)
+    room = np.maximum(turn.room(actors.astype(np.int32)) - changes.sum(axis=1), 0)
     tiles = turn.tile(actors.astype(np.int32))
     for item in np.unique(items).tolist():
         here = at[items == item]
