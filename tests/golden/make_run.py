@@ -40,6 +40,7 @@ def plain(record: TickRecord) -> dict[str, Any]:
         **({"wanted": sorted([place, *goods] for place, goods in intents.wanted.items())} if intents.wanted else {}),
         "controlled": None if record.controlled is None else record.controlled.tolist(),
         **({} if needs is None else {"needs": [needs.actor.tolist(), needs.energy.tolist(), needs.hunger.tolist()]}),
+        **({} if needs is None or needs.own is None else {"own_needs": needs.own.tolist()}),
         **({"rule_events": list(map(dataclasses.astuple, record.rule_events))} if record.rule_events else {}),
     }
 
@@ -68,6 +69,9 @@ def content(reader: RunReader) -> Any:
         del info["inventories"]  # nor that
     if not reader.info.goals:
         del info["goals"]  # nor that
+    for later in ("own_needs", "items"):
+        if not info[later]:
+            del info[later]  # nor that
     meta = reader.meta
     if reader.info.setting == WorldSetting():
         del info["setting"]  # nor that
@@ -79,6 +83,8 @@ def content(reader: RunReader) -> Any:
             del floor["energy"], floor["hunger"]  # nor that
         if floor["step_ticks"] == 1:
             del floor["step_ticks"]  # nor that
+        if not floor["own_needs"]:
+            del floor["own_needs"]  # nor that
     for thing in info["objects"]:
         if not thing["owner"]:
             del thing["owner"]  # nor that
@@ -88,6 +94,15 @@ def content(reader: RunReader) -> Any:
             kind["verbs"] = known.verbs
         if known.container is None:
             del kind["container"]  # nor that
+        if not known.each_tick:
+            del kind["each_tick"]  # nor that
+        if known.build is None:
+            del kind["build"], kind["most_built"]  # nor that
+        if known.size == (1, 1):
+            del kind["size"]  # nor that
+        for action in (action for actions in kind.get("actions", ()) for action in actions):
+            if not action["removes"]:
+                del action["removes"]  # nor that
     quantities = [dataclasses.asdict(one) for one in reader.inventories()]
     insights = [
         {**dataclasses.asdict(one), "node_statuses": list(one.node_statuses or b"")} for one in reader.insights()

@@ -66,6 +66,7 @@ class Villager(DailyCharacter):
             Selector(Sequence(Condition("rested"), Action("wake")), Action("wait")),
             label="asleep",
         ),
+        Sequence(Condition("low"), Action("relieve")),
         Sequence(Condition("hungry", {"above": STARVING}), Action("find_food"), label="starving"),
         Sequence(Condition("in_talk"), Action("talk")),
         Sequence(Condition("hungry", {"above": 350}), Action("eat_something")),
@@ -119,7 +120,8 @@ class Villager(DailyCharacter):
         bag = ", ".join(f"{stack.quantity} {stack.kind}" for stack in me.inventory) or "nothing"
         places = len({thing.at for item in self.food for thing in around.things_with(item)})
         enough = ", which is enough to eat" if self.provided() else ""
-        needs = f"Hunger {me.hunger // 10} %, energy {me.energy // 10} %."
+        own = "".join(f", {need} {value // 10} %" for need, value in me.needs)
+        needs = f"Hunger {me.hunger // 10} %, energy {me.energy // 10} %{own}."
         yield f"{needs} You carry {bag}{enough}. Food is at {places} places."
         zone = self.zone
         place = f" You are in {zone_phrase(zone.name)}." if zone else ""

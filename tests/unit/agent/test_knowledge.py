@@ -1,4 +1,5 @@
 from collections import deque
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from tickmind.agent.knowledge.paths import MAX_TILES_TRIED
 from tickmind.agent.knowledge.surroundings import STILL_THERE_TICKS
 from tickmind.agent.testing import Drawing, Object, SmallWorld, observe
 from tickmind.base import Limit
-from tickmind.protocol import Direction, Heard, Left, Move, Say, VisibleTiles
+from tickmind.protocol import Direction, Heard, Left, Move, Say, VisibleObject, VisibleTiles
 
 
 def seen(text):
@@ -274,6 +275,24 @@ def test_what_lay_on_the_ground_and_is_gone_is_forgotten():
     assert len(around.things) == 2
     around.take_in(observe("@..b", tick=3))
     assert {thing.seen.kind for thing in around.things.values()} == {"berry_bush"}
+
+
+def test_things_of_kinds_that_come_and_go_are_forgotten_where_they_are_gone():
+    def sees(drawing, tick, *walls):
+        seen = tuple(VisibleObject(name, "wall", x, 0, "plain", verbs=("open",)) for name, x in walls)
+        return replace(observe(drawing, tick=tick), visible_objects=seen)
+
+    around = Surroundings(passing=("wall",))
+    around.take_in(sees("@.#.#", 1, ("wall:1", 2), ("wall:2", 4)))
+    assert set(around.doors) == {(2, 0), (4, 0)}
+    around.take_in(sees("@.. #", 2, ("wall:2", 4)))
+    assert list(around.things) == ["wall:2"]
+    assert set(around.doors) == {(4, 0)}
+    assert around.tiles.can_walk(2, 0)
+    around.take_in(sees("@#. .", 3, ("wall:2", 1)))  # torn down there, and built here
+    assert around.things["wall:2"].at == (1, 0)
+    assert set(around.doors) == {(1, 0)}
+    assert around.obstacle_at(4, 0) is None
 
 
 def test_memory_of_people_and_things_is_bounded():

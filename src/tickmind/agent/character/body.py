@@ -17,7 +17,7 @@ class Body:
 
     Everything that it knows comes from its own observations: `surroundings` (tiles, people, things), `speech` (what
     was said) and `memory` (what it noted); and from what its world says of itself: `persona`,
-    `setting` and `kinds`.
+    `setting`, `kinds`, `items` and `goals`.
     """
 
     def __init__(self, start: Start) -> None:
@@ -27,9 +27,13 @@ class Body:
         self.persona = start.persona
         self.setting = start.setting
         self.kinds = start.kinds
+        self.items = start.items
+        self.goals = start.goals
         self.name = start.settings.text("name") or start.persona.name or start.entity_id
         self.blackboard = Blackboard()
-        self.surroundings = Surroundings()
+        self.surroundings = Surroundings(
+            start.floors, passing=(kind.name for kind in start.kinds if kind.comes_and_goes)
+        )
         self.memory = Memory(
             day_ticks=start.setting.calendar.day_ticks, interests=(*start.persona.goals, *start.persona.fears)
         )
@@ -134,6 +138,14 @@ class Body:
         self.do(Interact(door.seen.object_id, "open") if door else Move(direction_to(self.at, step)))
         return Status.RUNNING
 
+    def walk_to(self, thing: Thing, *, beside: bool = False) -> Status:
+        """Go one step towards a thing, by the nearest of its tiles to which a way is known."""
+        for tile in thing.tiles_from(self.at):
+            status = self.walk(tile, beside=beside)
+            if status is not Status.FAILURE:
+                return status
+        return Status.FAILURE
+
     def _next_step(self, goal: Tile, *, beside: bool) -> Tile | None:
         key = (goal, beside)
         if self._way_key == key and self._way:
@@ -165,7 +177,15 @@ class Body:
     def _find_way(self, goal: Tile, *, beside: bool) -> list[Tile] | None:
         occupied = self.surroundings.occupied - {goal} if beside else self.surroundings.occupied
         around = self.surroundings
-        return find_path(around.tiles, self.at, goal, avoid=occupied, beside=beside, doors=around.doors)
+        return find_path(
+            around.tiles,
+            self.at,
+            goal,
+            avoid=occupied,
+            beside=beside,
+            doors=around.doors,
+            costs=around.floor_costs,
+        )
 
     def _is_door(self, x: int, y: int) -> bool:
         thing = self.surroundings.obstacle_at(x, y)
@@ -173,4 +193,7 @@ class Body:
 
     def reachable(self, thing: Thing) -> bool:
         """Return whether nothing is known to block the way to a thing."""
-        return max(self._no_way.get((thing.at, beside), 0) for beside in (False, True)) <= self.tick
+        return not self._no_way or any(
+            max(self._no_way.get((tile, beside), 0) for beside in (False, True)) <= self.tick
+            for tile in thing.seen.tiles
+        )
