@@ -411,6 +411,15 @@ def test_a_promise_is_broken_when_its_time_is_over_and_that_costs_trust():
     assert "I did not bring Ada bread as I had promised." in [entry.text for entry in other._memory]
 
 
+@pytest.mark.parametrize(
+    ("text", "count"), [("Yes. I will bring you 1 bread by 18:00.", 0), ("Ada! I will bring you 1 bread by 18:00.", 1)]
+)
+def test_a_promise_that_was_not_asked_for_counts_for_the_one_that_it_names(text, count):
+    talker, _ = pair()
+    talker.hear(1, "bram", text)
+    assert len(talker.promises) == count
+
+
 def test_promises_are_bounded_and_open_ones_stay():
     promises = Promises()
     most = int(MAX_PROMISES.maximum)

@@ -91,7 +91,7 @@ class Talker:
         is_new, person.heard = not person.heard, True
         if is_new:
             self._memory.note(tick, f"I met {person.called}.", importance=0.3, about=speaker_id, place=place)
-        if meaning.promise is not None:
+        if meaning.promise is not None and self._is_for_me(speaker_id, text, meaning.promise):
             self._promise(tick, speaker_id, self._me, meaning.promise)
         told = in_third_person(meaning.told or self._statement(text, meaning), person.called)
         if told:
@@ -104,6 +104,15 @@ class Talker:
         if meaning.asks or meaning.greets or meaning.leaves or meaning.name or is_small_talk(text):
             return ""
         return self._addressed.sub("", text.strip())
+
+    def _is_for_me(self, speaker_id: str, text: str, promise: Bringing) -> bool:
+        """Return whether a promise is to this character: it has asked for it in this talk, or is named."""
+        talk = self.talks.current
+        own = () if talk is None or talk.partner_id != speaker_id else talk.lines
+        asked = (line.meaning.request for line in own if line.speaker_id == self._me)
+        return any(one is not None and one.item == promise.item for one in asked) or bool(
+            words_of(text) & words_of(f"{self._me} {self._name}")
+        )
 
     def _promise(self, tick: int, by: str, to: str, bringing: Bringing) -> None:
         """Note a promise of this character or to it."""
