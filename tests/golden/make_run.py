@@ -162,7 +162,7 @@ def with_more(record: TickRecord) -> TickRecord:
     events, deltas = record.rule_events, record.object_deltas
     if record.tick_id % 3 == 0:
         effects = Effect("inventory.berries", -1), Effect("inventory.wood", 1)
-        events = (RuleEvent("decay", record.actor_ids[:2], effects=effects), *events)
+        events = (RuleEvent("decay", tuple(record.actor_ids[:2]), effects=effects), *events)
     if record.tick_id in _SHED:
         deltas = (ObjectDelta("shed:1", "tile", _SHED[record.tick_id]), *deltas)
     return dataclasses.replace(record, rule_events=events, object_deltas=deltas)
