@@ -325,7 +325,7 @@ def test_everything_that_follows_a_world_agrees_with_it(ticks):
     world, again = world_of(RICH), world_of(RICH)
     info = world.info
     ledger, reader = InventoryLedger(info), ColumnReader(info)
-    around = Surroundings(kind.name for kind in info.kinds if kind.comes_and_goes)
+    around = Surroundings(passing=(kind.name for kind in info.kinds if kind.comes_and_goes))
     replayed = {thing.object_id: (thing.x, thing.y) for thing in info.objects}
     start = world.view()
     frames = FrameBuilder(info, scene_at_start(info, 0, 0, start.actors))
