@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from tickmind.agent.character.sociable import SociableCharacter
+from tickmind.agent.character.sociable import LOOK_TICKS, SociableCharacter
 from tickmind.agent.character.tactics import action
-from tickmind.agent.knowledge import distance
+from tickmind.agent.knowledge import Thing, distance
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.mind.plans import DayErrand, DayPlan, ErrandState, read_habits
@@ -30,6 +30,8 @@ class DailyCharacter(SociableCharacter):
         self._today = DayPlan([])
         self._day = 0
         self._idle_ticks = 0  # of today, at its work
+        self._place_known, self._known_until = "", 0  # the place whose things were looked up, and how long that is good
+        self._known_there: list[str] = []  # their ids
 
     def aim(self) -> str:
         """Return the errand of the hour, if it is not done yet, as what it will do next."""
@@ -78,9 +80,9 @@ class DailyCharacter(SociableCharacter):
 
     def _work(self, errand: DayErrand) -> Status:
         """Gather what grows at a place, or do what yields something there, until it has enough of it."""
-        zone = self.setting.zone(errand.place)
-        here = [one for one in self.surroundings.things.values() if zone is None or zone.holds(*one.at)]
-        for thing in sorted(here, key=lambda one: (distance(one.at, self.at), one.seen.object_id)):
+        here = self._things_at(errand.place)
+        stocked = (one for one in here if one.seen.items)
+        for thing in sorted(stocked, key=lambda one: (distance(one.at, self.at), one.seen.object_id)):
             for stack in thing.seen.items if self.reachable(thing) and not self._is_contents(thing) else ():
                 if self.carries(stack.kind) < ENOUGH_MADE:
                     self._today.done(errand)
@@ -95,6 +97,15 @@ class DailyCharacter(SociableCharacter):
         if self._idle_ticks >= PRESENT_TICKS:
             self._today.done(errand)
         return self.wander() if self.tick % STROLL_EVERY < STROLL_TICKS else self.wait()
+
+    def _things_at(self, place: str) -> list[Thing]:
+        """Return the known things at a place. Which there are is looked up at intervals: it may know thousands."""
+        things = self.surroundings.things
+        if self._place_known != place or self.tick >= self._known_until:
+            zone = self.setting.zone(place)
+            self._known_there = [name for name, one in things.items() if zone is None or zone.holds(*one.at)]
+            self._place_known, self._known_until = place, self.tick + LOOK_TICKS
+        return [things[name] for name in self._known_there if name in things]
 
     def _yielding(self) -> Iterable[tuple[str, str, str, str]]:
         """Yield kinds and states of objects, each with a verb that yields an item and takes nothing, and the item."""
