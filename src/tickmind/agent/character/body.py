@@ -40,6 +40,7 @@ class Body:
         self.speech = Speech(start.entity_id, (self.name,))
         self._observation: Observation | None = None
         self._me: SelfState | None = None  # from that observation
+        self._time: WorldTime | None = None  # of this tick, once it is asked for
         self._intent: Intent | None = None
         self._way: list[Tile] = []  # the steps to come, the next one last
         self._way_key: tuple[Tile, bool] | None = None
@@ -73,7 +74,9 @@ class Body:
     @property
     def time(self) -> WorldTime:
         """The time in the world."""
-        return self.setting.calendar.at(self.tick)
+        if self._time is None:
+            self._time = self.setting.calendar.at(self.tick)
+        return self._time
 
     @property
     def zone(self) -> ZoneInfo | None:
@@ -87,7 +90,7 @@ class Body:
     def take_in(self, observation: Observation) -> None:
         """Process an observation: see, hear and remember; called once at the start of each tick."""
         self._observation, self._me = observation, observation.me
-        self._intent = None
+        self._intent = self._time = None
         self.surroundings.take_in(observation)
         self.speech.listen(observation)
         self.remember()

@@ -30,6 +30,7 @@ class DailyCharacter(SociableCharacter):
         self._today = DayPlan([])
         self._day = 0
         self._idle_ticks = 0  # of today, at its work
+        self._shown: list[ErrandState] = []
         self._place_known, self._known_until = "", 0  # the place whose things were looked up, and how long that is good
         self._known_there: list[str] = []  # their ids
 
@@ -58,7 +59,10 @@ class DailyCharacter(SociableCharacter):
         errand = self._today.now(self.time.minute)
         if errand is None:
             return Status.FAILURE
-        self.blackboard.set("today", [f"{one}: {one.state}" for one in self._today.errands])
+        states = [one.state for one in self._today.errands]
+        if states != self._shown:
+            self._shown = states
+            self.blackboard.set("today", [f"{one}: {one.state}" for one in self._today.errands])
         if errand.place and not self.in_zone(errand.place):
             return self.go_to_zone(errand.place)
         match errand.skill:

@@ -13,7 +13,7 @@ from tickmind.mind.memory.words import words_of
 from tickmind.mind.promises import Promise
 from tickmind.mind.talk import Talk, Talker, TalkScene
 from tickmind.mind.talk.sessions import ANSWER_TICKS
-from tickmind.protocol import ActionType, ActorStatus, Give
+from tickmind.protocol import ActionResult, ActionType, ActorStatus, Give
 from tickmind.protocol.event import Acted
 from tickmind.protocol.setting import DAY_MINUTES, zone_phrase
 
@@ -129,7 +129,10 @@ class SociableCharacter(Character):
 
     def remember(self) -> None:
         """Note what was said to it, what it did, and whom and what it saw where."""
-        place = zone_phrase(self.zone.name) if self.zone else ""
+        result, looks = self.observation.result, self.tick % LOOK_TICKS == 0
+        did = result is not None and result.ok and result.action_type in _DEEDS
+        zone = self.zone if did or looks or self.speech.heard_now else None
+        place = zone_phrase(zone.name) if zone else ""
         for line in self.speech.heard_now:
             if self._is_meant(line):
                 self.talker.hear(self.tick, line.speaker_id, line.text, place)
@@ -137,9 +140,10 @@ class SociableCharacter(Character):
                 self._note_overheard(line)
             self.speech.settle(line.speaker_id)
         where = f" at {place}" if place else ""
-        self._note_deed(where, place)
+        if result is not None and did:
+            self._note_deed(result, where, place)
         self._note_gifts()
-        if self.tick % LOOK_TICKS == 0:
+        if looks:
             self._note_sights(where, place)
 
     def _is_meant(self, line: SpokenLine) -> bool:
@@ -166,10 +170,7 @@ class SociableCharacter(Character):
         others = sorted(known - {line.speaker_id, self.entity_id})
         return [who for who in others if words & words_of(f"{who} {people.called(who)}")]
 
-    def _note_deed(self, where: str, place: str) -> None:
-        result = self.observation.result
-        if result is None or not result.ok or result.action_type not in _DEEDS:
-            return
+    def _note_deed(self, result: ActionResult, where: str, place: str) -> None:
         verb, kind, sign = _DEEDS[result.action_type]
         changes = (one for one in result.effects if one.name.startswith("inventory.") and one.value * sign > 0)
         for item in (one.name.removeprefix("inventory.") for one in changes):
