@@ -1,6 +1,6 @@
 """`People`: what one knows of others, and which experiences that rests on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tickmind.base import Limit
@@ -87,6 +87,20 @@ class People:
     def _is_taken(self, name: str, person_id: str) -> bool:
         others = (other for other in self._known.values() if other.person_id != person_id)
         return name.lower() in self._own_names or any(name.lower() == other.called.lower() for other in others)
+
+    def restore(self, people: Iterable[Acquaintance]) -> None:
+        """Take over what was kept. Raises `TypeError` or `ValueError` for malformed values, and takes nothing then."""
+        known = {one.person_id: one for one in people}
+        for one in known.values():
+            texts, degrees = (one.person_id, one.name), (one.liking, one.trust)
+            counts = one.met_tick, one.talks, one.last_tick
+            if not all(type(text) is str for text in texts) or not all(type(count) is int for count in counts):
+                raise TypeError("a person must have an id, a name and counts")
+            if not all(-1 <= degree <= 1 for degree in degrees):
+                raise ValueError("liking and trust go from -1 to 1")
+        if not MAX_PEOPLE.allows(len(known)):
+            raise ValueError("too many people")
+        self._known = known
 
     def called(self, person_id: str) -> str:
         """Return how one speaks of a person."""

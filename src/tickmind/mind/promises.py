@@ -1,6 +1,6 @@
 """`Promises`: what was promised to whom, and whether it was kept, decided by what was seen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -55,6 +55,19 @@ class Promises:
         made = Promise(by, to, item, amount, tick, due_tick)
         self._all.append(made)
         return made
+
+    def restore(self, promises: Iterable[Promise]) -> None:
+        """Take over what was kept. Raises `TypeError` or `ValueError` for malformed values, and takes nothing then."""
+        kept = list(promises)
+        for one in kept:
+            numbers = one.amount, one.made_tick, one.due_tick, one.given
+            if not all(type(text) is str for text in (one.by, one.to, one.item)):
+                raise TypeError("a promise is of one person to another")
+            if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
+                raise ValueError("the numbers of a promise are out of bounds")
+        if not MAX_PROMISES.allows(len(kept)):
+            raise ValueError("too many promises")
+        self._all = kept
 
     def between(self, by: str, to: str, item: str = "") -> Promise | None:
         """Return an open promise of one to another, of an item or of any."""

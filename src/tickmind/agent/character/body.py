@@ -1,5 +1,8 @@
 """`Body`: the senses, memory, voice and legs of a character, and one intent a tick."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from tickmind.agent.knowledge import Speech, Surroundings, Thing, Tile, direction_to, distance, find_path
 from tickmind.agent.minds import Start
 from tickmind.ai import Blackboard, Status
@@ -105,6 +108,13 @@ class Body:
                     self.memory.note(tick, f"I met {who}.", importance=0.5, about=who, place=place)
                 said = f"{who} said to me: {line.text}"
                 self.memory.note(tick, said, kind=EntryKind.HEARD, about=who, place=place, told_by=who)
+
+    def kept(self) -> dict[str, Any]:
+        """Return what its mind has besides its memory and must outlive a crash, as JSON can hold it."""
+        return {}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Take over what `kept` returned before a crash; errors of a malformed mapping are reported."""
 
     # One intent a tick
 

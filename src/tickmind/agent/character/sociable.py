@@ -1,6 +1,7 @@
 """`SociableCharacter`: a character that remembers what it does, sees and hears, and has talks with others."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from tickmind.agent.character.character import Character
 from tickmind.agent.character.tactics import action, condition
@@ -101,6 +102,16 @@ class SociableCharacter(Character):
     def is_busy(self) -> bool:
         """Return whether it has to break off a talk."""
         return False
+
+    # What outlives a crash
+
+    def kept(self) -> dict[str, Any]:
+        """Return what it knows of others, and all promises."""
+        return self.talker.kept()
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Take over what it knew of others."""
+        self.talker.restore(kept)
 
     # The tick
 

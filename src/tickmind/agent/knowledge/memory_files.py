@@ -3,9 +3,10 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -17,6 +18,13 @@ from tickmind.mind.memory.memory import MAX_ENTRIES, MAX_ENTRY_CHARS, MAX_EVIDEN
 MAX_FILE_BYTES = Limit("size of a file of memories", 2_000_000, "bytes")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _log = get_logger(__name__)
+
+
+class KeptMind(NamedTuple):
+    """What was kept of a mind."""
+
+    entries: list[MemoryEntry]
+    more: dict[str, Any]
 
 
 class MemoryFiles:
@@ -36,31 +44,43 @@ class MemoryFiles:
         digest = hashlib.blake2b(entity_id.encode(), digest_size=4).hexdigest()
         return self._folder / f"memory-{_UNSAFE.sub('_', entity_id)[:60]}-{digest}.json"
 
-    def recall(self, entity_id: str, run_id: str, tick: int) -> list[MemoryEntry]:
+    def recall(self, entity_id: str, run_id: str, tick: int) -> KeptMind:
         """Return what a character remembers, if it is from this run of the world and before this tick."""
         path = self.path(entity_id)
         try:
             content = _read(path)
             owner = (content["world_addr"], content["run_id"], content["entity_id"])
             kept_tick, entries = _whole(content["tick"]), _entries(content["entries"])
+            more = dict(content["more"])
         except FileNotFoundError:
-            return []
+            return KeptMind([], {})
         except (OSError, ValueError, KeyError, TypeError) as error:
             why = error.strerror if isinstance(error, OSError) else "its content is damaged"
             _log.warning("can't read a memory, so it is empty", entity_id=entity_id, path=str(path), why=why)
-            return []
+            return KeptMind([], {})
         if owner != (self._world_addr, run_id, entity_id) or kept_tick > tick:
-            return []
-        return entries
+            return KeptMind([], {})
+        return KeptMind(entries, more)
 
-    def keep(self, entity_id: str, run_id: str, tick: int, entries: Iterable[MemoryEntry]) -> None:
-        """Write what a character remembers. If that fails, the next crash costs what is new in it, and nothing else."""
+    def keep(
+        self,
+        entity_id: str,
+        run_id: str,
+        tick: int,
+        entries: Iterable[MemoryEntry],
+        more: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """Write what a character remembers. If that fails, the next crash costs what is new in it, and nothing else.
+
+        `more` is what its mind has besides, as JSON can hold it.
+        """
         content = {
             "world_addr": self._world_addr,
             "run_id": run_id,
             "entity_id": entity_id,
             "tick": tick,
             "entries": list(map(tuple, entries)),
+            "more": dict(more),
         }
         try:
             replace_file(self.path(entity_id), orjson.dumps(content), mode=PRIVATE_MODE)

@@ -2,14 +2,14 @@
 
 import random
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass
+from typing import Any, NamedTuple
 
 from tickmind.mind.memory import EntryKind, Memory, MemoryEntry
 from tickmind.mind.memory.words import words_of
-from tickmind.mind.people import People
-from tickmind.mind.promises import Promises
+from tickmind.mind.people import Acquaintance, People
+from tickmind.mind.promises import Promise, Promises, PromiseState
 from tickmind.mind.talk.line_checker import clean_line, problem_of
 from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, read_line
 from tickmind.mind.talk.phrasebook import Act, Phrasebook, is_small_talk
@@ -82,7 +82,9 @@ class Talker:
         self._facts = tuple(facts)
         self._chance = chance
         self._phrases = Phrasebook(chance)
-        self._addressed = re.compile(rf"^(?:{re.escape(entity_id)}|{re.escape(name)})\s*[,:!]\s*", re.IGNORECASE)
+        called = f"(?:{re.escape(entity_id)}|{re.escape(name)})"
+        self._addressed = re.compile(rf"^{called}\s*[,:!]\s*", re.IGNORECASE)
+        self._named = re.compile(rf"(?<![\w:]){called}(?![\w:])", re.IGNORECASE)
 
     def hear(self, tick: int, speaker_id: str, text: str, place: str = "") -> None:
         """Take in a line that was said to this character: note whom it met and what it was told, and by whom."""
@@ -110,9 +112,8 @@ class Talker:
         talk = self.talks.current
         own = () if talk is None or talk.partner_id != speaker_id else talk.lines
         asked = (line.meaning.request for line in own if line.speaker_id == self._me)
-        return any(one is not None and one.item == promise.item for one in asked) or bool(
-            words_of(text) & words_of(f"{self._me} {self._name}")
-        )
+        named = self._named.search(text) is not None
+        return named or any(one is not None and one.item == promise.item for one in asked)
 
     def _promise(self, tick: int, by: str, to: str, bringing: Bringing) -> None:
         """Note a promise of this character or to it."""
@@ -137,6 +138,20 @@ class Talker:
         self._memory.note(tick, text, kind=EntryKind.GOT, about=(by, item))
         if kept is not None:
             person.believe(0.2)
+
+    def kept(self) -> dict[str, Any]:
+        """Return people and promises, for `restore`; a talk under way is not kept."""
+        people = [[*astuple(one)[:-1], list(one.topics)] for one in self.people]
+        return {"people": people, "promises": [astuple(one) for one in self.promises]}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Take over people and promises. Raises what comes of malformed ones."""
+        people = [Acquaintance(*one[:-1], topics=dict.fromkeys(map(str, one[-1]))) for one in kept.get("people", ())]
+        promises = [Promise(*one[:-1], state=PromiseState(one[-1])) for one in kept.get("promises", ())]
+        known, made = People(self._me, self._name), Promises()
+        known.restore(people)
+        made.restore(promises)
+        self.people, self.promises = known, made
 
     def settle(self, tick: int) -> None:
         """Draw the consequences of talks that have ended, and of promises whose time is over."""
