@@ -146,8 +146,8 @@ class Talker:
 
     def restore(self, kept: Mapping[str, Any]) -> None:
         """Take over people and promises. Raises what comes of malformed ones."""
-        people = [Acquaintance(*one[:-1], topics=dict.fromkeys(map(str, one[-1]))) for one in kept.get("people", ())]
-        promises = [Promise(*one[:-1], state=PromiseState(one[-1])) for one in kept.get("promises", ())]
+        people = [Acquaintance(*one[:-1], dict.fromkeys(map(str, one[-1]))) for one in kept.get("people", ())]
+        promises = [Promise(*one[:-1], PromiseState(one[-1])) for one in kept.get("promises", ())]
         known, made = People(self._me, self._name), Promises()
         known.restore(people)
         made.restore(promises)
