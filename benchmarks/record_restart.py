@@ -74,7 +74,7 @@ def replay(runs: Path, ticks: int) -> float:
     clock = SystemClock()
     started_s = clock.monotonic()
     for record in run.history.records(1, ticks):
-        world.step(record.intents, record.controlled)
+        world.repeat(record)
     passed_s = clock.monotonic() - started_s
     run.abandon()
     return passed_s

@@ -144,6 +144,8 @@ def subcommand_of(words):
     """What of a command's words says whose help to look at."""
     if words[0] not in CLI.commands:
         return ()
+    if " ".join(words[:2]) in CLI.commands:
+        return tuple(words[:2])
     inner = getattr(CLI.commands[words[0]], "commands", {})
     return tuple(words[: 2 if words[1:] and words[1] in inner else 1])
 

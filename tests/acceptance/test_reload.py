@@ -72,6 +72,7 @@ def test_a_saved_scenario_begins_another_run_and_a_broken_one_does_not(up, scena
     scenario.write_text(good.replace("hunger_per_tick: 2", "hunger_per_tick: 3"))
     name, ended, third = process.says(SAVED, times=2)
     assert (name, ended) == ("clearing.yaml", second)
+    assert process.says(BEGINS, times=3) == third
     process.says(r"entity:\d: \w+ is running", times=9)
     code, said = process.end(signal.SIGINT)
     assert code == 0, said

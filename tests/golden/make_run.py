@@ -11,12 +11,25 @@ from pathlib import Path
 from typing import Any
 
 from tickmind.base import ManualClock
-from tickmind.protocol import ActionInfo, TickRecord, WorldSetting
+from tickmind.protocol import (
+    ActionInfo,
+    Effect,
+    ItemInfo,
+    KindInfo,
+    ObjectDelta,
+    ObjectInfo,
+    RuleEvent,
+    TickRecord,
+    WorldInfo,
+    WorldSetting,
+)
+from tickmind.protocol.record import AWAY
 from tickmind.record import LogOptions, RunPace, RunParent, RunReader, RunStore, SyncPolicy
 from tickmind.record.testing import RandomRun
 
 FOLDER = Path(__file__).parent
 TICKS = 24
+_SHED = {4: "8,9", 17: ""}  # tick -> where it is then
 
 
 def plain(record: TickRecord) -> dict[str, Any]:
@@ -40,7 +53,9 @@ def plain(record: TickRecord) -> dict[str, Any]:
         **({"wanted": sorted([place, *goods] for place, goods in intents.wanted.items())} if intents.wanted else {}),
         "controlled": None if record.controlled is None else record.controlled.tolist(),
         **({} if needs is None else {"needs": [needs.actor.tolist(), needs.energy.tolist(), needs.hunger.tolist()]}),
+        **({} if needs is None or needs.own is None else {"own_needs": needs.own.tolist()}),
         **({"rule_events": list(map(dataclasses.astuple, record.rule_events))} if record.rule_events else {}),
+        **({"placements": list(map(dataclasses.astuple, record.placements))} if record.placements else {}),
     }
 
 
@@ -68,6 +83,9 @@ def content(reader: RunReader) -> Any:
         del info["inventories"]  # nor that
     if not reader.info.goals:
         del info["goals"]  # nor that
+    for later in ("own_needs", "items"):
+        if not info[later]:
+            del info[later]  # nor that
     meta = reader.meta
     if reader.info.setting == WorldSetting():
         del info["setting"]  # nor that
@@ -79,6 +97,8 @@ def content(reader: RunReader) -> Any:
             del floor["energy"], floor["hunger"]  # nor that
         if floor["step_ticks"] == 1:
             del floor["step_ticks"]  # nor that
+        if not floor["own_needs"]:
+            del floor["own_needs"]  # nor that
     for thing in info["objects"]:
         if not thing["owner"]:
             del thing["owner"]  # nor that
@@ -88,6 +108,15 @@ def content(reader: RunReader) -> Any:
             kind["verbs"] = known.verbs
         if known.container is None:
             del kind["container"]  # nor that
+        if not known.each_tick:
+            del kind["each_tick"]  # nor that
+        if known.build is None:
+            del kind["build"], kind["most_built"]  # nor that
+        if known.size == (1, 1):
+            del kind["size"]  # nor that
+        for action in (action for actions in kind.get("actions", ()) for action in actions):
+            if not action["removes"]:
+                del action["removes"]  # nor that
     quantities = [dataclasses.asdict(one) for one in reader.inventories()]
     insights = [
         {**dataclasses.asdict(one), "node_statuses": list(one.node_statuses or b"")} for one in reader.insights()
@@ -105,6 +134,40 @@ def content(reader: RunReader) -> Any:
     return json.loads(json.dumps(found))
 
 
+def described(info: WorldInfo) -> WorldInfo:
+    """The world of a random run, with floors and objects that change needs, items that decay, and a shed to build."""
+    (grass, *others), (berries, wood) = info.floors, info.item_kinds
+    shed = KindInfo(
+        "shed",
+        ("plain",),
+        (False,),
+        (True,),
+        ((ActionInfo("smash", removes=True),),),
+        each_tick=((("warmth", 20), ("energy", 1)),),
+        build=ActionInfo("build", consumes=((wood, 2),)),
+        most_built=1,
+        size=(2, 1),
+    )
+    return dataclasses.replace(
+        info,
+        floors=(dataclasses.replace(grass, own_needs=(("warmth", -1),)), *others),
+        items=(ItemInfo(berries, (("hunger", -100), ("health", 5)), 40, ((wood, 1),)), ItemInfo(wood)),
+        kinds=(*info.kinds, shed),
+        objects=(*info.objects, ObjectInfo("shed:1", "shed", AWAY, AWAY, "plain")),
+    )
+
+
+def with_more(record: TickRecord) -> TickRecord:
+    """A random tick in which berries decay now and then, and a shed is built and removed."""
+    events, deltas = record.rule_events, record.object_deltas
+    if record.tick_id % 3 == 0:
+        effects = Effect("inventory.berries", -1), Effect("inventory.wood", 1)
+        events = (RuleEvent("decay", tuple(record.actor_ids[:2]), effects=effects), *events)
+    if record.tick_id in _SHED:
+        deltas = (ObjectDelta("shed:1", "tile", _SHED[record.tick_id]), *deltas)
+    return dataclasses.replace(record, rule_events=events, object_deltas=deltas)
+
+
 def main() -> None:
     """Write the next folder."""
     folder = FOLDER / f"run_{int(sys.argv[1])}"
@@ -113,14 +176,14 @@ def main() -> None:
     store = RunStore(folder, clock=ManualClock())
     options = LogOptions(sync=SyncPolicy.NEVER, keyframe_ticks=5, segment_ticks=10)
     for run_id in ("finished", "crashed"):
-        run = RandomRun(7, 6, side=20, wild=0.3)
-        log = store.create(run.info, run_id, options=options, parent=RunParent("an-earlier-run", 12))
+        run = RandomRun(19, 6, side=20, wild=0.3, own_needs=("warmth", "health"))
+        log = store.create(described(run.info), run_id, options=options, parent=RunParent("an-earlier-run", 12))
         log.pace = RunPace(lockstep=False, tps=2.5)
         for _ in range(TICKS):
             log.thought(run.thought())
             log.status(run.status())
             log.insight(run.insight())
-            log.publish(run.tick())
+            log.publish(with_more(run.tick()))
         log.close(seal=run_id == "finished")
     last = max((folder / "crashed" / "live").iterdir())
     last.write_bytes(last.read_bytes()[:-30])  # as a crash leaves it

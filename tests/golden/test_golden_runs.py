@@ -18,7 +18,7 @@ from tickmind.record.parquet.schemas import ACTION_RESULTS
 from tickmind.record.report import read_figures
 
 FOLDER = Path(__file__).parent
-NEW = ("run_4", "run_5")  # with all that the present version records of items and intents
+NEW = ("run_4", "run_5", "run_6")  # with all that the present version records of items and intents
 RUNS = sorted(folder.name for folder in FOLDER.glob("run_*"))
 
 
@@ -43,7 +43,7 @@ def golden(request, tmp_path):
 
 
 def test_every_schema_version_has_its_run():
-    assert RUNS == ["run_1", "run_2", "run_3", "run_4", "run_5"]
+    assert RUNS == ["run_1", "run_2", "run_3", "run_4", "run_5", "run_6"]
 
 
 @pytest.mark.parametrize("run_id", ["finished", "crashed"])
@@ -74,9 +74,22 @@ def test_a_golden_run_has_nulls_and_no_rows_for_what_its_version_did_not_record(
     with RunStore(FOLDER / run).open("finished") as reader:
         assert bool(list(reader.inventories())) == (reader.info.inventories is not None) == is_new
         assert bool(reader.inventories_at(0)) == is_new
-        assert bool(list(reader.events(kinds={EventKind.GIFT}))) == (run == "run_5")
+        assert bool(list(reader.events(kinds={EventKind.GIFT}))) == (run in ("run_5", "run_6"))
         assert (reader.meta.log_schema_version == LOG_SCHEMA_VERSION) == is_new
         assert (reader.meta.parent is not None, bool(reader.meta.begun_at), bool(reader.meta.ended_at)) == (is_new,) * 3
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_golden_run_has_needs_decay_building_and_placements_if_its_version_had(run):
+    with RunStore(FOLDER / run).open("finished") as reader:
+        records = list(reader.records())
+        found = (
+            any(record.needs is not None and record.needs.own is not None for record in records),
+            any(event.name == "decay" for record in records for event in record.rule_events),
+            any(delta.field == "tile" for record in records for delta in record.object_deltas),
+            any(order.reason for record in records for order in record.placements),
+        )
+        assert found == (run == "run_6",) * 4
 
 
 @pytest.mark.parametrize("run", RUNS)

@@ -21,6 +21,7 @@ from tickmind.wire.v1 import (
     entity_pb2,
     lease_pb2,
     observation_pb2,
+    operator_pb2,
     telemetry_pb2,
     tick_pb2,
     viewer_pb2,
@@ -119,6 +120,24 @@ CODECS: dict[str, MessageCodec] = {
     ),
     "acquire": MessageCodec(
         lease_pb2.AcquireLeaseRequest, ColumnSamples.acquire, codec.encode_acquire, codec.decode_acquire
+    ),
+    "spawn": MessageCodec(
+        operator_pb2.SpawnActorRequest,
+        lambda samples: samples.placement_request(leaves=False),
+        codec.encode_placement_request,
+        codec.decode_placement_request,
+    ),
+    "despawn": MessageCodec(
+        operator_pb2.DespawnActorRequest,
+        lambda samples: samples.placement_request(leaves=True),
+        codec.encode_placement_request,
+        codec.decode_placement_request,
+    ),
+    "placed": MessageCodec(
+        operator_pb2.SpawnActorResponse,
+        ColumnSamples.placement_outcome,
+        lambda outcome: codec.encode_placement_outcome(outcome, operator_pb2.SpawnActorResponse),
+        codec.decode_placement_outcome,
     ),
     "observations_request": MessageCodec(
         observation_pb2.StreamObservationsRequest,

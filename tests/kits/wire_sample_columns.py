@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from tickmind.protocol.columns import Int8, Int32, Int64, UInt8
 
-BOUNDS = ColumnBounds(actors=50, objects=20, item_kinds=3, verbs=4, states=5, width=30, height=40)
+BOUNDS = ColumnBounds(actors=50, objects=20, item_kinds=3, verbs=4, kinds=6, states=5, width=30, height=40, own_needs=2)
 CONTAINER_ACTIONS = (ActionType.PUT, ActionType.TAKE, ActionType.BUY, ActionType.SELL)
 ACTOR_ACTIONS = (ActionType.GIVE, ActionType.OFFER, ActionType.ACCEPT, ActionType.DECLINE)
 ITEM_ACTIONS = (
@@ -144,7 +144,13 @@ class ColumnSamples(Samples):
             heard=self.numbers(np.int32, int(heard_offset[-1]), 0, len(utterances)),
             utterances=utterances,
             offers=tuple((place, self.open_offer()) for place in range(n) if self.rng.random() < 0.3),
+            own_needs=self._own_needs(np.int32, n),
+            placed=tuple((row, row % bounds.width, row % bounds.height) for row in np.unique(objects).tolist()[:3]),
         )
+
+    def _own_needs(self, dtype: Any, n: int) -> "NDArray[Any] | None":
+        needs = self.bounds.own_needs
+        return self.numbers(dtype, n * needs, 0, 1001).reshape(n, needs) if needs else None
 
     def _lists(self, n: int, bound: int, most: int = 6) -> "tuple[Int64, Int32]":
         lists = [self.rows(bound, most) for _ in range(n)]
@@ -169,11 +175,12 @@ class ColumnSamples(Samples):
         for place in range(len(actor)):
             action = self.rng.choice(ACTION_TYPES)
             works, gives, of_items = action is ActionType.INTERACT, action in ACTOR_ACTIONS, action in ITEM_ACTIONS
-            kinds = bounds.verbs if works else bounds.item_kinds if of_items else 0
+            builds = action is ActionType.BUILD
+            kinds = bounds.verbs if works else bounds.item_kinds if of_items else bounds.kinds if builds else 0
             on_objects = works or action in CONTAINER_ACTIONS
             targets = bounds.objects if on_objects else bounds.actors if gives else 0
             columns["action"].append(ACTION_CODES[action])
-            columns["direction"].append(self.direction() if action is ActionType.MOVE else UNUSED)
+            columns["direction"].append(self.direction() if builds or action is ActionType.MOVE else UNUSED)
             columns["kind"].append(self._code(kinds))
             columns["amount"].append(self.number(2_000_000_000, 1) if of_items else UNUSED)
             columns["target"].append(self._code(targets))
@@ -270,7 +277,14 @@ class ColumnSamples(Samples):
     def _needs(self) -> NeedColumns | None:
         actor = self.rows(self.bounds.actors)
         energy, hunger = (self.numbers(np.int16, len(actor), 0, 1001) for _ in range(2))
-        return self.rng.choice((None, NeedColumns(actor, energy, hunger)))
+        own = self._own_needs(np.int16, len(actor))
+        return self.rng.choice((None, NeedColumns(actor, energy, hunger, own)))
+
+    def _object_places(self, n: int) -> dict[str, "Int32"]:
+        if not n or self.rng.random() < 0.5:
+            return {}
+        sides = {"x": self.bounds.width, "y": self.bounds.height}
+        return {name: self.numbers(np.int32, n, -1, side) for name, side in sides.items()}
 
     def snapshot(self) -> ViewerSnapshot:
         """The world after a tick."""
@@ -282,6 +296,7 @@ class ColumnSamples(Samples):
             state=self.numbers(np.uint8, n, 0, self.bounds.states),
             work=self.numbers(np.int32, n, 0, 2**31 - 1),
             stock=self.numbers(np.int32, n, 0, 2**31 - 1),
+            **self._object_places(n),
         )
         ground = GroundColumns(
             x=self.numbers(np.int32, items, 0, self.bounds.width),

@@ -17,6 +17,7 @@ from tickmind.protocol import (
     AgentState,
     AgentStatus,
     BoardEntry,
+    Build,
     Buy,
     CalendarInfo,
     ContainerInfo,
@@ -30,11 +31,13 @@ from tickmind.protocol import (
     FestivalInfo,
     FloorInfo,
     Give,
+    GoalInfo,
     GroundInfo,
     Heard,
     Insight,
     Intent,
     Interact,
+    ItemInfo,
     ItemStack,
     KindInfo,
     Lease,
@@ -85,6 +88,7 @@ from tickmind.wire.messages.frames import (
     KeepAlive,
     Release,
 )
+from tickmind.wire.messages.placements import PlacementOutcome, PlacementRequest
 from tickmind.wire.messages.requests import (
     AcquireRequest,
     EntitiesRequest,
@@ -171,6 +175,7 @@ class Samples:
                 Offer(self.name(), self.name(), amount, self.name(), self.number(2_000_000_000, 1)),
                 Accept(self.name()),
                 Decline(self.name()),
+                Build(self.name(), self.direction()),
                 Sleep(),
                 Wake(),
             )
@@ -229,7 +234,7 @@ class Samples:
         items, verbs = self.several(self.stack), self.several(self.name)
         place, work = (self.side(), self.side()), self.number(2**31 - 1)
         state, owner = self.maybe(self.name), self.maybe(self.name)
-        return VisibleObject(self.name(), self.name(), *place, state, work, items, verbs, owner)
+        return VisibleObject(self.name(), self.name(), *place, state, work, items, verbs, owner, self.size())
 
     def observation(self) -> Observation:
         """An observation."""
@@ -242,6 +247,7 @@ class Samples:
             self.several(self.stack),
             self.number(1000),
             self.number(1000),
+            self.several(lambda: (self.name(), self.number(1000)), 8),
         )
         return Observation(
             self.number(2**63 - 1),
@@ -277,6 +283,7 @@ class Samples:
         width, height = self.rng.randint(1, 20), self.rng.randint(1, 20)
         floors = tuple(self._floor() for _ in range(self.rng.randint(1, 4)))
         actors = {actor.entity_id: actor for actor in self.several(self.entity, 12)}
+        items = self.several(self.item)
         return WorldInfo(
             name=self.maybe(self.name),
             world_version=self.maybe(self.name),
@@ -288,27 +295,63 @@ class Samples:
             intent_deadline_ms=self.number(86_400_000),
             floors=floors,
             floor_codes=bytes(self.rng.randrange(len(floors)) for _ in range(width * height)),
-            item_kinds=self.several(self.name),
+            item_kinds=tuple(item.name for item in items),
             verbs=("", *self.several(self.name)),
             kinds=self.several(self._kind),
             objects=self.several(lambda: self._object(width, height), 8),
             actors=tuple(actors.values()),
             ground=self.several(lambda: self._heap(width, height), 4),
             setting=self.setting(),
+            own_needs=tuple(dict.fromkeys(self.several(self.name, 8))),
+            items=items if self._coin() else (),
+            goals=self.several(self._goal),
         )
+
+    def item(self) -> ItemInfo:
+        """A kind of item."""
+        return ItemInfo(self.name(), self._changes(), self.number(2**31 - 1), self.several(self._amount))
+
+    def _changes(self) -> tuple[tuple[str, int], ...]:
+        return self.several(lambda: (self.name(), self.number(1000, -1000)), 10)
 
     def _heap(self, width: int, height: int) -> GroundInfo:
         x, y = self.rng.randrange(width), self.rng.randrange(height)
         return GroundInfo(x, y, self.name(), self.number(2_000_000_000, 1))
 
+    def _goal(self) -> GoalInfo:
+        return GoalInfo(
+            self.name(),
+            self.number(2**40, -(2**40)),
+            self._coin(),
+            self.several(self.name),
+            self.several(self.name),
+            self.several(self.name),
+            self.maybe(self.name),
+            self.maybe(self.name),
+            tuple((self.name(), self.number(100, 1)) for _ in range(self.number(2))),
+            self.maybe(self.name),
+            self.maybe(self.name),
+            self.number(2**63 - 1),
+        )
+
     def _floor(self) -> FloorInfo:
         changes = self.number(1000, -1000), self.number(1000, -1000)
         return FloorInfo(
-            self.name(), self._coin(), self._coin(), self.several(self.name), *changes, self.number(100, 1)
+            self.name(),
+            self._coin(),
+            self._coin(),
+            self.several(self.name),
+            *changes,
+            self.number(100, 1),
+            self._changes(),
         )
 
     def _coin(self) -> bool:
         return self.rng.random() < 0.5
+
+    def size(self) -> tuple[int, int]:
+        """The size of an object."""
+        return self.rng.choice(((1, 1), (1, 1), (self.number(16, 1), self.number(16, 1))))
 
     def _kind(self) -> KindInfo:
         states = self.several(self.name)
@@ -316,7 +359,11 @@ class Samples:
         actions = tuple(self.several(self._action) for _ in states)
         tags, stock_item = self.several(self.name), self.maybe(self.name)
         container = self._container() if self._coin() else None
-        return KindInfo(self.name(), states, *flags, actions, tags, stock_item, container)
+        each_tick = tuple(self._changes() for _ in states) if self._coin() else ()
+        each_tick = each_tick if any(each_tick) else ()
+        build, most = (self._action(), self.number(1_000_000, 1)) if self._coin() else (None, 0)
+        kind = KindInfo(self.name(), states, *flags, actions, tags, stock_item, container)
+        return replace(kind, each_tick=each_tick, build=build, most_built=most, size=self.size())
 
     def _container(self) -> ContainerInfo:
         sells, buys = self.several(self._price), self.several(self._price)
@@ -333,13 +380,14 @@ class Samples:
         hours = self._hours()
         work = self.number(2**31 - 1, 1)
         times = self.several(self.name), self.several(self.name)
-        return ActionInfo(self.name(), self.maybe(self.name), work, needs, consumes, yields, hours, *times, wears)
+        recipe = work, needs, consumes, yields, hours, *times, wears
+        return ActionInfo(self.name(), self.maybe(self.name), *recipe, self._coin())
 
     def _amount(self) -> tuple[str, int]:
         return self.name(), self.number(2_000_000_000, 1)
 
     def _object(self, width: int, height: int) -> ObjectInfo:
-        x, y = self.rng.randrange(width), self.rng.randrange(height)
+        x, y = self.rng.choice(((self.rng.randrange(width), self.rng.randrange(height)), (-1, -1)))
         state, owner = self.maybe(self.name), self.maybe(self.name)
         return ObjectInfo(self.name(), self.name(), x, y, state, self.number(2**31 - 1), owner)
 
@@ -438,7 +486,9 @@ class Samples:
         """The first frame from the world, with all that a single controller gets."""
         lease = self.lease()
         personas = {lease.entity_id: self.persona()} if self._coin() else {}
-        return ControlOpened(lease, replace(self.run(), setting=self.setting(), personas=personas))
+        goals = {lease.entity_id: made} if (made := self.several(self._goal)) else {}
+        run = replace(self.run(), setting=self.setting(), personas=personas, floors=self.several(self._floor))
+        return ControlOpened(lease, replace(run, items=self.several(self.item), goals=goals))
 
     def setting(self) -> WorldSetting:
         """The places and the calendar of a world."""
@@ -499,6 +549,16 @@ class Samples:
     def acquire(self) -> AcquireRequest:
         """Who wants to control what."""
         return AcquireRequest(self.name(), self.name(), self.rng.choice((None, self.secret())))
+
+    def placement_request(self, *, leaves: bool) -> PlacementRequest:
+        """An operator's order."""
+        at = None if leaves or self._coin() else (self.side(), self.side())
+        return PlacementRequest(self.name(), at, leaves=leaves)
+
+    def placement_outcome(self) -> PlacementOutcome:
+        """What became of an operator's order."""
+        at = self.rng.choice((None, (self.side(), self.side())))
+        return PlacementOutcome(self.rng.choice(list(Reason)), self.number(2**63 - 1), at)
 
     def observations_request(self) -> ObservationsRequest:
         """Whose observations are asked for."""

@@ -151,7 +151,7 @@ class KillSite:
         with RunStore(self.runs).open(self.run_id) as reader:
             for record in reader.records():
                 assert record.tick_id == world.tick_id, "a tick is missing"
-                assert world.step(record.intents, record.controlled).state_hash == record.state_hash
+                assert world.repeat(record)
                 event = self.seen.pop(record.tick_id, None)
                 if event is not None:
                     assert event.state.x.tolist() == record.actor_state.x[event.actor].tolist()

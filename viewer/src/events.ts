@@ -123,7 +123,7 @@ export class EventLog {
       case "control":
         return this.controls(tick, passes);
       case "object":
-        return this.objects(frame);
+        return this.objects(frame, passes);
       case "failure":
         return this.failures(frame, passes);
       case "action":
@@ -152,7 +152,7 @@ export class EventLog {
       if ((before | after) & GONE) continue; // nobody controls who is away
       const [down, gone] = [Boolean(after & Status.INCAPACITATED), Boolean(after & Status.UNCONTROLLED)];
       if ((before ^ after) & Status.INCAPACITATED) {
-        yield [3 * at + 1, row, () => (down ? "is too hungry to go on" : "is on its feet again"), down];
+        yield [3 * at + 1, row, () => (down ? "is too weak to go on" : "is on its feet again"), down];
       }
       if ((before ^ after) & Status.UNCONTROLLED) {
         yield [3 * at, row, () => (gone ? "has nobody who controls it" : "is controlled"), gone];
@@ -160,10 +160,11 @@ export class EventLog {
     }
   }
 
-  private *objects(frame: Frame): Generator<Found> {
+  private *objects(frame: Frame, passes: Passes): Generator<Found> {
+    const changes = thingChanges(frame);
+    yield* this.rules(frame, passes, true, changes.length);
     if (this.filters.actor) return;
     const { world } = this.film;
-    const changes = thingChanges(frame);
     for (let at = changes.length - 1; at >= 0; at -= 1) {
       const change = changes[at];
       if (change.length === 4) {
@@ -171,20 +172,29 @@ export class EventLog {
         if (this.inside(x, y)) yield [at, -1, () => `${amount} ${world.info.items[item]} on the ground`, false];
       } else if (change[1] === "state") {
         const [thing, , state] = change;
-        if (!this.inside(world.thingX[thing], world.thingY[thing])) continue;
+        if (world.thingX[thing] !== AWAY && !this.inside(world.thingX[thing], world.thingY[thing])) continue;
         yield [at, -1, () => `${world.thingIds[thing]} is ${plain(world.kindOf(thing).states[state] ?? "?")}`, false];
+      } else if (change[1] === "tile") {
+        const [thing, , tile] = change;
+        if (tile >= 0 && !this.inside(tile & 0xffff, tile >> 16)) continue;
+        yield [at, -1, () => `${world.thingIds[thing]} is ${tile < 0 ? "gone" : "built"}`, false];
       }
     }
   }
 
-  private *goals(frame: Frame, passes: Passes): Generator<Found> {
+  private goals(frame: Frame, passes: Passes): Generator<Found> {
+    return this.rules(frame, passes, false, 0);
+  }
+
+  /** Goals and rules of the user's own, or rules of the world that only changed items; `first` is the first number. */
+  private *rules(frame: Frame, passes: Passes, onlyItems: boolean, first: number): Generator<Found> {
     const narrowed = this.filters.actor !== "" || this.filters.region !== null;
     const { actorIds } = this.film.world;
     const found = rulesIn(frame);
     for (let at = found.length - 1; at >= 0; at -= 1) {
       const [name, rows, score, ends, own, text, effects] = found[at];
-      if (narrowed && !rows.some(passes)) continue;
-      yield [at, rows[0] ?? -1, () => ruleNews(name, rows.map((row) => actorIds[row]), score, ends, own, text, effects), false];
+      if ((!own && effects.length > 0) !== onlyItems || (narrowed && !rows.some(passes))) continue;
+      yield [first + at, rows[0] ?? -1, () => ruleNews(name, rows.map((row) => actorIds[row]), score, ends, own, text, effects), false];
     }
   }
 

@@ -46,6 +46,7 @@ export function deed(world: World, result: Result, target = ""): string {
     Offer: ["makes an offer to", "can't make an offer to"],
     Accept: ["accepts the offer of", "can't accept the offer of"],
     Decline: ["declines the offer of", "can't decline the offer of"],
+    Build: ["builds", "can't build"],
   };
   const [done, not] = verbs[action] ?? [action, `can't ${action}`];
   return `${failed ? not : done}${on}${failed}`;
@@ -73,7 +74,8 @@ export function ruleNews(
   const more = who.length > MOST_NAMES ? ` and ${who.length - MOST_NAMES} more` : "";
   const others = who.length > 1 ? ` with ${who.slice(1, MOST_NAMES).join(", ")}${more}` : "";
   const goal = who.length ? `reached ${plain(name)}${others}` : `goal reached: ${plain(name)}`;
-  const words = own ? `${plain(name)}: ${text || "items"}` : goal;
+  const items = `${plain(name)}${others}`; // a rule of the world changed what they carry
+  const words = own ? `${plain(name)}: ${text || "items"}` : effects.length ? items : goal;
   const points = score ? [`${score > 0 ? "+" : ""}${score}${who.length > 1 ? " each" : ""}`] : [];
   const gains = [...points, ...effects.map(effect)].join(", ");
   return words + (gains ? ` (${gains})` : "") + (ends ? "; the run is over" : "");

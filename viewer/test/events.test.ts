@@ -54,6 +54,15 @@ describe("the log of events", () => {
     expect(texts(log, { ...action, region: { left: 35, top: 0, right: 60, bottom: 60 } }, 60)).toEqual([]);
   });
 
+  it("has decay among the changes of things, not among goals", () => {
+    const film = filmOf(["ann", "bob"]);
+    film.add(keyframeOf(0, [[10, 10], [40, 10]]));
+    const log = logOf(film);
+    film.add(tickOf(1, { [Tag.RULES]: [["decay", [0, 1], 0, false, false, "", [["inventory.bread", -1]]]] }));
+    expect(texts(log, { ...ALL, types: ["goal"] }, 1)).toEqual([]);
+    expect(texts(log, { ...ALL, types: ["object"] }, 1)).toEqual(["decay with bob (-1 bread)"]);
+  });
+
   it("has goals with who reached them, and what rules of the user's own did", () => {
     const film = filmOf(["ann", "bob"]);
     film.add(keyframeOf(0, [[10, 10], [40, 10]]));

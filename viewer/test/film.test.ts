@@ -20,7 +20,7 @@ function crowd() {
       new Promise<Frame[]>((done) => asked.push({ first: tick, last: 0, come: () => done([frame(Kind.KEYFRAME, tick)]) })),
   } as unknown as Source;
   const info = { window_ticks: 64, tick_ms: 1000 };
-  const world = { info, actors: 1000, things: 0 } as unknown as World;
+  const world = { info, actors: 1000, things: 0, thingX: new Int16Array(0), thingY: new Int16Array(0) } as unknown as World;
   const film = new Film(world, source);
   film.span = { run_id: "r", first: 1, last: 10_000, growing: false, connected: true, live: false };
   return { film, asked };

@@ -9,7 +9,7 @@ import type { Source } from "../src/film/source";
 
 /** What the Python side wrote down: frames, and what is true at each tick. */
 interface Truth {
-  ticks: { x: number[]; y: number[]; facing: number[]; status: number[]; state: number[]; results: Record<string, [number, number]> }[];
+  ticks: { x: number[]; y: number[]; facing: number[]; status: number[]; state: number[]; things: [number[], number[]]; results: Record<string, [number, number]> }[];
   seen: { tick: number; row: number; tiles: [number, number][] }[];
 }
 
@@ -38,6 +38,7 @@ describe.skipIf(!given)("frames that Python wrote", () => {
       expect(column(scene.looks, 4, 0)).toEqual(expected.facing);
       expect(column(scene.looks, 4, 1)).toEqual(expected.status);
       expect([...scene.thingState]).toEqual(expected.state);
+      expect([[...scene.thingX], [...scene.thingY]]).toEqual(expected.things);
       for (let row = 0; row < scene.world.actors; row += 1) {
         const result = resultOf(ticks[at], row, scene.world.actors);
         expect(result && [result.action, result.reason]).toEqual(expected.results[row] ?? null);

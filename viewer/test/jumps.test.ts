@@ -28,7 +28,7 @@ function run(said: number[], thought: number[] = [], { step = 10, lost = (_first
       ];
     },
   } as unknown as Source;
-  const world = { info: { window_ticks: WINDOW, tick_ms: 100 }, actors: 2, things: 0 } as unknown as World;
+  const world = { info: { window_ticks: WINDOW, tick_ms: 100 }, actors: 2, things: 0, thingX: new Int16Array(0), thingY: new Int16Array(0) } as unknown as World;
   const film = new Film(world, source);
   film.span = { run_id: "r", first: 1, last: TICKS, growing: false, connected: true, live: false };
   const count = (ticks: number[]) => Array.from({ length: TICKS / step }, (_, at) => ticks.filter((tick) => Math.floor((tick - 1) / step) === at).length);

@@ -40,6 +40,8 @@ export function filmOf(ids: string[], { windowTicks = 64, hearing = 4 } = {}): F
     info,
     actors: ids.length,
     things: 0,
+    thingX: new Int16Array(0),
+    thingY: new Int16Array(0),
     actorIds: ids,
     rowOf: new Map(ids.map((id, row) => [id, row])),
   } as unknown as World;

@@ -17,7 +17,7 @@ function live(mostBytes: number) {
       ...Array.from({ length: last - first + 1 }, (_, at) => frameOf(Kind.TICK, first + at)),
     ],
   } as unknown as Source;
-  const world = { info: { window_ticks: WINDOW, tick_ms: 100 }, actors: 2, things: 0 } as unknown as World;
+  const world = { info: { window_ticks: WINDOW, tick_ms: 100 }, actors: 2, things: 0, thingX: new Int16Array(0), thingY: new Int16Array(0) } as unknown as World;
   const film = new Film(world, source, mostBytes);
   film.span = { run_id: "r", first: 1, last: 0, growing: true, connected: true, live: true };
   film.addNewest(frameOf(Kind.KEYFRAME, 0));

@@ -8,7 +8,19 @@ from typing import Protocol, runtime_checkable
 from tickmind.agent.chance import MindChance
 from tickmind.agent.reporting.insights import InsightCollector, MindState, showing
 from tickmind.agent.settings import Json, Settings
-from tickmind.protocol import Insight, Intent, KindInfo, Observation, Persona, RunInfo, Thought, WorldSetting
+from tickmind.protocol import (
+    FloorInfo,
+    GoalInfo,
+    Insight,
+    Intent,
+    ItemInfo,
+    KindInfo,
+    Observation,
+    Persona,
+    RunInfo,
+    Thought,
+    WorldSetting,
+)
 from tickmind.protocol.setting import NO_PERSONA
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 
@@ -17,7 +29,8 @@ from tickmind.wire.messages.limits import MAX_DURATION_MS
 class Start:
     """The start of one character: its id, its settings, and its own random numbers, which repeat with the seed.
 
-    `persona` says who it is, `setting` names the places and the calendar of its world, `kinds` its objects.
+    `persona` says who it is, `setting` names the places and the calendar of its world, `kinds` its objects, `items` its
+    items.
     """
 
     entity_id: str
@@ -26,6 +39,9 @@ class Start:
     persona: Persona = NO_PERSONA
     setting: WorldSetting = field(default_factory=WorldSetting)
     kinds: tuple[KindInfo, ...] = ()
+    items: tuple[ItemInfo, ...] = ()
+    floors: tuple[FloorInfo, ...] = ()  # floor code -> kind of floor, if ways depend on floors; else empty
+    goals: tuple[GoalInfo, ...] = ()  # of the world, that are for this character
 
     def in_run(self, run: RunInfo) -> "Start":
         """Return the start of the same character in a run: its chance, who it is, and where.
@@ -43,6 +59,9 @@ class Start:
             persona=persona,
             setting=run.setting,
             kinds=run.kinds,
+            items=run.items,
+            floors=run.floors,
+            goals=run.goals.get(self.entity_id, ()),
         )
 
 

@@ -54,7 +54,7 @@ class ConfigFileError(ConfigError):
 
     def __init__(self, file: str, problems: Sequence[Problem]) -> None:
         self.file = file
-        self.problems = tuple(problems)
+        self.problems = tuple(dict.fromkeys(problems))  # two readers of one part may find the same
         lines = [problem.text(file) for problem in self.problems[:_MOST_SHOWN]]
         if len(self.problems) > _MOST_SHOWN:
             lines.append(f"{file}: and {len(self.problems) - _MOST_SHOWN} more")

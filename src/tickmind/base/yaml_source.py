@@ -19,6 +19,7 @@ MAX_FILE_BYTES = Limit("size of the configuration file", 1_000_000, "bytes")
 MAX_NODES = Limit("number of values in the configuration file", 50_000)
 MAX_DEPTH = Limit("nesting of the configuration file", 20, "levels")
 
+_LONGEST_KEY = 40  # characters of a key in a message
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -115,10 +116,16 @@ class _Builder:
             key = key_node.value
             if key in found:
                 first = self.keys[*path, key]
-                raise YamlError(f"{key!r} is said twice, first in line {first.line}; keep one", key_place, path)
+                raise YamlError(said_twice(key, first.line), key_place)
             self.keys[*path, key] = key_place
             found[key] = self.build(value_node, (*path, key))
         return found
+
+
+def said_twice(key: str, first_line: int) -> str:
+    """Return the message about a key that a mapping has twice; every reader of YAML uses this one."""
+    shown = key if len(key) <= _LONGEST_KEY else f"{key[: _LONGEST_KEY - 3]}..."
+    return f"the key {shown!r} stands here twice, first in line {first_line}; keep one"
 
 
 def _is_tagged(node: "yaml.ScalarNode") -> bool:

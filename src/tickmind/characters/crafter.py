@@ -20,6 +20,7 @@ class Crafter(Character):
         Sequence(
             Condition("asleep"), Selector(Sequence(Condition("rested"), Action("wake")), Action("wait")), label="asleep"
         ),
+        Sequence(Condition("low"), Action("relieve")),
         Sequence(Condition("hungry", {"above": 400}), Selector(Action("eat_something"), Action("buy_food"))),
         Sequence(
             Condition("tired", {"below": 150}),

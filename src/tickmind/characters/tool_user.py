@@ -47,6 +47,7 @@ class ToolUser(Character):
     )
     tree: ClassVar[Node] = Selector(
         Sequence(Condition("asleep"), Action("wake")),
+        Sequence(Condition("low"), Action("relieve")),
         Sequence(Condition("hungry", {"above": STARVING}), Action("feed")),
         Action("do_errand"),
         Sequence(Condition("hungry"), Action("feed")),
@@ -85,7 +86,9 @@ class ToolUser(Character):
     def _look(self) -> str:
         me = self.me
         bag = ", ".join(f"{stack.quantity} {stack.kind}" for stack in me.inventory) or "nothing"
-        lines = [f"Tick {self.tick}. You are at {self.at}, hunger {me.hunger}, energy {me.energy}, carrying {bag}."]
+        own = "".join(f", {need} {value}" for need, value in me.needs)
+        needs = f"hunger {me.hunger}, energy {me.energy}{own}"
+        lines = [f"Tick {self.tick}. You are at {self.at}, {needs}, carrying {bag}."]
         near = sorted(self.surroundings.things.values(), key=lambda thing: distance(thing.at, self.at))
         for thing in [seen for seen in near if seen.seen.kind != "wall"][:12]:
             items = ", ".join(f"{stack.quantity} {stack.kind}" for stack in thing.seen.items)
@@ -157,7 +160,7 @@ def _go(me: Character, x: int, y: int) -> Status:
 
 def _work(me: Character, object_id: str, verb: str) -> Status:
     thing = me.surroundings.things.get(object_id)
-    status = Status.FAILURE if thing is None else me.walk(thing.at, beside=True)
+    status = Status.FAILURE if thing is None else me.walk_to(thing, beside=True)
     return me.do(Interact(object_id, verb)) if status is Status.SUCCESS else status
 
 

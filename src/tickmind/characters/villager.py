@@ -7,10 +7,15 @@ line to say; whatever it answers, the tree turns it into what this character cou
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tickmind.agent import Character, Start, action, condition
+from tickmind.agent import Start, action, condition
+from tickmind.agent.character.daily import RESTED, DailyCharacter
+from tickmind.agent.character.sociable import TALK_STEPS
 from tickmind.agent.character.thinking import Thinking
-from tickmind.agent.knowledge import SpokenLine, distance
+from tickmind.agent.knowledge import distance
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
+from tickmind.mind.memory import EntryKind
+from tickmind.mind.talk import Talk
+from tickmind.mind.talk.line_checker import clean_line, problem_of
 from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import Section, quoted
 
@@ -34,21 +39,24 @@ ROLE = (
     "Say what you aim for in the next minute."
 )
 PLAN_TICKS = 90  # that a plan is followed
-PATIENCE_TICKS = 6  # that a speaker waits for the model's answer
-GREET_AGAIN_TICKS = 300
+PATIENCE_TICKS = 6  # that a partner in a talk waits for the model's line
 DIGEST_TICKS = 300  # that the same memories go along, so that a model can cache them
 DIGEST_NOTES = 4
 NEWS_LINES, NEWS_CHARS = 3, 120  # of what was said since the last plan
-QUIET_TICKS = 20  # without greetings after it has spoken
-MOST_EXCHANGES = 6  # lines to one person within a minute
 ENOUGH_BERRIES = 4
 STOCK_BERRIES = 12  # that it gathers if it plans to
 STARVING = 700  # hunger at which it is in danger
-RESTED = 800  # energy at which it needs no bed
-GREETINGS = ("hello", "good day", "good morning", "hi ")
+AIMS = {  # goal -> what it says it will do
+    "gather": "look for something to eat",
+    "rest": "lie down for a while",
+    "explore": "see what is over there",
+    "visit": "see how {who} is",
+    "wander": "stretch my legs",
+    "stay": "sit here for a moment",
+}
 
 
-class Villager(Character):
+class Villager(DailyCharacter):
     """Settings: `name`, `personality`, `food` (what it eats, first choice first)."""
 
     thinking: ClassVar[Thinking] = Thinking(ROLE, PLAN)
@@ -58,17 +66,20 @@ class Villager(Character):
             Selector(Sequence(Condition("rested"), Action("wake")), Action("wait")),
             label="asleep",
         ),
+        Sequence(Condition("low"), Action("relieve")),
         Sequence(Condition("hungry", {"above": STARVING}), Action("find_food"), label="starving"),
-        Sequence(Condition("spoken_to"), Action("answer")),
+        Sequence(Condition("in_talk"), Action("talk")),
         Sequence(Condition("hungry", {"above": 350}), Action("eat_something")),
         Sequence(
             Condition("tired", {"below": 150}),
             Selector(Sequence(Action("go_to", {"kind": "bed"}), Action("sleep")), Action("sleep")),
         ),
+        Action("keep_promise"),
         Action("speak_as_planned"),
-        Sequence(Condition("stranger_near"), Action("greet")),
+        Sequence(Condition("company_near"), Action("begin_talk")),
         Action("follow_plan"),
         Sequence(Inverter(Condition("provided")), Action("find_food")),
+        Action("follow_routine"),
         Action("explore"),
         Action("wander"),
         memory=False,
@@ -82,7 +93,6 @@ class Villager(Character):
         self._in_danger = False
         self._danger_tick = -1  # in which danger began
         self._goal = self._who = self._to_say = ""
-        self._strangers: tuple[str, ...] = ()
         self._digest: tuple[str, ...] = ()  # its memories, as in the last prompts
         self._digest_tick = -DIGEST_TICKS
 
@@ -110,13 +120,18 @@ class Villager(Character):
         bag = ", ".join(f"{stack.quantity} {stack.kind}" for stack in me.inventory) or "nothing"
         places = len({thing.at for item in self.food for thing in around.things_with(item)})
         enough = ", which is enough to eat" if self.provided() else ""
-        needs = f"Hunger {me.hunger // 10} %, energy {me.energy // 10} %."
+        own = "".join(f", {need} {value // 10} %" for need, value in me.needs)
+        needs = f"Hunger {me.hunger // 10} %, energy {me.energy // 10} %{own}."
         yield f"{needs} You carry {bag}{enough}. Food is at {places} places."
         zone = self.zone
         place = f" You are in {zone_phrase(zone.name)}." if zone else ""
         yield f"It is {self.time.description()}.{place}"
         near = [f"{who.entity_id} {distance(who.at, self.at)}" for who in around.near(self.at, 10)[:6]]
         yield f"Near you, in steps: {', '.join(near) or 'nobody'}."
+        talk = self.talker.talks.current
+        if talk is not None:
+            turn = "it is your turn to speak" if talk.my_turn else "you wait for an answer"
+            yield f"You are talking with {talk.partner_id}, and {turn}."
         if self._goal:
             yield f"You aimed for: {self._goal} {self._who}".rstrip()
         lines = [line for line in self.speech.lines if line.tick > self._asked_tick][-NEWS_LINES:]
@@ -129,9 +144,10 @@ class Villager(Character):
             yield quoted(line.speaker_id, line.text, longest=NEWS_CHARS)
 
     def pressing(self) -> bool:
-        """Return whether a speaker waits for an answer, or it is in danger, and no plan was requested since."""
-        line = self.speech.owed()
-        return self._asked_tick < max(self._danger_tick, -1 if line is None else line.tick)
+        """Return whether a partner waits for its line, or it is in danger, and no plan was requested since."""
+        talk = self.talker.talks.current
+        waited = talk.last_tick if talk is not None and talk.my_turn else -1
+        return self._asked_tick < max(self._danger_tick, waited)
 
     def fits(self, plan: Mapping[str, Any], asked_tick: int) -> bool:  # noqa: ARG002  however late it is
         """Return whether its aim is possible, its listener can hear it, or there is something to remember."""
@@ -157,7 +173,7 @@ class Villager(Character):
             self._danger_tick = self.tick
         self._in_danger = in_danger
         self._take_plan()
-        tactics()
+        super().decide(tactics)
 
     def _take_plan(self) -> None:
         """Adopt a plan that has come, as far as it fits."""
@@ -170,7 +186,7 @@ class Villager(Character):
         self._who = who if who in self.surroundings.people else ""
         self._to_say = self._words(plan)
         if note:
-            self.memory.note(self.tick, note, importance=0.6, about=self._who)
+            self.memory.note(self.tick, note, kind=EntryKind.DID, importance=0.6, about=self._who)
 
     def _words(self, plan: Mapping[str, Any]) -> str:
         """Return what a plan has to say, unless it is meant for a person who is out of sight by now."""
@@ -196,8 +212,10 @@ class Villager(Character):
 
     @action
     def eat_something(self) -> Status:
-        """Eat what it likes best of what it has."""
-        item = next(filter(self.carries, self.food), None)
+        """Eat what it likes best of what it can spare; if it is in danger, of all that it has."""
+        item = next((one for one in self.food if self.spare(one) > 0), None)
+        if item is None and self.me.hunger >= STARVING:
+            item = next(filter(self.carries, self.food), None)
         return Status.FAILURE if item is None else self.eat(item)
 
     @action
@@ -213,60 +231,53 @@ class Villager(Character):
 
     # Talk
 
-    @condition
-    def stranger_near(self) -> bool:
-        """Return whether a person is near whom it has not spoken with for long, and it has not just spoken."""
-        if self.speech.silent_ticks(self.tick) < QUIET_TICKS:
-            return False
-        near = self.surroundings.near(self.at, 3)
-        self._strangers = tuple(
-            who.entity_id for who in near if not self.speech.talked_lately(who.entity_id, self.tick, GREET_AGAIN_TICKS)
-        )
-        return bool(self._strangers)
+    def wording(self, talk: Talk) -> str | None:
+        """Return the words of the last plan if they are for this line; None while the partner waits for the model."""
+        words, self._to_say = self._to_say, ""
+        if not talk.lines:
+            return words if talk.partner_id == self._who else ""
+        if self._asked_tick >= talk.last_tick:
+            return words
+        return None if self.thinks and self.tick - talk.last_tick < PATIENCE_TICKS else ""
+
+    def aim(self) -> str:
+        """Return what it will do next."""
+        if self._goal in AIMS:
+            return AIMS[self._goal].format(who=self.talker.people.called(self._who))
+        return super().aim() if self.provided() else "find something to eat"
+
+    def partner_wanted(self) -> str:
+        """Return whom it planned to see."""
+        return self._who
+
+    def is_busy(self) -> bool:
+        """Return whether it is starving."""
+        return self._in_danger
+
+    def answer(self, question: str) -> str:
+        """Return where there is something to eat, if that is asked."""
+        text = question.lower()
+        if not any(item in text for item in (*self.food, "food", "eat")):
+            return ""
+        around = self.surroundings
+        place = around.nearest((thing for item in self.food for thing in around.things_with(item)), self.at)
+        if place is None:
+            return "I have seen nothing to eat yet."
+        zone = self.setting.zone_at(*place.at)
+        return f"There is something to eat {f'at {zone_phrase(zone.name)}' if zone else f'at {place.at}'}."
 
     @action
-    def greet(self) -> Status:
-        """Say hello to the nearest stranger."""
-        who = self._strangers[0]
-        return self._speak(f"Hello, {who}! I am {self.name}.", to=who)
-
-    @action
-    def answer(self) -> Status:
-        """Answer a speaker: with the model's words if they come in time, else with something simple."""
-        line = self.speech.owed()
-        if line is None:
+    def speak_as_planned(self) -> Status:
+        """Say what the plan has to say, once: to the one it is for, who may answer, or to nobody."""
+        text, self._to_say = clean_line(self._to_say, (self.name, self.entity_id)), ""
+        if not text or problem_of(text, self.talker.spoken):
             return Status.FAILURE
-        if self._asked_tick >= line.tick and self._to_say:
-            return self.speak_as_planned(to=line.speaker_id)
-        if self.thinks and self._asked_tick < line.tick and self.tick - line.tick < PATIENCE_TICKS:
-            return Status.FAILURE  # does something else meanwhile
-        self.speech.settle(line.speaker_id)
-        text = self._simple_answer(line)
-        return self._speak(text, to=line.speaker_id) if text else Status.FAILURE
-
-    @action
-    def speak_as_planned(self, to: str = "") -> Status:
-        """Say what the plan has to say, once."""
-        text, self._to_say = self._to_say, ""
-        return self._speak(text, to=to or self._who) if text else Status.FAILURE
-
-    def _speak(self, text: str, to: str) -> Status:
-        if not self.speech.may_say(self.tick, text) or self.speech.spoke_to(to, self.tick) >= MOST_EXCHANGES:
-            self.speech.settle(to)
-            return Status.FAILURE
-        return self.do(self.speech.say(self.tick, text, to))
-
-    def _simple_answer(self, line: SpokenLine) -> str:
-        """Return a simple answer; to what is neither greeting nor question, nothing."""
-        text = line.text.lower()
-        if any(item in text for item in (*self.food, "food", "eat")) and "?" in text:
-            place = self.surroundings.nearest(
-                (thing for item in self.food for thing in self.surroundings.things_with(item)), self.at
-            )
-            return f"There is something to eat at {place.at}." if place else "I have seen nothing to eat yet."
-        if any(word in text for word in GREETINGS):
-            return f"Good day, {line.speaker_id}."
-        return "I do not know." if "?" in text else ""
+        near = any(one.entity_id == self._who for one in self.awake_within(TALK_STEPS))
+        if near and self.talker.talks.may_begin(self.tick, self._who):
+            self._to_say = text
+            return self.speak_in(self.talker.talks.begin(self.tick, self._who))
+        self.talker.spoken.add(text)
+        return self.do(self.speech.say(self.tick, text))
 
     # Plans
 

@@ -29,6 +29,7 @@ from tickmind.cli.runs.report import report
 from tickmind.cli.up import up
 from tickmind.cli.viewer import replay, viewer
 from tickmind.cli.world.commands import world
+from tickmind.cli.world.placing import despawn, spawn
 
 EXIT_FAILED = 1
 _log = get_logger(__name__)
@@ -51,7 +52,14 @@ class LogForm(StrEnum):
 
 
 class PlainEndings(TyperGroup):
-    """Turns every error of a command into a plain message and an exit code."""
+    """Finds commands, and turns every error of one into a plain message and an exit code."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; some have a name of two words, of which the first is a command as well."""
+        two = " ".join(args[:2])
+        if two in self.commands:
+            return two, self.commands[two], args[2:]
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; an error becomes a message and an exit code."""
@@ -116,13 +124,15 @@ app.command(short_help="Print one mind of a recorded run at a tick.")(mind)
 app.add_typer(model_app)
 app.add_typer(new_app)
 app.command(short_help="Finish a run after a crash.")(recover)
-app.command()(replay)
+app.command(short_help="Show a recorded run in the browser.")(replay)
 app.command(short_help="Report on a finished run.")(report)
 app.command()(runner)
 app.add_typer(runs_app)
 app.command(short_help="Start a world, its characters and their models.")(up)
 app.command()(viewer)
 app.command()(world)
+app.command("world spawn", short_help="Bring an actor into a running world.")(spawn)
+app.command("world despawn", short_help="Take an actor out of a running world.")(despawn)
 
 
 class WithoutPandas:

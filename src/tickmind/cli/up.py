@@ -11,7 +11,7 @@ from tickmind.cli.ensemble.lockstep import Lockstep, Replies, played_replies
 from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner.commands import STATE_DIR, StateDir, needs_world, state_dir
 from tickmind.cli.world.commands import CheckpointEvery
-from tickmind.cli.world.scenarios import TILE_ART, Seed, find_scenario
+from tickmind.cli.world.scenarios import Seed, find_scenario
 
 
 def up(
@@ -84,7 +84,7 @@ def up(
     ensemble = Ensemble(
         [*first.world, "--port", str(port)],
         models,
-        viewer=["--port", str(viewer_port), "--tiles", str(runs / first.run_id / TILE_ART)] if viewer else [],
+        viewer=["--port", str(viewer_port), "--runs", str(runs)] if viewer else [],
         resume=first.resume,
         on_page=lambda url: status.say(f"Watch it at {url}"),
         next_run=ScenarioWatch(scenario, planner.plan, first.run_id, status.say).next_run if reload else None,

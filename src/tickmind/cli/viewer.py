@@ -11,6 +11,7 @@ import typer
 from tickmind.base import ConfigError
 from tickmind.base.garbage import settle
 from tickmind.cli.outputs import write_output
+from tickmind.cli.world.endpoint import WORLD, WorldAddress, WorldCa, WorldTokenFile, world_endpoint
 from tickmind.cli.world.scenarios import TILE_ART
 
 if TYPE_CHECKING:
@@ -29,45 +30,48 @@ Hosts = Annotated[list[str] | None, typer.Option("--allow-host", help="Another h
 
 
 def viewer(
-    world: Annotated[
-        str, typer.Option(envvar="WORLD_ADDR", help="The address of the world to show.")
-    ] = "127.0.0.1:50051",
+    world: WorldAddress = WORLD,
     host: Host = "127.0.0.1",
     port: Port = 8700,
     tls: Tls = None,
     token_file: Tokens = None,
     allow_host: Hosts = None,
-    world_token_file: Annotated[
-        Path | None, typer.Option(help="A file with the world's token, if it requires one.")
-    ] = None,
-    world_ca: Annotated[
-        Path | None, typer.Option(help="The CA certificate of the world, for worlds behind TLS.")
-    ] = None,
+    world_token_file: WorldTokenFile = None,
+    world_ca: WorldCa = None,
     tiles: Annotated[
         Path | None, typer.Option(help="The picture of a map from Tiled: the file tiles.json that a run keeps.")
+    ] = None,
+    runs: Annotated[
+        Path | None, typer.Option(help="The folder of the world's runs, to find the picture of each run's own map.")
     ] = None,
 ) -> None:
     """Show a running world in the browser. Ctrl-C stops it."""
     import asyncio
 
-    from tickmind.server import load_tokens
     from tickmind.viewer.frames.tile_art import read_tile_art
     from tickmind.viewer.sources.live import LiveSource
-    from tickmind.wire import Tls as WorldTls
-    from tickmind.wire import WorldClient, WorldEndpoint
+    from tickmind.wire import WorldClient
 
     config = _config(host, port, tls, token_file, allow_host)
-    token = load_tokens(world_token_file)[0] if world_token_file is not None else None
-    roots = WorldTls(root_certificates=_read(world_ca)) if world_ca is not None else None
-    connection = WorldEndpoint(world, tls=roots, token=token)
-    art = read_tile_art(tiles) if tiles is not None else None
+    connection = world_endpoint(world, world_token_file, world_ca)
+
+    def art_of(run_id: str) -> "TileArt | None":
+        if tiles is not None:
+            return read_tile_art(tiles)
+        is_name = run_id not in ("", ".", "..") and "/" not in run_id and run_id.isprintable()
+        return read_tile_art(runs / run_id / TILE_ART) if runs is not None and is_name else None
 
     async def show() -> None:
-        async with WorldClient(connection) as client, LiveSource(client, tile_art=art) as source:
+        async with WorldClient(connection) as client, LiveSource(client, tile_art_of=art_of) as source:
 
             async def begin() -> None:
                 if not await source.ready(WAIT_S):
-                    typer.echo(f"No world answers at {world} yet; the page shows it as soon as it does.", err=True)
+                    why = (
+                        f"The world at {world} answers and can't be shown: {source.refused}. Is it of the same version?"
+                        if source.refused
+                        else f"No world answers at {world} yet; the page shows it as soon as it does."
+                    )
+                    typer.echo(why, err=True)
 
             await _serve(source, config, begin)
 
@@ -194,10 +198,3 @@ async def _serve(source: Any, config: "ViewerConfig", begin: Callable[[], Awaita
         await begin()
         settle()  # a full collection would delay jumps
         await stop.wait()
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path} can't be read: {error.strerror}") from error

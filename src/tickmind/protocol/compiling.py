@@ -13,6 +13,7 @@ from tickmind.protocol.intent import (
     UNKNOWN,
     UNUSED,
     Accept,
+    Build,
     Buy,
     Decline,
     Drop,
@@ -47,6 +48,11 @@ class NameCodes(Protocol):
         ...
 
     @property
+    def kind_code(self) -> Mapping[str, int]:
+        """Kind of objects -> code."""
+        ...
+
+    @property
     def actor_row(self) -> Mapping[str, int]:
         """Actor's id -> row."""
         ...
@@ -63,6 +69,7 @@ class WorldCodes:
 
     item_code: Mapping[str, int]
     verb_code: Mapping[str, int]
+    kind_code: Mapping[str, int]
     actor_row: Mapping[str, int]
     object_row: Mapping[str, int]
 
@@ -72,6 +79,7 @@ class WorldCodes:
         return cls(
             {kind: code for code, kind in enumerate(world.item_kinds)},
             {verb: code for code, verb in enumerate(world.verbs)},
+            {kind.name: code for code, kind in enumerate(world.kinds)},
             {actor.entity_id: row for row, actor in enumerate(world.actors)},
             {thing.object_id: row for row, thing in enumerate(world.objects)},
         )
@@ -112,6 +120,9 @@ def compile_intents(codes: NameCodes, intents: Mapping[int, Intent]) -> IntentCo
         elif isinstance(intent, Interact):
             kind[place] = codes.verb_code.get(intent.verb, UNKNOWN)
             target[place] = codes.object_row.get(intent.target_id, UNKNOWN)
+        elif isinstance(intent, Build):
+            direction[place] = intent.direction
+            kind[place] = codes.kind_code.get(intent.kind, UNKNOWN)
         elif isinstance(intent, Say):
             texts[place] = (intent.channel, intent.text)
     return IntentColumns(np.array(rows, dtype=np.int32), action, direction, kind, amount, target, texts, wanted)

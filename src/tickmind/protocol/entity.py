@@ -1,7 +1,7 @@
 """The actors, objects and kinds of a world, and `WorldInfo`, which never changes in a run."""
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -39,7 +39,10 @@ class LifecycleEvent:
 
 @dataclass(frozen=True, slots=True)
 class ObjectInfo:
-    """An object as it stands at the beginning. Its row in columns is its place in `WorldInfo.objects`."""
+    """An object as it stands at the beginning. Its row in columns is its place in `WorldInfo.objects`.
+
+    x and y are those of its north-west tile, and -1 of one that may be built later.
+    """
 
     object_id: str
     kind: str
@@ -52,6 +55,27 @@ class ObjectInfo:
 
 ItemAmounts: TypeAlias = tuple[tuple[str, int], ...]
 """Kinds of items, ascending, each with a number."""
+
+
+NeedChanges: TypeAlias = tuple[tuple[str, int], ...]
+"""Needs, each with a number: what is added to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemInfo:
+    """A kind of item, what using one adds to needs, and how long one lasts.
+
+    An item that changes no need can't be used.
+    """
+
+    name: str
+    use: NeedChanges = ()
+    lasts: int = 0  # in each tick one of so many decays, on average; 0: none does
+    becomes: ItemAmounts = ()  # what is there instead of one that has decayed
+
+    def adds_to(self, need: str) -> int:
+        """Return what using one adds to a need; food adds less than nothing to hunger."""
+        return next((by for name, by in self.use if name == need), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +97,7 @@ class ActionInfo:
     seasons: tuple[str, ...] = ()  # in which it can be done; empty: in all
     weather: tuple[str, ...] = ()  # in which it can be done; empty: in any
     wears: ItemAmounts = ()  # tools, each with the number of times after which one breaks on average
+    removes: bool = False  # whether the object is gone after the work, instead of in another state
 
 
 Prices: TypeAlias = tuple[tuple[str, ItemAmounts], ...]
@@ -108,6 +133,15 @@ class KindInfo:
     tags: tuple[str, ...] = ()
     stock_item: str = ""  # item that can be picked up there, as long as there is stock
     container: ContainerInfo | None = None
+    each_tick: tuple[NeedChanges, ...] = ()  # state code -> what actors there and beside it get; empty: never anything
+    build: ActionInfo | None = None  # what `Build` takes, and the state after it; None: it can't be built
+    most_built: int = 0  # how many more than at the beginning there can be at the same time
+    size: tuple[int, int] = (1, 1)  # tiles from west to east, and from north to south
+
+    @property
+    def comes_and_goes(self) -> bool:
+        """Whether such objects can be built or removed in a run."""
+        return self.build is not None or any(action.removes for actions in self.actions for action in actions)
 
     @property
     def verbs(self) -> tuple[tuple[str, ...], ...]:
@@ -126,11 +160,17 @@ class FloorInfo:
     energy: int = 0
     hunger: int = 0
     step_ticks: int = 1
+    own_needs: NeedChanges = ()
 
     @property
     def harmful(self) -> bool:
-        """Whether standing there tires or makes hungry."""
-        return self.energy < 0 or self.hunger > 0
+        """Whether standing there tires, makes hungry, or lowers an own need of the world."""
+        return self.energy < 0 or self.hunger > 0 or any(by < 0 for _, by in self.own_needs)
+
+    @property
+    def hinders(self) -> bool:
+        """Whether a way over another floor may be better: steps take longer, or it is harmful or hazardous."""
+        return self.walkable and (self.step_ticks > 1 or self.harmful or bool(self.hazards))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +262,33 @@ class WorldInfo:
     setting: WorldSetting = field(default_factory=WorldSetting)
     seed: int | None = field(default=None, compare=False)  # of the run; clients and older records do not know it
     inventories: tuple[InventoryInfo, ...] | None = field(default=None, compare=False)  # None: not known, as the seed
-    goals: tuple[GoalInfo, ...] = field(default=(), compare=False)  # clients do not know them
+    goals: tuple[GoalInfo, ...] = field(default=(), compare=False)  # older records do not know them
+    own_needs: tuple[str, ...] = ()  # that the scenario declares, in the order of their columns
+    items: tuple[ItemInfo, ...] = ()  # in the order of `item_kinds`; runs of earlier versions do not know them
+
+    def describe(self, run: "RunInfo", entity_ids: Container[str]) -> "RunInfo":
+        """Return a run with what minds of some actors know of this world from the beginning."""
+        floors = self.floors if any(floor.hinders for floor in self.floors) else ()
+        return replace(
+            run,
+            setting=self.setting,
+            personas=self.personas(entity_ids),
+            kinds=self.kinds,
+            items=self.items,
+            floors=floors,
+            goals=self.goals_of(entity_ids),
+        )
+
+    def goals_of(self, entity_ids: Container[str]) -> "dict[str, tuple[GoalInfo, ...]]":
+        """Return the goals that are for some actors, by their ids; those that have none are left out."""
+        if not self.goals:
+            return {}
+        own = {
+            actor.entity_id: tuple(goal for goal in self.goals if goal.fits(actor.tags, actor.type, actor.entity_id))
+            for actor in self.actors
+            if actor.entity_id in entity_ids
+        }
+        return {entity_id: goals for entity_id, goals in own.items() if goals}
 
     def personas(self, entity_ids: Container[str]) -> dict[str, Persona]:
         """Return who some actors are, by their ids, as far as that is known."""
@@ -240,3 +306,8 @@ class RunInfo:
     setting: WorldSetting = field(default_factory=WorldSetting)
     personas: Mapping[str, Persona] = field(default_factory=dict)  # entity id -> who it is, of those under control
     kinds: tuple[KindInfo, ...] = ()  # of objects, with what can be done with them
+    items: tuple[ItemInfo, ...] = ()  # with what using one adds to needs, and how long one lasts
+    floors: tuple[FloorInfo, ...] = ()  # floor code -> kind of floor, if ways depend on floors; else empty
+    goals: Mapping[str, tuple[GoalInfo, ...]] = field(
+        default_factory=dict
+    )  # entity id -> goals, of those under control

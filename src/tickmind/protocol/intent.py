@@ -38,6 +38,7 @@ class ActionType(StrEnum):
     OFFER = "Offer"
     ACCEPT = "Accept"
     DECLINE = "Decline"
+    BUILD = "Build"
 
 
 class IntentError(TickmindError, TypeError):
@@ -64,8 +65,7 @@ class Move:
     direction: Direction
 
     def __post_init__(self) -> None:
-        if type(self.direction) is not Direction:
-            raise _wrong_direction(self.direction)
+        _check_direction(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +219,18 @@ class Decline:
 
 
 @dataclass(frozen=True, slots=True)
+class Build:
+    """Build an object of a kind on a tile beside this one. What that takes is in `KindInfo.build`."""
+
+    kind: str
+    direction: Direction
+
+    def __post_init__(self) -> None:
+        _check_text(self, "kind", self.kind)
+        _check_direction(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Sleep:
     """Fall asleep until `Wake`."""
 
@@ -260,10 +272,13 @@ def _check_text(intent: object, field: str, value: str) -> None:
             raise _wrong(intent, field, "a text of whole characters, without half a surrogate pair", value) from None
 
 
-def _wrong_direction(value: object) -> IntentError:
+def _check_direction(intent: "Move | Build") -> None:
+    value: object = intent.direction
+    if type(value) is Direction:
+        return
     known = _DIRECTIONS.get(value.replace("-", "").strip().lower()) if isinstance(value, str) else None
     meant = Direction.E if known is None else known
-    return IntentError(f"Move.direction must be a Direction such as Direction.{meant.name}, not {_shown(value)}")
+    raise _wrong(intent, "direction", f"a Direction such as Direction.{meant.name}", value)
 
 
 def _wrong(intent: object, field: str, expected: str, value: object) -> IntentError:
@@ -277,7 +292,7 @@ def _shown(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-_BodyIntent: TypeAlias = Wait | Move | Say | Interact | Sleep | Wake
+_BodyIntent: TypeAlias = Wait | Move | Say | Interact | Build | Sleep | Wake
 _ItemIntent: TypeAlias = Pickup | Use | Drop | Give | Put | Take | Buy | Sell | Offer | Accept | Decline
 Intent: TypeAlias = _BodyIntent | _ItemIntent
 
@@ -299,6 +314,7 @@ ACTION_OF: dict[type[Intent], ActionType] = {
     Offer: ActionType.OFFER,
     Accept: ActionType.ACCEPT,
     Decline: ActionType.DECLINE,
+    Build: ActionType.BUILD,
 }
 AT_CONTAINERS = (ActionType.PUT, ActionType.TAKE, ActionType.BUY, ActionType.SELL)  # their target is an object
 WITH_ACTORS = (ActionType.GIVE, ActionType.OFFER, ActionType.ACCEPT, ActionType.DECLINE)  # it is an actor
@@ -316,14 +332,14 @@ OF_ITEMS = (  # they name items
 class IntentColumns:
     """The intents of one tick as columns, at most one for each actor, in ascending rows.
 
-    Names are codes of the world's `WorldInfo`: item kinds, verbs, and rows of actors or objects. A name that the
-    world does not have is `UNKNOWN`, and an unused field is `UNUSED`.
+    Names are codes of the world's `WorldInfo`: item kinds, verbs, kinds of objects, and rows of actors or objects. A
+    name that the world does not have is `UNKNOWN`, and an unused field is `UNUSED`.
     """
 
     actor: "Int32"  # rows, ascending, none twice
     action: "UInt8"  # codes of `ACTION_TYPES`
-    direction: "Int8"  # of Move, else UNUSED
-    kind: "Int32"  # item kind of `OF_ITEMS`; verb of Interact (0: the first that the object offers)
+    direction: "Int8"  # of Move and Build, else UNUSED
+    kind: "Int32"  # item kind of `OF_ITEMS`; verb of Interact (0: the first that the object offers); kind of Build
     amount: "Int32"  # of `OF_ITEMS`
     target: "Int32"  # object row of Interact and `AT_CONTAINERS`, actor row of `WITH_ACTORS`
     texts: "Texts"  # place in the columns -> (channel, text) of Say

@@ -15,7 +15,7 @@ class ActorStatus(IntFlag):
 
     AWAKE = 0
     ASLEEP = 1
-    INCAPACITATED = 2  # too hungry to do anything but wake, eat, speak and wait
+    INCAPACITATED = 2  # too hungry, or otherwise too weak, to do anything but wake, use items, speak and wait
     UNCONTROLLED = 4  # no controller holds a lease
 
 
@@ -30,7 +30,10 @@ class ItemStack:
 
 @dataclass(frozen=True, slots=True)
 class SelfState:
-    """The observer's own state. Energy and hunger go from 0 to 1000 and stand still where the world has no needs."""
+    """The observer's own state. Energy and hunger go from 0 to 1000 and stand still where the world has no needs.
+
+    `needs` are those that the scenario declares, each with its value from 0 to 1000.
+    """
 
     entity_id: str
     x: int
@@ -40,6 +43,13 @@ class SelfState:
     inventory: tuple[ItemStack, ...] = ()
     energy: int = 1000
     hunger: int = 0
+    needs: tuple[tuple[str, int], ...] = ()
+
+    def need(self, name: str) -> int:
+        """Return the value of a need: `energy`, `hunger`, or one of the world. Raises `KeyError` for any other."""
+        if name in ("energy", "hunger"):
+            return self.energy if name == "energy" else self.hunger
+        return dict(self.needs)[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +129,15 @@ class VisibleObject:
     items: tuple[ItemStack, ...] = ()  # what can be picked up there
     verbs: tuple[str, ...] = ()  # what `Interact` can do in this state
     owner: str = ""  # of a container: the actor that may put and take; others only buy and sell. Empty: all may
+    size: tuple[int, int] = (1, 1)  # tiles from west to east, and from north to south; x and y are the north-west one
+
+    @property
+    def tiles(self) -> tuple[tuple[int, int], ...]:
+        """All its tiles, line by line from the north-west one."""
+        (x, y), (width, height) = (self.x, self.y), self.size
+        if width == height == 1:
+            return ((x, y),)
+        return tuple((x + dx, y + dy) for dy in range(height) for dx in range(width))
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,8 @@ class ObservationColumns:
     heard: "Int32"  # places in `utterances`
     utterances: tuple[Utterance, ...] = ()
     offers: tuple[tuple[int, OpenOffer], ...] = ()  # places of observers, ascending, each with an offer to it
+    own_needs: "Int32 | None" = None  # n x needs that the scenario declares; None if it declares none
+    placed: tuple[tuple[int, int, int], ...] = ()  # rows, x and y of objects in sight that come and go, ascending
 
     def __len__(self) -> int:
         return len(self.actor)

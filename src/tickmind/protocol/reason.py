@@ -39,7 +39,7 @@ class Reason(StrEnum):
     INCAPACITATED = "incapacitated"  # only Wake, Use, Say and Wait are possible
     NOT_ASLEEP = "not_asleep"
     TOO_TIRED = "too_tired"  # not enough energy to wake up
-    UNKNOWN_KIND = "unknown_kind"  # no such kind of item in this world
+    UNKNOWN_KIND = "unknown_kind"  # no such kind of item in this world, or of objects that can be built
     UNKNOWN_TARGET = "unknown_target"  # no such entity or object in this world
     NOTHING_HERE = "nothing_here"  # none of that kind on the tile, or not enough in the container
     NOT_IN_INVENTORY = "not_in_inventory"
@@ -48,7 +48,7 @@ class Reason(StrEnum):
     TOO_FAR = "too_far"  # the target is not on this tile or one beside it
     WRONG_STATE = "wrong_state"  # the object has no such action in its present state
     MISSING_ITEM = "missing_item"  # the action needs something in the inventory
-    TARGET_OCCUPIED = "target_occupied"  # an actor stands where the object would close or grow
+    TARGET_OCCUPIED = "target_occupied"  # something is where the object would close, grow or be built
     CLOSED = "closed"  # the action has hours, and this is not one of them
     NOT_A_CONTAINER = "not_a_container"
     NOT_OWNER = "not_owner"  # only its owner puts items into it and takes them out; others buy and sell
@@ -57,6 +57,8 @@ class Reason(StrEnum):
     NO_OFFER = "no_offer"  # there is no such offer, or the actor that made it has lost what it offered
     AWAY = "away"  # the actor is not in the world now: it has not come yet, or has left
     STILL_WALKING = "still_walking"  # the last step was onto a floor on which steps take longer
+    ALREADY_THERE = "already_there"  # the actor is in the world now, so it can't come into it
+    NONE_LEFT = "none_left"  # as many of that kind are built as the world has room for
 
 
 REASONS = tuple(Reason)  # code -> reason

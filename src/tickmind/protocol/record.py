@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tickmind.protocol.intent import ACTION_TYPES, IntentColumns
-from tickmind.protocol.reason import REASONS
+from tickmind.protocol.reason import REASONS, Reason
 from tickmind.protocol.result import ActionResult, Effect
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Bool, Int8, Int16, Int32, UInt8
+    from tickmind.protocol.columns import Bool, Int8, Int16, Int32, Int64, UInt8
 
 AWAY: Final = -1  # x and y of an actor that is not in the world: it has not come yet, or has left
 
@@ -27,16 +27,30 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class ObjectDelta:
-    """A field of an object that has a new value: `state`, `work_remaining`, `stock`, or an item kind on the ground."""
+    """A field of an object that has a new value: `state`, `work_remaining`, `stock`, or an item kind on the ground.
+
+    `tile` of an object that was built is its tile, as "3,4", and empty of one that is gone.
+    """
 
     object_id: str
     field: str
     new_value: int | str
 
+    @property
+    def tile(self) -> tuple[int, int] | None:
+        """Where an object was built, (-1, -1) if it is gone; None if something else has changed."""
+        if self.field != "tile":
+            return None
+        x, _, y = str(self.new_value).partition(",")
+        return (int(x), int(y)) if x.isdecimal() and y.isdecimal() else (AWAY, AWAY)
+
 
 @dataclass(frozen=True, slots=True)
 class RuleEvent:
-    """A goal that was reached in a tick, or something that a rule of the user's own did."""
+    """A goal that was reached in a tick, something that a rule of the user's own did, or items that decayed.
+
+    Goals have no effects; `decay` has some, and is not `own`.
+    """
 
     name: str  # of the goal, or of the rule
     actor_ids: tuple[str, ...] = ()  # who reached it, or to whom it happened; none: the world as a whole
@@ -50,6 +64,21 @@ class RuleEvent:
     def points(self) -> int:
         """The score of all of them together."""
         return self.score * max(1, len(self.actor_ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """An operator's order: an actor comes into the world, to a tile, or leaves it. Ticks end with these."""
+
+    actor_id: str
+    x: int = AWAY  # the tile to which it comes; AWAY, as y: it leaves
+    y: int = AWAY
+    reason: Reason = Reason.NONE  # why it did not happen, in a record
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the actor is to leave the world."""
+        return self.x == AWAY
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,11 +99,17 @@ class ActorColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeedColumns:
-    """Energy and hunger of some actors after a tick, each from 0 to 1000."""
+    """The needs of some actors after a tick, each from 0 to 1000."""
 
     actor: "Int32"  # rows, ascending
     energy: "Int16"
     hunger: "Int16"
+    own: "Int16 | None" = None  # place x own need of the world; None where it has none, or earlier versions recorded it
+
+    def some(self, kept: "Int64 | slice") -> "NeedColumns":
+        """Return the needs at some places."""
+        own = None if self.own is None else self.own[kept]
+        return NeedColumns(self.actor[kept], self.energy[kept], self.hunger[kept], own)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +142,8 @@ class ResultColumns:
 class TickRecord:
     """Everything that one tick did. The arrays are shared, not copied: do not write to them.
 
-    With `intents` and `controlled` a world restored from an older snapshot steps to the same `state_hash` again.
+    With `intents`, `controlled` and `placements` a world restored from an older snapshot steps to the same
+    `state_hash` again.
     """
 
     tick_id: int
@@ -123,6 +159,7 @@ class TickRecord:
     controlled: "Bool | None"  # actor row -> whether a controller holds its lease; None: all
     needs: NeedColumns | None = None  # those that changed enough to report; all of them at intervals
     rule_events: tuple[RuleEvent, ...] = ()  # goals reached, and what rules of the user's own did
+    placements: tuple[Placement, ...] = ()  # orders of operators, with their outcomes
 
     @property
     def ends(self) -> bool:

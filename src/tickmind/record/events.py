@@ -1,6 +1,6 @@
 """The events of a run, one after another, for searches."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -81,6 +81,12 @@ class EventFinder:
             if self._region is None or (event.x != AWAY and self._region.holds(event.x, event.y)):
                 yield event
 
+    def follow(self, deltas: Iterable[ObjectDelta]) -> None:
+        """Note where objects are built; one that is gone counts as where it was."""
+        for delta in deltas:
+            if (tile := delta.tile) is not None and tile[0] != AWAY:
+                self._places[delta.object_id] = tile
+
     def _all(self, record: TickRecord) -> Iterator[RunEvent]:
         tick_id = record.tick_id
         if EventKind.ACTION in self._kinds:
@@ -94,6 +100,7 @@ class EventFinder:
                 if self._actors is None or said.actor_id in self._actors:
                     yield RunEvent(tick_id, EventKind.UTTERANCE, said.actor_id, said.x, said.y, said)
         if EventKind.OBJECT in self._kinds and self._actors is None:
+            self.follow(record.object_deltas)
             for delta in record.object_deltas:
                 x, y = self._place_of(delta.object_id)
                 yield RunEvent(tick_id, EventKind.OBJECT, delta.object_id, x, y, delta)

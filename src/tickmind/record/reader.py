@@ -292,6 +292,9 @@ class RunReader:
     ) -> Iterator[RunEvent]:
         """Iterate over events, tick by tick; None means all kinds, all actors, everywhere."""
         finder = EventFinder(self._info.objects, EventFilter(kinds, actors, region), self._state_before)
+        if first is not None and any(kind.comes_and_goes for kind in self._info.kinds):
+            for _, deltas in self.object_deltas(last=first - 1):
+                finder.follow(deltas)
         for record in self.records(first, last):
             yield from finder.find(record)
 
@@ -324,7 +327,7 @@ class RunReader:
         return self._source.insights(*_bounds(first, last), actors)
 
     def needs(self, first: int | None = None, last: int | None = None) -> Iterator[tuple[int, NeedColumns]]:
-        """Iterate over ticks with recorded energy and hunger, each with these needs."""
+        """Iterate over ticks with recorded needs, each with these."""
         return self._source.needs(*_bounds(first, last))
 
     def rule_events(

@@ -340,25 +340,25 @@ class RunStore:
     def _open(self, run_id: str, *, from_log: bool) -> RunReader:
         meta, world = self._meta(run_id)
         info = self._info(self._root / run_id, world)
-        actor_ids = tuple(one.entity_id for one in info.actors)
+        actor_ids, own_needs = tuple(one.entity_id for one in info.actors), info.own_needs
         if from_log:
             return RunReader(meta, info, LiveLogSource(self._disk, self._root / run_id / LIVE, actor_ids))
 
         def reload() -> tuple[RunMeta, TickSource] | None:
             meta, _ = self._meta(run_id)
-            return (meta, self._source(run_id, meta, actor_ids)) if meta.finished else None
+            return (meta, self._source(run_id, meta, actor_ids, own_needs)) if meta.finished else None
 
-        return RunReader(meta, info, self._source(run_id, meta, actor_ids), reload)
+        return RunReader(meta, info, self._source(run_id, meta, actor_ids, own_needs), reload)
 
-    def _source(self, run_id: str, meta: RunMeta, actor_ids: Sequence[str]) -> TickSource:
+    def _source(self, run_id: str, meta: RunMeta, actor_ids: Sequence[str], own_needs: Sequence[str]) -> TickSource:
         folder = self._root / run_id
         if not meta.finished:
             return LiveLogSource(self._disk, folder / LIVE, actor_ids)
         if meta.stored_at:
             if self._archive is None or self._archive.path(run_id) != meta.stored_at:
                 raise NoSuchRunError(f"the finished files of run {run_id} are at {meta.stored_at}; open them there")
-            return SealedSource(meta, actor_ids, self._archive.tables(run_id))
-        return SealedSource(meta, actor_ids, self._tables(folder))
+            return SealedSource(meta, actor_ids, self._archive.tables(run_id), own_needs)
+        return SealedSource(meta, actor_ids, self._tables(folder), own_needs)
 
     def runs(self) -> list[RunSummary]:
         """List all runs in the order of their ids, which is that of their creation, including damaged ones."""

@@ -16,7 +16,16 @@ from tickmind.runner.spec import RunnerMapping
 from tickmind.runner.unit import Unit, find_secret
 from tickmind.runner.warden import Isolation, Warden
 from tickmind.runner.world_watcher import WorldWatcher
-from tickmind.wire import Backoff, ViewerEventType, ViewFilter, WireError, WorldClient, WorldEndpoint
+from tickmind.wire import (
+    Backoff,
+    OverloadedError,
+    UnreachableError,
+    ViewerEventType,
+    ViewFilter,
+    WireError,
+    WorldClient,
+    WorldEndpoint,
+)
 
 STARTING_AT_ONCE = Limit("number of agents that start at the same time", max(2, 2 * (os.cpu_count() or 1)))
 POLL_S = 5.0
@@ -243,6 +252,7 @@ class Runner:
                     self._judge_intents()
             except WireError as error:
                 _log.debug("watching the world failed", error=str(error))
+                self._sight.refused = "" if isinstance(error, (UnreachableError, OverloadedError)) else str(error)
             self._is_there = False
             await asyncio.sleep(_LONGEST_LOOK_S)
 

@@ -25,7 +25,8 @@ class WorldWatcher:
         self._seen: dict[str, SeenCharacter] = {}  # entity id -> character
         self._names: tuple[str, ...] = ()  # actor row -> id
         self.tick_id = 0
-        self.tick_s = 0.0  # how long a tick lasts
+        self.tick_s = 0.0  # how long a tick lasts; 0 before the world was seen
+        self.refused = ""  # why the world that answers can't be used; empty if it can, or if none answers
         self.opened_s: float | None = None  # when the tick before the last one was seen to end; None before the second
         self.ticked_s: float | None = None  # when the last tick was seen to end; None before the first
 
@@ -37,6 +38,7 @@ class WorldWatcher:
         """Learn the names of the rows, and the pace."""
         self._names = tuple(actor.entity_id for actor in world.actors)
         self.tick_s = world.tick_duration_ms / 1000
+        self.refused = ""
 
     def lifecycle(self, event: LifecycleEvent) -> None:
         """Handle a lifecycle event."""

@@ -31,6 +31,7 @@ from tickmind.protocol import (
 )
 from tickmind.server.control.inbox import Inbox, merge
 from tickmind.server.control.leases import BatchGrant, Grant, Leases
+from tickmind.server.control.placements import PlacementQueue
 from tickmind.server.control.seat import Seat
 from tickmind.server.delivery.audience import ActorListener, Audience
 from tickmind.server.delivery.lifecycle import Changes, Lifecycle
@@ -86,8 +87,9 @@ class Authority:
         limits: ServerLimits = MAX,
     ) -> None:
         self.world = world
-        self.run = RunInfo(run_id, world.mind_seed, world.thinking_ticks, world.info.setting, kinds=world.info.kinds)
-        self._personas = world.info.personas({actor.entity_id for actor in world.info.actors})
+        self.run = world.info.describe(RunInfo(run_id, world.mind_seed, world.thinking_ticks), ())
+        ids = {actor.entity_id for actor in world.info.actors}
+        self._personas, self._goals = world.info.personas(ids), world.info.goals_of(ids)
         self.pace = pace or TickPace.of(world.info.tick_duration_ms, world.info.intent_deadline_ms)
         self.info = info = self.pace.state_in(world.info)
         self.bounds = ColumnBounds.of(info)
@@ -103,6 +105,7 @@ class Authority:
             on_lost=self._lease_lost,
         )
         self.inbox = Inbox(len(info.actors))
+        self.placements = PlacementQueue(world, limits.placements)
         self.streams = Streams(limits)
         self.lifecycle = Lifecycle(info.actors)
         self.audience = Audience(world, self.pace.deadline_ms, int(limits.actors_per_part.maximum))
@@ -122,6 +125,10 @@ class Authority:
         self.read_intents: dict[bytes, ControlIntent] = {}  # frame -> its decoded intent, in this tick
         self._view: WorldView | None = None  # the world after the last recorded tick
         self._present = world.present  # actor row -> whether it was there after that tick
+        awaited = self.pace.awaited
+        self._awaited = (
+            None if awaited is None else np.array([one.entity_id in awaited for one in info.actors], np.bool_)
+        )
         self.viewing = Viewing(info, world.view().actors, run_id)
         self._started_s = clock.monotonic()
         self._tick = self._tick_event()  # the tick opened last
@@ -129,9 +136,15 @@ class Authority:
     # The tick
 
     def run_of(self, entity_id: str) -> RunInfo:
-        """Return the run as the controller of an entity gets it: with who that is."""
-        persona = self._personas.get(entity_id)
-        return self.run if persona is None else replace(self.run, personas={entity_id: persona})
+        """Return the run as the controller of an entity gets it: with who that is, and its goals."""
+        persona, goals = self._personas.get(entity_id), self._goals.get(entity_id)
+        if persona is None and goals is None:
+            return self.run
+        return replace(
+            self.run,
+            personas={} if persona is None else {entity_id: persona},
+            goals={} if goals is None else {entity_id: goals},
+        )
 
     def begin(self) -> TickEvent:
         """Open the next tick."""
@@ -160,11 +173,17 @@ class Authority:
         self.leases.expire()
         if self.audience.has_late:
             self.audience.send(self._tick)  # to clients that came after the tick began
+        return not self.missing and bool((self.inbox.answered | ~self.leases.controlled).all())
+
+    @property
+    def missing(self) -> int:
+        """How many more actors must be controlled before a tick is resolved; for worlds in lockstep."""
         controlled = self.leases.controlled
-        away = len(self._present) - int(self._present.sum())
-        expected = max(1, self.pace.controllers - away)  # as actors that are away have agents, too
-        enough = min(expected, len(self._present) - away)
-        return bool(controlled.sum() >= enough and (self.inbox.answered | ~controlled).all())
+        if self._awaited is not None:
+            return int((self._awaited & self._present & ~controlled).sum())
+        here = int(self._present.sum())
+        expected = max(1, self.pace.controllers - (len(self._present) - here))
+        return max(0, min(expected, here) - int(controlled.sum()))
 
     def resolve(self) -> TickRecord:
         """Close the tick, apply the rules and return the record, which must be stored before it is shown."""
@@ -174,7 +193,7 @@ class Authority:
         self._reported = self.reports.take()  # later reports belong to the next tick
         single, batches = self.inbox.close()
         columns = merge([self.world.compile(single), *batches]) if batches else single
-        record = self.world.step(columns, self.leases.controlled.copy())
+        record = self.world.step(columns, self.leases.controlled.copy(), self.placements.take())
         self.tally.ticks += 1
         self.tally.steps.add(self.clock.monotonic() - started_s)
         return record
@@ -183,6 +202,7 @@ class Authority:
         """Show a stored record to viewers."""
         self._view = None
         self._come_and_go()
+        self.placements.settle(record)
         happened = self.lifecycle.take()
         events = (event for changes in happened for event in changes.events(self.info.actors))
         self.viewing.publish(record, events, self._reported)
@@ -217,6 +237,7 @@ class Authority:
         for stream in self.viewers:
             stream.outbox.end()
         self.lifecycle.end()
+        self.placements.end()
 
     # Control
 

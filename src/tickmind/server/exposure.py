@@ -20,6 +20,7 @@ DEFAULT_ADDRESS = "127.0.0.1:50051"
 MIN_TOKEN_CHARS = 16
 MAX_TOKEN_FILE_BYTES = Limit("size of a token file", 1_000_000, "bytes")
 _OPEN_TO_ALL = "/grpc.health.v1.Health/"
+_OF_OPERATORS = "/tickmind.v1.OperatorService/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +103,48 @@ def check_free(address: str) -> None:
 
 
 class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC has no types
-    """Admits calls with one of the tokens. Health checks need none."""
+    """Admits calls with one of the tokens, and orders of operators with one of theirs. Health checks need none.
 
-    def __init__(self, tokens: tuple[Secret, ...]) -> None:
-        self._known = [hashlib.sha256(token.reveal().encode()).digest() for token in tokens]
+    Without any tokens all calls are admitted. Where only clients have tokens, no orders are taken.
+    """
+
+    def __init__(self, tokens: tuple[Secret, ...], operator_tokens: tuple[Secret, ...] = ()) -> None:
+        self._clients, self._operators = _digests(tokens), _digests(operator_tokens)
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
         """Pass a call on, or refuse it."""
-        if details.method.startswith(_OPEN_TO_ALL) or self._knows(details.invocation_metadata):
+        if details.method.startswith(_OPEN_TO_ALL):
             return await continuation(details)
-        return grpc.stream_stream_rpc_method_handler(_deny)
+        given = _given(details.invocation_metadata)
+        is_operator = _is_one_of(given, self._operators)
+        if self._clients and not is_operator and not _is_one_of(given, self._clients):
+            return grpc.stream_stream_rpc_method_handler(_deny)
+        if details.method.startswith(_OF_OPERATORS) and (self._clients or self._operators) and not is_operator:
+            return grpc.stream_stream_rpc_method_handler(_deny_orders)
+        return await continuation(details)
 
-    def _knows(self, metadata: Any) -> bool:
-        for name, value in metadata or ():
-            if name == "authorization" and isinstance(value, str) and value.startswith("Bearer "):
-                given = hashlib.sha256(value.removeprefix("Bearer ").encode()).digest()
-                return any(hmac.compare_digest(given, known) for known in self._known)
-        return False
+
+def _digests(tokens: tuple[Secret, ...]) -> list[bytes]:
+    return [hashlib.sha256(token.reveal().encode()).digest() for token in tokens]
+
+
+def _given(metadata: Any) -> bytes:
+    """Return the digest of the token of a call; empty if it has none."""
+    for name, value in metadata or ():
+        if name == "authorization" and isinstance(value, str) and value.startswith("Bearer "):
+            return hashlib.sha256(value.removeprefix("Bearer ").encode()).digest()
+    return b""
+
+
+def _is_one_of(given: bytes, known: list[bytes]) -> bool:
+    return any(hmac.compare_digest(given, one) for one in known)
 
 
 async def _deny(_requests: Any, context: Any) -> None:
     await context.abort(grpc.StatusCode.UNAUTHENTICATED, "missing or wrong token; send `authorization: Bearer TOKEN`")
+
+
+async def _deny_orders(_requests: Any, context: Any) -> None:
+    await context.abort(
+        grpc.StatusCode.PERMISSION_DENIED, "only with a token of the operator, from the world's --operator-token-file"
+    )

@@ -20,6 +20,7 @@ MAX_ACTORS_PER_PART = Limit("number of observers in one part of a batch", 8192)
 MAX_WAITING_CALLS = Limit("number of waiting plain calls", 4096)
 MAX_WAITING_SNAPSHOTS = Limit("number of waiting snapshots", 64)
 MAX_PAGE = Limit("number of entities in one page", 1000)
+MAX_PLACEMENTS = Limit("number of operators' orders in one tick", 1000)
 MAX_OPEN_S = Limit("time until a control stream sends its first frame", 10, "s")
 MAX_STALL_S = Limit("time that a reader takes for one message", 5, "s")
 
@@ -47,6 +48,7 @@ class ServerLimits:
     waiting_calls: Limit = MAX_WAITING_CALLS
     waiting_snapshots: Limit = MAX_WAITING_SNAPSHOTS
     page: Limit = MAX_PAGE
+    placements: Limit = MAX_PLACEMENTS
     open_s: Limit = MAX_OPEN_S
     stall_s: Limit = MAX_STALL_S
 

@@ -14,14 +14,16 @@ MAX_SPEED = 10_000.0
 class TickPace:
     """How long a tick takes, and how much of it is for intents. `lockstep` waits for intents instead of the clock.
 
-    In lockstep a tick is resolved as soon as every controlled actor has an intent, and there are at least
-    `controllers` of them; a controller that dies delays it until its lease expires.
+    In lockstep a tick is resolved as soon as every controlled actor has an intent, and all of `awaited` that are in
+    the world are controlled; without `awaited`, at least `controllers` of them, less those that are away. A controller
+    that dies delays it until its lease expires.
     """
 
     tick_s: float = 1.0
     deadline_s: float = 0.5
     lockstep: bool = False
     controllers: int = 1
+    awaited: frozenset[str] | None = None  # ids of the actors that have agents, if that is known
 
     def __post_init__(self) -> None:
         if not 0 < self.deadline_s <= self.tick_s:

@@ -116,7 +116,8 @@ class ControlSeat(_Seat[ActorListener]):
             stream.outbox.end(encode_down(taken).SerializeToString())
             return None
         grant, lease = taken
-        listener = ActorListener(int(grant.rows[0]), grant, stream.outbox, frames=True, want_floors=opening.want_floors)
+        want_floors = opening.want_floors or bool(authority.run.floors)  # where ways depend on them
+        listener = ActorListener(int(grant.rows[0]), grant, stream.outbox, frames=True, want_floors=want_floors)
         seat = cls(authority, stream, grant, listener)
         seat._open(ControlOpened(lease, authority.run_of(lease.entity_id)))
         return seat

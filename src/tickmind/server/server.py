@@ -39,6 +39,9 @@ class ServerConfig:
     address: str = DEFAULT_ADDRESS
     tls: ServerTls | None = None
     tokens: tuple[Secret, ...] = ()
+    operator_tokens: tuple[
+        Secret, ...
+    ] = ()  # for orders; without any they are free on this machine, if tokens has none
     reflection: bool = False
     metrics_port: int | None = None  # on 127.0.0.1; without one there is no /metrics
     lease_ttl_ms: int = LEASE_TTL_MS
@@ -123,7 +126,8 @@ class WorldServer:
         return self._metrics.url if self._metrics is not None else ""
 
     async def __aenter__(self) -> "WorldServer":
-        interceptors = (TokenCheck(self._config.tokens),) if self._config.tokens else ()
+        tokens, of_operators = self._config.tokens, self._config.operator_tokens
+        interceptors = (TokenCheck(tokens, of_operators),) if tokens or of_operators else ()
         server = grpc.aio.server(options=server_options(), interceptors=interceptors)
         services = services_of(self.authority)
         server.add_generic_rpc_handlers(tuple(services.values()))

@@ -21,6 +21,7 @@ from tickmind.wire.errors import (
     WireConfigError,
     WireError,
 )
+from tickmind.wire.messages.placements import PlacementOutcome
 from tickmind.wire.messages.viewing import Region, ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "MessageError",
     "NotAllowedError",
     "OverloadedError",
+    "PlacementOutcome",
     "RefusedMessageError",
     "Region",
     "RpcError",

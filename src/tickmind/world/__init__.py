@@ -10,9 +10,11 @@
     world.info                     WorldInfo: the map and the names behind the numbers
     world.row_of(entity_id)        the actor's row, or None
     world.compile(intents)         {actor row: Intent} -> IntentColumns
-    world.step(intents, controlled=None) -> TickRecord
+    world.step(intents, controlled=None, placements=()) -> TickRecord
         Resolve movement, then actions, then what grows and tires. `intents` is a mapping of rows to Intents, or
         IntentColumns; an actor without one waits. `controlled` is a bool for each row; None means all of them.
+        `placements` are orders of operators: actors come into the world and leave it at the end of the tick.
+    world.repeat(record) -> bool   resolve a recorded tick again; whether it leads to the recorded state
     world.observe(rows, deadline_ms=None) -> list[Observation]
         What these actors perceive at the start of `world.tick_id`, with the events of the tick before.
     world.observe_columns(rows=None, deadline_ms=None) -> ObservationColumns
@@ -23,8 +25,9 @@
     world.snapshot() -> bytes
     world.restore(data)            raises SnapshotMismatchError for another scenario, rule set or format
 
-State is columns, one entry for each actor row: x, y, status, facing, energy, hunger, and the inventory as a matrix of
-actors x item kinds; and for each object row: kind, x, y, state, work_remaining, stock.
+State is columns, one entry for each actor row: x, y, status, facing, energy, hunger, the inventory as a matrix of
+actors x item kinds, and own needs as one of actors x needs; and for each object row: kind, x, y, state, work_remaining,
+stock.
 """
 
 from tickmind.world.errors import BadIntentsError, OwnRuleError, ScenarioError, SnapshotMismatchError, WorldError
@@ -42,7 +45,7 @@ from tickmind.world.scenario.limits import (
 )
 from tickmind.world.scenario.scenario import Scenario
 from tickmind.world.scenario.scenario_reader import load_scenario, parse_scenario
-from tickmind.world.scenario.settings import SIGHT_RULES, Needs, Rules
+from tickmind.world.scenario.settings import SIGHT_RULES, Needs, OwnNeed, Rules
 from tickmind.world.tileworld import TileWorld
 
 __all__ = [
@@ -55,6 +58,7 @@ __all__ = [
     "SIGHT_RULES",
     "BadIntentsError",
     "Needs",
+    "OwnNeed",
     "OwnRule",
     "OwnRuleError",
     "RuleTick",

@@ -13,6 +13,7 @@ from tickmind.protocol import (
     NeedColumns,
     Observation,
     ObservationColumns,
+    Placement,
     ResultColumns,
     TickRecord,
     VisibleObject,
@@ -20,15 +21,19 @@ from tickmind.protocol import (
 )
 from tickmind.protocol.record import AWAY
 from tickmind.world.errors import BadIntentsError, OwnRuleError, SnapshotMismatchError, WorldError
-from tickmind.world.kernels import MoveScratch, Placed
+from tickmind.world.kernels import MoveScratch
 from tickmind.world.perception.lamps import Lamps
 from tickmind.world.perception.observer import Observer
 from tickmind.world.perception.packer import GroundMap, Packer
 from tickmind.world.perception.perception import Eyes, Perception
+from tickmind.world.perception.standing import StandingObjects
 from tickmind.world.perception.view import WorldView, take_view
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
-from tickmind.world.rules.arrivals import come_and_go
-from tickmind.world.rules.containers import use_containers
+from tickmind.world.rules.arrivals import come_and_go, place_actors
+from tickmind.world.rules.building import build
+from tickmind.world.rules.decay import decay
+from tickmind.world.rules.exchange.containers import use_containers
+from tickmind.world.rules.exchange.trade import trade
 from tickmind.world.rules.goals import reach_goals
 from tickmind.world.rules.intents import check_intents, compile_intents
 from tickmind.world.rules.inventory import drop_items, give_items, pick_up_items, use_items
@@ -44,10 +49,9 @@ from tickmind.world.rules.needs_reporting import NeedsBefore
 from tickmind.world.rules.objects import change_objects, grow_stock, interact
 from tickmind.world.rules.own_rules import OwnRule, run_own_rules
 from tickmind.world.rules.speech import speak
-from tickmind.world.rules.trade import trade
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.scenario import Scenario
-from tickmind.world.state.columns import WorldColumns, first_state, no_offers
+from tickmind.world.state.columns import WorldColumns, first_state
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.snapshot import Snapshot, pack, unpack
 from tickmind.world.state.tables import Tables
@@ -57,7 +61,7 @@ if TYPE_CHECKING:
 
 
 class TileWorld:
-    """A world of tiles and all that is in it. The same scenario and the same intents give the same world.
+    """A world of tiles and all that is in it. The same scenario and the same inputs give the same world.
 
     It has no clock: its owner calls `step` when a tick is due, and `observe` for the actors that need
     observations. Threads must not share it.
@@ -74,8 +78,7 @@ class TileWorld:
         self._everybody = np.arange(len(tables.actor_ids), dtype=np.int32)
         self._scratch = MoveScratch(tables.height, tables.width)
         self._tick_id = 1
-        self._objects = Placed(tables.object_at)
-        self._objects.update(tables.object_x, tables.object_y)
+        self._objects = StandingObjects(tables, self._maps)
         self._ground = GroundMap(tables)
         self._eyes = Eyes(tables.scenario.rules, self._maps.opaque, self._maps.occupancy)
         self._lamps = Lamps(tables)
@@ -125,6 +128,11 @@ class TileWorld:
         present: Bool = self._state.x != AWAY
         return present
 
+    def start_of(self, row: int) -> tuple[int, int]:
+        """Return the tile at which the scenario puts an actor."""
+        actor = self._tables.scenario.actors[row]
+        return actor.x, actor.y
+
     def row_of(self, entity_id: str) -> int | None:
         """Return the row of an actor in columns, or None if there is no such actor."""
         return self._tables.actor_row.get(entity_id)
@@ -137,10 +145,20 @@ class TileWorld:
         """Return a hash of everything that can differ between two runs of a scenario."""
         return self._state.digest(self._tick_id)
 
-    def step(self, intents: Mapping[int, Intent] | IntentColumns, controlled: "Bool | None" = None) -> TickRecord:
+    def repeat(self, record: TickRecord) -> bool:
+        """Resolve a recorded tick again. Return whether it leads to the recorded state."""
+        return self.step(record.intents, record.controlled, record.placements).state_hash == record.state_hash
+
+    def step(
+        self,
+        intents: Mapping[int, Intent] | IntentColumns,
+        controlled: "Bool | None" = None,
+        placements: Sequence[Placement] = (),
+    ) -> TickRecord:
         """Resolve one tick: movement, then actions, then what happens by itself. An actor without an intent waits.
 
-        `controlled` says for each row whether a controller holds its lease; None means all of them.
+        `controlled` says for each row whether a controller holds its lease; None means all of them. `placements` are
+        carried out at the end of the tick, in their order.
         """
         if self._own_rules is None:
             raise OwnRuleError(
@@ -153,6 +171,8 @@ class TileWorld:
             controlled = np.array(controlled, dtype=np.bool_)  # a copy, because the record keeps it
             if controlled.shape != self._state.x.shape:
                 raise BadIntentsError(f"controlled must have {len(self._state.x)} values, not {len(controlled)}")
+        if unknown := [order.actor_id for order in placements if order.actor_id not in self._tables.actor_row]:
+            raise BadIntentsError(f"there is no actor {unknown[0]!r} to bring or to send away")
         turn = Turn(self._tick_id, self._tables, self._state, self._maps, columns)
         needs = None if turn.rules.needs is None else NeedsBefore(self._state)
         take_control(turn, controlled)
@@ -165,16 +185,21 @@ class TileWorld:
         use_containers(turn)
         trade(turn)
         interact(turn)
+        build(turn)
         fall_asleep_and_wake(turn)
         speak(turn)
         change_objects(turn)
         grow_stock(turn)
+        decay(turn)
         leave_alone(turn)
         feel_needs(turn)
         run_own_rules(turn, self._own_rules)
         reach_goals(turn)
-        self._maps.update(self._state.object_state, turn.changed_objects)
+        self._maps.update(self._state.object_state, turn.changed_objects, turn.bare_tiles)
+        if turn.objects_moved:
+            self._objects.update()
         come_and_go(turn)
+        place_actors(turn, placements)
         self._tick_id += 1
         self._eyes.adapt(self._maps.opaque)
         self._before, self._now = self._now.pass_by(), self._perceive()
@@ -215,6 +240,7 @@ class TileWorld:
             self._tick_id,
             self._tables,
             self._state,
+            self._maps,
             self._objects,
             self._ground,
             self._now,
@@ -258,9 +284,9 @@ class TileWorld:
             raise SnapshotMismatchError("the snapshot was made in another scenario; use the one with which it was made")
         columns = dict(saved.columns)
         last = Aftermath.read(columns, saved.notes)
-        columns.setdefault("offers", no_offers())  # which earlier versions did not have
-        self._state = WorldColumns(**{name: columns[name] for name, _ in self._state.columns()})
+        self._state = WorldColumns.of(columns)
         self._maps = Maps(self._tables, self._state)
+        self._objects = StandingObjects(self._tables, self._maps)
         self._eyes = Eyes(rules, self._maps.opaque, self._maps.occupancy)
         self._tick_id = saved.tick_id
         self._last = last
@@ -280,7 +306,7 @@ class TileWorld:
 
     def _perceive(self) -> Perception:
         state, opaque = self._state, self._maps.opaque
-        lit = self._lamps.lit(self._tick_id, opaque, state.object_state)
+        lit = self._lamps.lit(self._tick_id, self._maps, state.object_state)
         return Perception(self._tables.scenario.rules, state.x, state.y, opaque, self._eyes, lit)
 
     def _record(self, turn: Turn, controlled: "Bool | None", needs: NeedColumns | None) -> TickRecord:
@@ -303,6 +329,7 @@ class TileWorld:
             controlled=controlled,
             needs=needs,
             rule_events=tuple(turn.rule_events),
+            placements=tuple(turn.placements),
         )
 
 

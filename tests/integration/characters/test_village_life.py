@@ -1,38 +1,83 @@
 """Villagers by the real rules, without a network and without a model: they live sensibly on what they see."""
 
 import random
+import re
 from collections import Counter
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from tickmind.agent import CharacterHost, Settings, Start
 from tickmind.characters.villager import Villager
+from tickmind.mind.promises import PromiseState
+from tickmind.mind.talk import Talk, TalkEnd
+from tickmind.mind.talk.sessions import MAX_TALK_LINES
+from tickmind.protocol import Persona
 from tickmind.world import TileWorld, load_scenario
 
 SCENARIO = Path(__file__).parents[3] / "scenarios" / "willowbrook.yaml"
 
 
+class Watched(Villager):
+    """A villager whose ended talks are kept."""
+
+    ended: ClassVar[list[Talk]] = []
+
+    def __init__(self, start):
+        super().__init__(start)
+        settle, talks = self.talker.settle, self.talker.talks
+
+        def keep(tick):
+            self.ended.extend(talks.ended)
+            settle(tick)
+
+        self.talker.settle = keep  # type: ignore[method-assign]  # to see what it settles
+
+
 @pytest.mark.slow
-def test_villagers_leave_their_houses_eat_and_talk():
+def test_villagers_live_a_day_eat_and_have_talks_that_end_and_seldom_repeat_themselves():
     world = TileWorld.from_scenario(load_scenario(SCENARIO))
-    rows = range(len(world.info.actors))
+    info, rows = world.info, range(len(world.info.actors))
+    personas = {actor.entity_id: actor.persona or Persona() for actor in info.actors}
     food = Settings({"food": ["bread", "berries", "wheat"]})
-    company = CharacterHost(Villager, lambda entity_id: Start(entity_id, food, random.Random(entity_id)))
+    company = CharacterHost(
+        Watched,
+        lambda who: Start(who, food, random.Random(who), personas[who], info.setting, info.kinds),
+    )
+    Watched.ended.clear()
     first = world.observe(rows)
-    did, said = Counter[str](), 0
-    for _ in range(400):
+    farthest = [0] * len(rows)  # steps from where each began
+    did, lines, in_need = Counter[str](), list[tuple[str, str]](), 0
+    for _ in range(600):
         observations = world.observe(rows)
         company.begin(world.tick_id, observations)
         for seen in observations:
             company.perceive(seen)
         record = world.step({row: company.act(seen) for row, seen in enumerate(observations)})
         did.update(str(result.action_type) for result in record.action_results() if result.ok)
-        said += len(record.utterances)
-    last = world.observe(rows)
+        lines += [(said.actor_id, said.text) for said in record.utterances]
+        farthest = [
+            max(before, abs(a.me.x - b.me.x) + abs(a.me.y - b.me.y))
+            for before, a, b in zip(farthest, first, observations, strict=True)
+        ]
+        in_need += sum(seen.me.hunger >= 700 or seen.me.energy < 150 for seen in observations)
     company.close()
-    assert all(abs(a.me.x - b.me.x) + abs(a.me.y - b.me.y) > 3 for a, b in zip(first, last, strict=True))
-    assert max(seen.me.hunger for seen in last) < 700
+    assert min(farthest) > 8
+    assert in_need <= 0.03 * 600 * len(rows)
     assert did["Interact"] >= 6  # the doors
     assert did["Pickup"] > 20
-    assert said > 50
+    assert len(lines) > 200
+    names = re.compile(rf"\b(?:{'|'.join(personas)})\b", re.IGNORECASE)
+    masked = Counter((who, names.sub("*", text)) for who, text in lines)
+    assert sum(count - 1 for count in masked.values()) <= 0.1 * len(lines)
+    real = [talk for talk in Watched.ended if {line.speaker_id for line in talk.lines} > {talk.partner_id}]
+    assert len(real) > 50
+    assert max(len(talk.lines) for talk in real) <= MAX_TALK_LINES.maximum
+    assert sum(talk.ended is TalkEnd.FAREWELL for talk in real) >= 0.9 * len(real)
+    promised = [one for who in personas for one in company.character(who).talker.promises if one.by == who]
+    kept, broken = (sum(one.state is state for one in promised) for state in (PromiseState.KEPT, PromiseState.BROKEN))
+    assert kept >= 5
+    assert kept >= 0.7 * (kept + broken)
+    heard = [entry for who in personas for entry in company.character(who).memory if entry.told_by]
+    assert len(heard) > 50

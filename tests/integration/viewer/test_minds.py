@@ -145,7 +145,7 @@ async def test_minds_names_and_needs_are_shown_live_and_replayed_alike_and_stay_
                 for text in hostile:
                     assert text in found["tree"].replace("…", text[199:]) or text[:150] in found["tree"]
                     assert text in found["board"] or json.dumps(text, ensure_ascii=False)[1:-1] in found["board"]
-                    assert " ".join(text.split()) in found["memories"]
+                    assert " ".join(text.split())[:80] in found["memories"]  # an entry is cut
                 assert {"failed", "succeeded", "did not run"} == set(found["outcomes"])
                 assert found["needs"] != ["1000", "0"]
             await page.evaluate("tickmindViewer.app.tab.value = 'charts'")

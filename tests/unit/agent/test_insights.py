@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from tests.long import short_or_long
 
 from tickmind.agent import Character, CharacterHost, Start, show_mind
-from tickmind.agent.knowledge import Note
 from tickmind.agent.minds import PlainMindHost
 from tickmind.agent.reporting.insights import WHOLE_TICKS, InsightCollector, MindState, showing
 from tickmind.agent.testing import SmallWorld
 from tickmind.ai import Action, Condition, Selector, Sequence, Status
 from tickmind.base import Limit, Secret
+from tickmind.mind.memory import EntryKind, MemoryEntry
 from tickmind.protocol import BoardEntry, MemoryNote, NodeStatus, Wait
 from tickmind.wire import codec
 
@@ -25,9 +25,13 @@ def look(mirror, tick, mind):
     return mirror.take()
 
 
+def entry(tick, text, *about):
+    return MemoryEntry(tick, EntryKind.SAW, tick, text, 0.5, about)
+
+
 def test_first_everything_is_shown_then_only_what_is_new_and_then_nothing():
     mirror = InsightCollector()
-    note = Note(1, "I met Bob.", 0.5, "bob")
+    note = entry(1, "I met Bob.", "bob")
     shown = MemoryNote(1, "I met Bob.", "bob", 0.5)
     (first,) = look(mirror, 1, MindState(TREE, {0: Status.SUCCESS, 1: Status.SUCCESS}, {"goal": "eat"}, [note]))
     assert first.whole
@@ -56,7 +60,7 @@ def test_a_value_that_was_changed_in_place_is_noticed():
 
 def test_secrets_are_masked_wherever_they_stand():
     key = Secret("a-very-secret-password-1234").reveal()
-    mind = MindState([(0, f"login {key}")], {}, {key: {"with": key}}, [Note(1, f"It is {key}.", 0.5, key)])
+    mind = MindState([(0, f"login {key}")], {}, {key: {"with": key}}, [entry(1, f"It is {key}.", key)])
     (found,) = look(InsightCollector(), 1, mind)
     assert key not in repr(found)
 
@@ -100,7 +104,7 @@ VALUES = st.recursive(
     nodes=st.lists(st.text(st.characters()) | st.just("n" * 300), max_size=5),
 )
 def test_whatever_a_mind_holds_the_world_can_read_it(board, texts, nodes):
-    mind = MindState([(1, text) for text in nodes], {0: Status.RUNNING}, board, [Note(1, text, 0.5) for text in texts])
+    mind = MindState([(1, text) for text in nodes], {0: Status.RUNNING}, board, [entry(1, text) for text in texts])
     (found,) = look(InsightCollector(), 1, mind)
     assert codec.decode_insight(codec.encode_insight(found)) == found
 
@@ -111,7 +115,7 @@ def test_of_too_much_only_so_much_is_shown():
         [(1, "n" * 500) for _ in many],
         dict.fromkeys(many, Status.RUNNING),
         {f"{number}": ["v" * 5000] for number in many},
-        [Note(number, f"{number}" + "m" * 600, 0.5) for number in many],
+        [entry(number, f"{number}" + "m" * 600) for number in many],
     )
     (found,) = look(InsightCollector(), 1, mind)
     assert codec.decode_insight(codec.encode_insight(found)) == found

@@ -1,16 +1,16 @@
 from collections import deque
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.agent.knowledge import Memory, Speech, Surroundings, TileMemory, direction_to, distance, find_path
-from tickmind.agent.knowledge.memory import MAX_NOTES, words_of
+from tickmind.agent.knowledge import Speech, Surroundings, TileMemory, direction_to, distance, find_path
 from tickmind.agent.knowledge.paths import MAX_TILES_TRIED
 from tickmind.agent.knowledge.surroundings import STILL_THERE_TICKS
 from tickmind.agent.testing import Drawing, Object, SmallWorld, observe
 from tickmind.base import Limit
-from tickmind.protocol import Direction, Heard, Left, Move, Say, VisibleTiles
+from tickmind.protocol import Direction, Heard, Left, Move, Say, VisibleObject, VisibleTiles
 
 
 def seen(text):
@@ -277,6 +277,24 @@ def test_what_lay_on_the_ground_and_is_gone_is_forgotten():
     assert {thing.seen.kind for thing in around.things.values()} == {"berry_bush"}
 
 
+def test_things_of_kinds_that_come_and_go_are_forgotten_where_they_are_gone():
+    def sees(drawing, tick, *walls):
+        seen = tuple(VisibleObject(name, "wall", x, 0, "plain", verbs=("open",)) for name, x in walls)
+        return replace(observe(drawing, tick=tick), visible_objects=seen)
+
+    around = Surroundings(passing=("wall",))
+    around.take_in(sees("@.#.#", 1, ("wall:1", 2), ("wall:2", 4)))
+    assert set(around.doors) == {(2, 0), (4, 0)}
+    around.take_in(sees("@.. #", 2, ("wall:2", 4)))
+    assert list(around.things) == ["wall:2"]
+    assert set(around.doors) == {(4, 0)}
+    assert around.tiles.can_walk(2, 0)
+    around.take_in(sees("@#. .", 3, ("wall:2", 1)))  # torn down there, and built here
+    assert around.things["wall:2"].at == (1, 0)
+    assert set(around.doors) == {(1, 0)}
+    assert around.obstacle_at(4, 0) is None
+
+
 def test_memory_of_people_and_things_is_bounded():
     around = Surroundings(max_people=Limit("people", 3), max_things=Limit("things", 5))
     for tick in range(1, 10):
@@ -285,52 +303,6 @@ def test_memory_of_people_and_things_is_bounded():
     around.take_in(observe("@bbbbbbbb", tick=20))
     around.take_in(observe("@" + "b" * 20, tick=21))
     assert len(around.things) <= 20
-
-
-# Memory
-
-
-def test_recall_goes_by_words_importance_and_age():
-    memory = Memory(half_life_ticks=10)
-    memory.note(1, "There are berries near the old oak.", importance=0.2)
-    memory.note(50, "Bob sleeps all day.", importance=0.2, about="bob")
-    memory.note(51, "My house burnt down.", importance=1.0)
-    memory.note(60, "It rains.", importance=0.1)
-    assert memory.recall(60, "where are berries?", most=1)[0].text.startswith("There are berries")
-    assert memory.recall(60, about="bob", most=1)[0].about == "bob"
-    assert memory.recall(60, most=2)[0].text == "My house burnt down."
-    assert [note.text for note in memory.latest(1)] == ["It rains."]
-
-
-def test_the_same_thing_again_is_remembered_once_and_as_new():
-    memory = Memory()
-    memory.note(1, "I met  Bob.", importance=0.9, about="bob")
-    memory.note(2, "It rains.")
-    memory.note(9, "I met Bob.", importance=0.1)
-    assert [(note.tick, note.importance, note.about) for note in memory] == [(2, 0.3, ""), (9, 0.9, "bob")]
-
-
-@given(st.lists(st.tuples(st.text(max_size=600), st.floats(-2, 2)), max_size=80))
-def test_memory_is_bounded_whatever_is_noted(notes):
-    memory = Memory(max_notes=MAX_NOTES.at(20))
-    for tick, (text, importance) in enumerate(notes):
-        made = memory.note(tick, text, importance=importance)
-        assert 0 <= made.importance <= 1
-        assert len(made.text) <= 500
-        assert len(memory) <= 20
-    assert len(memory.recall(99, "some words", most=5)) == min(5, len(memory))
-
-
-def test_important_things_outlast_trifles():
-    memory = Memory(max_notes=MAX_NOTES.at(10), half_life_ticks=5)
-    memory.note(1, "My house burnt down.", importance=1.0)
-    for tick in range(2, 100):
-        memory.note(tick, f"A leaf fell, number {tick}.", importance=0.05)
-    assert "My house burnt down." in [note.text for note in memory]
-
-
-def test_small_words_are_not_what_a_text_is_about():
-    assert words_of("The berries are in the wood") == {"berries", "wood"}
 
 
 # Speech

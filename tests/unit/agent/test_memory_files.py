@@ -1,6 +1,7 @@
 """What characters remember outlives their process, and a file of it is trusted with nothing."""
 
 import os
+from typing import Any
 
 import orjson
 import pytest
@@ -9,17 +10,29 @@ from hypothesis import strategies as st
 from tests.long import short_or_long
 
 from tickmind.agent import CharacterHost, Start
-from tickmind.agent.knowledge import Memory, Note
-from tickmind.agent.knowledge.memory_files import MAX_FILE_BYTES, MemoryFiles, restore
+from tickmind.agent.knowledge.memory_files import MAX_FILE_BYTES, KeptMind, MemoryFiles
 from tickmind.agent.minds import PlainMindHost
 from tickmind.agent.testing import SmallWorld
 from tickmind.characters.random_walker import RandomWalker
 from tickmind.characters.villager import Villager
+from tickmind.mind.memory import EntryKind, Memory
 from tickmind.protocol import RunInfo
 
 WORLD = "127.0.0.1:50051"
 RUN = "the first run"
-NOTES = [Note(3, "The mill is to the east.", 0.6, "entity:2"), Note(5, "I met entity:2.", 0.5)]
+
+
+def some_entries():
+    memory = Memory()
+    mill = memory.note(3, "The mill is to the east.", importance=0.6, about=("entity:2", "mill"))
+    heard = memory.note(5, "It burns.", kind=EntryKind.HEARD, about="mill", place="the road", told_by="entity:2")
+    memory.note(6, "It is lost.", kind=EntryKind.INSIGHT, evidence=(mill.number, heard.number))
+    return list(memory)
+
+
+ENTRIES = some_entries()
+NOTHING = KeptMind([], {})
+GOOD: tuple[Any, ...] = (7, "saw", 1, "x", 0.5, [], "", "", [], 1, 1)
 
 
 @pytest.fixture
@@ -28,26 +41,24 @@ def files(tmp_path):
 
 
 def test_what_was_kept_is_recalled(files):
-    files.keep("entity:1", RUN, 9, NOTES)
-    assert files.recall("entity:1", RUN, 9) == NOTES
-    assert files.recall("entity:2", RUN, 9) == []
+    files.keep("entity:1", RUN, 9, ENTRIES)
+    assert files.recall("entity:1", RUN, 9) == (ENTRIES, {})
+    assert files.recall("entity:2", RUN, 9) == NOTHING
     assert files.path("entity:1").stat().st_mode & 0o077 == 0
-    memory = Memory()
-    restore(memory, files.recall("entity:1", RUN, 9))
-    assert list(memory) == NOTES
+    assert all(type(entry.kind) is EntryKind for entry in files.recall("entity:1", RUN, 9).entries)
 
 
 def test_another_world_and_one_that_began_anew_are_not_remembered(files, tmp_path):
-    files.keep("entity:1", RUN, 9, NOTES)
-    assert files.recall("entity:1", RUN, 8) == []
-    assert MemoryFiles(tmp_path, "127.0.0.1:9").recall("entity:1", RUN, 9) == []
+    files.keep("entity:1", RUN, 9, ENTRIES)
+    assert files.recall("entity:1", RUN, 8) == NOTHING
+    assert MemoryFiles(tmp_path, "127.0.0.1:9").recall("entity:1", RUN, 9) == NOTHING
 
 
 def test_another_run_of_the_world_is_not_remembered_however_far_it_is(files):
-    files.keep("entity:1", RUN, 9, NOTES)
-    assert files.recall("entity:1", "the second run", 5000) == []
-    assert files.recall("entity:1", "", 5000) == []
-    assert files.recall("entity:1", RUN, 5000) == NOTES
+    files.keep("entity:1", RUN, 9, ENTRIES)
+    assert files.recall("entity:1", "the second run", 5000) == NOTHING
+    assert files.recall("entity:1", "", 5000) == NOTHING
+    assert files.recall("entity:1", RUN, 5000).entries == ENTRIES
 
 
 def test_ids_that_look_alike_have_files_of_their_own(files, tmp_path):
@@ -56,10 +67,22 @@ def test_ids_that_look_alike_have_files_of_their_own(files, tmp_path):
     assert all(files.path(one).parent == tmp_path for one in ("a/b", "../../x"))
 
 
-def hostile(*notes, **more):
+def hostile(*entries, **more):
     return orjson.dumps(
-        {"world_addr": WORLD, "run_id": RUN, "entity_id": "me", "tick": 1, "notes": list(notes), **more}
+        {"world_addr": WORLD, "run_id": RUN, "entity_id": "me", "tick": 1, "entries": list(entries), "more": {}, **more}
     )
+
+
+def but(place, value):
+    """An entry with another value in one place."""
+    return (*GOOD[:place], value, *GOOD[place + 1 :])
+
+
+def test_the_entry_that_is_spoilt_below_is_a_good_one(files):
+    files.path("me").write_bytes(hostile(GOOD))
+    assert [tuple(entry) for entry in files.recall("me", RUN, 9).entries] == [
+        (7, "saw", 1, "x", 0.5, (), "", "", (), 1, 1)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -70,19 +93,28 @@ def hostile(*notes, **more):
         b"[" * 100_000,
         b"[]",
         b"null",
-        b'{"notes": 7}',
-        hostile([1, "x", "much", ""]),
-        hostile([1, "x" * 501, 0.5, ""]),
-        hostile([-1, "x", 0.5, ""]),
-        hostile([1, "x"]),
+        b'{"entries": 7}',
+        hostile(but(1, "dreamt")),
+        hostile(but(2, -1)),
+        hostile(but(3, "x" * 121)),
+        hostile(but(4, "much")),
+        hostile(but(4, 1.5)),
+        hostile(but(5, "bram")),
+        hostile(but(5, ["bram"] * 9)),
+        hostile(but(8, [8])),
+        hostile(but(8, [7.0])),
+        hostile(GOOD, GOOD),
+        hostile(GOOD[:3]),
+        hostile(*(but(0, number) for number in range(601))),
         hostile(tick=True),
+        hostile(more=7),
         hostile()[:-1].replace(b'"tick":1', b'"tick":NaN'),
         b" " * (int(MAX_FILE_BYTES.maximum) + 1),
     ],
 )
 def test_a_file_that_is_no_memory_is_an_empty_one_and_a_warning(files, content, caplog):
     files.path("me").write_bytes(content)
-    assert files.recall("me", RUN, 9) == []
+    assert files.recall("me", RUN, 9) == NOTHING
     assert "can't read a memory, so it is empty" in caplog.text
 
 
@@ -90,7 +122,7 @@ def test_what_is_no_plain_file_is_not_waited_for(files, tmp_path, caplog):
     os.mkfifo(files.path("me"))
     (tmp_path / "other").write_bytes(hostile())
     files.path("you").symlink_to(tmp_path / "other")
-    assert files.recall("me", RUN, 9) == files.recall("you", RUN, 9) == []
+    assert files.recall("me", RUN, 9) == files.recall("you", RUN, 9) == NOTHING
     assert caplog.text.count("can't read a memory") == 2
 
 
@@ -98,11 +130,11 @@ def test_what_is_no_plain_file_is_not_waited_for(files, tmp_path, caplog):
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(files, content):
     files.path("me").write_bytes(content)
-    assert files.recall("me", RUN, 9) == []
+    assert files.recall("me", RUN, 9) == NOTHING
 
 
 def test_a_memory_that_can_not_be_kept_is_a_warning(tmp_path, caplog):
-    MemoryFiles(tmp_path / "nowhere", WORLD).keep("me", RUN, 1, NOTES)
+    MemoryFiles(tmp_path / "nowhere", WORLD).keep("me", RUN, 1, ENTRIES)
     assert "can't write a memory" in caplog.text
 
 
@@ -116,10 +148,66 @@ def test_a_villager_that_is_killed_remembers_when_it_comes_back(files):
     world.hear("entity:1", "me, the mill burns!")
     before = company()
     world.live(before, 40)  # and is killed: nothing closes it
-    assert "entity:1 said to me: me, the mill burns!" in {note.text for note in before.character("me").memory}
+    assert ("the mill burns!", "entity:1") in {(entry.text, entry.told_by) for entry in before.character("me").memory}
     after = company()
     world.live(after, 1)
     assert list(after.character("me").memory) == list(before.character("me").memory)
+
+
+def test_promises_and_people_outlive_a_kill(files):
+    def company():
+        made = CharacterHost(Villager, Start, memories=files)
+        made.enter(RunInfo(RUN))
+        return made
+
+    world = SmallWorld("@.1")
+    world.hear("entity:1", "me! I will bring you 1 bread by 18:00.")
+    before = company()
+    world.live(before, 40)
+    (promise,) = before.character("me").talker.promises
+    after = company()
+    world.live(after, 1)
+    assert list(after.character("me").talker.promises) == [promise]
+    assert [one.person_id for one in after.character("me").talker.people] == ["entity:1"]
+
+
+GOOD_PERSON = ["bram", "Bram", 1, True, 2, 0.5, 0.5, 9, ["It rains."]]
+GOOD_PROMISE = ["bram", "ada", "bread", 1, 1, 9, 0, "open"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"people": 7},
+        {"people": [[]]},
+        {"people": [[*GOOD_PERSON[:5], 7.0, *GOOD_PERSON[6:]]]},
+        {"people": [[7, *GOOD_PERSON[1:]]]},
+        {"people": [[f"p{number}", *GOOD_PERSON[1:]] for number in range(101)]},
+        {"promises": [[*GOOD_PROMISE[:-1], "forgotten"]]},
+        {"promises": [[*GOOD_PROMISE[:3], -1, *GOOD_PROMISE[4:]]]},
+        {"promises": [[7, *GOOD_PROMISE[1:]]]},
+        {"promises": [GOOD_PROMISE] * 61},
+    ],
+)
+def test_malformed_people_and_promises_are_forgotten_and_reported(files, more, caplog):
+    files.path("me").write_bytes(hostile(GOOD, more={"people": [GOOD_PERSON], "promises": [GOOD_PROMISE], **more}))
+    company = CharacterHost(Villager, Start, memories=files)
+    company.enter(RunInfo(RUN))
+    SmallWorld("@.1").live(company, 1)
+    talker = company.character("me").talker
+    assert "is damaged, so it is forgotten" in caplog.text
+    assert len(talker.promises) == 0
+    assert talker.people.get("bram") is None
+    assert "x" in [entry.text for entry in company.character("me").memory]
+
+
+def test_what_is_spoilt_above_is_good(files, caplog):
+    files.path("me").write_bytes(hostile(GOOD, more={"people": [GOOD_PERSON], "promises": [GOOD_PROMISE]}))
+    company = CharacterHost(Villager, Start, memories=files)
+    company.enter(RunInfo(RUN))
+    SmallWorld("@.1").live(company, 1)
+    talker = company.character("me").talker
+    assert (len(talker.promises), talker.people.called("bram"), caplog.text) == (1, "Bram", "")
 
 
 def test_a_villager_that_ends_in_order_keeps_its_last_thought(files):
@@ -129,7 +217,7 @@ def test_a_villager_that_ends_in_order_keeps_its_last_thought(files):
     world.live(company, 1)
     company.character("me").memory.note(1, "The bridge is out.")
     company.close()
-    assert "The bridge is out." in {note.text for note in files.recall("me", RUN, 2)}
+    assert "The bridge is out." in {note.text for note in files.recall("me", RUN, 2).entries}
 
 
 def test_whoever_lives_on_into_another_run_begins_anew(files):

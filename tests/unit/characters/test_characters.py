@@ -79,19 +79,26 @@ def test_without_a_model_one_still_eats(solo, kind):
     assert one.world.hunger < 800
 
 
+def spoken(intents):
+    return [intent.text for intent in intents if isinstance(intent, Say)]
+
+
 def test_a_villager_greets_and_answers(solo):
     one = solo(Villager, "@.1", settings={"name": "Anna"})
-    assert one.play(1) == [Say("Hello, entity:1! I am Anna.")]
+    (greeting,) = one.play(1)
+    assert isinstance(greeting, Say)
+    assert "entity:1" in greeting.text
+    assert "Anna." in greeting.text
     one.world.hear("entity:1", "Good day, Anna! Where can I find berries?")
-    assert Say("I have seen nothing to eat yet.") in one.play(2)
-    assert "entity:1" in {note.about for note in one.character.memory}
+    assert any(said.endswith("I have seen nothing to eat yet.") for said in spoken(one.play(2)))
+    assert ("entity:1",) in {entry.about for entry in one.character.memory}
 
 
 def test_a_villager_tells_where_the_food_is(solo):
     one = solo(Villager, "@.1\n..b", hunger=0)
     one.play(1)
     one.world.hear("entity:1", "me, where is food?")
-    assert Say("There is something to eat at (2, 1).") in one.play(2)
+    assert any(said.endswith("There is something to eat at (2, 1).") for said in spoken(one.play(2)))
 
 
 def test_villagers_do_not_talk_for_ever(solo):

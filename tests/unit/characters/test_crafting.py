@@ -57,7 +57,8 @@ class Life:
     def __init__(self, text=BAKERY, kind=Baker):
         self.world = TileWorld.from_scenario(parse_scenario(text))
         self.host = CharacterHost(kind, Start)
-        self.host.enter(RunInfo("run", 1, kinds=self.world.info.kinds, setting=self.world.info.setting))
+        info = self.world.info
+        self.host.enter(RunInfo("run", 1, kinds=info.kinds, setting=info.setting, items=info.items))
         self.results = []
 
     def live(self, ticks):

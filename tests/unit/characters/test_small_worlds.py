@@ -268,3 +268,49 @@ def test_characters_trade_by_offers_and_decline_what_they_cannot_pay():
     assert (carried(life, "ada"), carried(life, "bo")) == ({"bread": 1, "coin": 4}, {"bread": 2, "coin": 1})
     assert sum(one.action_type == "Accept" and one.ok for one in life.results) == 2
     assert any(one.action_type == "Decline" and one.ok for one in life.results)
+
+
+FOREST = """\
+world: forest
+floors: {grass: {}}
+items: {axe: {}, bread: {lasts: 400, becomes: {crumbs: 1}}, crumbs: {}, wood: {}}
+kinds:
+  tree: {walkable: false, opaque: true, actions: {fell: {work: 2, needs: {axe: 1}, removes: true, yields: {wood: 2}}}}
+  hut:
+    build: {most: 2, consumes: {wood: 3}}
+    states:
+      frame: {actions: {raise: {to: done, work: 2}}}
+      done: {walkable: false}
+map: |
+  ttttttt
+  t1....t
+  ttttttt
+legend:
+  ".": grass
+  "t": {floor: grass, object: tree}
+  "1": {floor: grass, actor: {id: ada, inventory: {axe: 1}}}
+"""
+
+
+class Settler(Character):
+    """Fells trees until there is wood for a hut, builds it, raises it, and begins again."""
+
+    tree = Selector(Action("work_on", {"kind": "hut", "verb": "raise"}), Action("build", {"kind": "hut"}), memory=False)
+
+
+def test_a_settler_fells_trees_and_builds_huts_until_no_more_can_be_built():
+    life = Life(FOREST, Settler).live(60)
+    maps = life.world._maps
+    there = {
+        thing.object_id: (int(x), int(y))
+        for thing, x, y in zip(life.world.info.objects, maps.object_x, maps.object_y, strict=True)
+        if x >= 0
+    }
+    assert {"hut:1", "hut:2"} <= there.keys()
+    assert 2 * (16 - (len(there) - 2)) == 2 * 3 + carried(life, "ada").get("wood", 0)
+    assert [one.reason for one in life.results if one.action_type == "Build"][:3] == ["", "", Reason.NONE_LEFT]
+    settler = life.host.character("ada")
+    assert {item.name: (item.lasts, item.becomes) for item in settler.items}["bread"] == (400, (("crumbs", 1),))
+    felled = {thing.object_id for thing in life.world.info.objects} - there.keys()
+    assert len(felled) >= 3
+    assert not felled & settler.surroundings.things.keys()

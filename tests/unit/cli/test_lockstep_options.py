@@ -93,14 +93,14 @@ def test_progress_says_the_tick_and_the_pace():
 
 
 def test_a_world_in_lockstep_says_once_what_it_waits_for():
-    waits = LockstepWait(12)
-    assert waits.next_line(0.0, 1, 3) == ""
-    assert waits.next_line(9.0, 1, 3) == ""
-    line = waits.next_line(10.0, 1, 3)
+    waits = LockstepWait()
+    assert waits.next_line(0.0, 1, 3, 9) == ""
+    assert waits.next_line(9.0, 1, 3, 9) == ""
+    line = waits.next_line(10.0, 1, 3, 9)
     assert line == "Tick 1 waits until 12 characters have an agent that controls them; 3 have one now."
-    assert waits.next_line(60.0, 1, 3) == ""
-    assert waits.next_line(61.0, 2, 12) == ""
-    assert "waits for the intents of its 12 characters" in waits.next_line(71.0, 2, 12)
+    assert waits.next_line(60.0, 1, 3, 9) == ""
+    assert waits.next_line(61.0, 2, 12, 0) == ""
+    assert "waits for the intents of its 12 characters" in waits.next_line(71.0, 2, 12, 0)
 
 
 def test_a_replay_that_went_another_way_is_counted(tmp_path):

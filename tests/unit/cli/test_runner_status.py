@@ -140,8 +140,17 @@ def test_who_stops_is_not_told_with_the_trouble_of_a_former_life(capsys):
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize(("tick_s", "times"), [(0.0, 1), (1.0, 0)])
-async def test_a_world_that_is_not_there_is_told_once(monkeypatch, capsys, tmp_path, tick_s, times):
+@pytest.mark.parametrize(
+    ("tick_s", "refused", "said"),
+    [
+        (0.0, "", ["No world answers at 127.0.0.1:9 yet; agents start when it does."]),
+        (0.0, "floors must be set", ["The world at 127.0.0.1:9 answers and can't be used: floors must be set."]),
+        (1.0, "", []),
+    ],
+)
+async def test_a_world_that_is_not_there_or_can_not_be_used_is_told_once(
+    monkeypatch, capsys, tmp_path, tick_s, refused, said
+):
     monkeypatch.setattr(runner_command, "_MISS_WORLD_S", 0.0)
     monkeypatch.setattr(runner_command, "EVERY_S", 0.001)
 
@@ -161,10 +170,13 @@ async def test_a_world_that_is_not_there_is_told_once(monkeypatch, capsys, tmp_p
 
     found = runner()
     found.isolation, found.run, found.stop = isolation, shown_often.wait, lambda: None
-    found.sight, found.mapping = SimpleNamespace(tick_s=tick_s), SimpleNamespace(world_addr="127.0.0.1:9")
+    found.sight = SimpleNamespace(tick_s=tick_s, refused=refused)
+    found.mapping = SimpleNamespace(world_addr="127.0.0.1:9")
     file: Any = SimpleNamespace(reload=lambda **_: None)
     await runner_command.run_characters(found, file, tmp_path, Status())
-    assert capsys.readouterr().err.count("No world answers at 127.0.0.1:9 yet; agents start when it does.") == times
+    shown = capsys.readouterr().err
+    assert shown.count("The world at") + shown.count("No world answers") == len(said)
+    assert all(line in shown for line in said)
 
 
 def test_a_gateway_that_does_not_answer_yet_holds_nothing_up(monkeypatch):

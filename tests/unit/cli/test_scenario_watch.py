@@ -207,3 +207,37 @@ def test_a_file_of_replies_is_for_one_run(tickmind):
     assert done.exit_code == 1
     assert "--reload begins new ones" in done.stderr
     assert not Path("calls.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "nook.tmx",
+            '<map>\n<tileset firstgid="1" source="sets/desert.tsx"/><tileset firstgid="9" name="own"/>\n</map>',
+        ),
+        ("nook.tmj", '{"type": "map", "tilesets": [{"firstgid": 1, "source": "sets/desert.tsx"}, {"firstgid": 9}]}'),
+    ],
+)
+def test_the_tilesets_of_a_tiled_map_are_watched(desk, name, text):
+    (desk.folder / "sets").mkdir()
+    tileset = desk.folder / "sets" / "desert.tsx"
+    desk.save("nook.yaml", f"world: nook\nmap: {{tiled: {name}}}\n")
+    desk.save(name, text)
+    before = desk.watch._contents()
+    assert set(before) == {desk.folder / "nook.yaml", desk.folder / name, tileset}
+    assert before[tileset] == b""  # it is not there yet
+    tileset.write_text("<tileset/>")
+    after = desk.watch._contents()
+    assert after[tileset] != b""
+    desk.save(name, text.replace("desert", "forest"))
+    assert desk.folder / "sets" / "forest.tsx" in desk.watch._contents()
+
+
+@pytest.mark.parametrize("source", ["../desert.tsx", "/etc/passwd", ""])
+def test_no_tileset_outside_of_the_folder_is_watched(desk, source):
+    desk.save("nook.yaml", "world: nook\nmap: {tiled: nook.tmx}\n")
+    desk.save("nook.tmx", f'<map><tileset source="{source}"/><tileset source="in.tsx"/></map>')
+    assert set(desk.watch._contents()) == {desk.folder / name for name in ("nook.yaml", "nook.tmx", "in.tsx")}
+    desk.save("nook.tmx", "<map")
+    assert set(desk.watch._contents()) == {desk.folder / name for name in ("nook.yaml", "nook.tmx")}

@@ -29,13 +29,13 @@ from tickmind.protocol import (
 )
 from tickmind.world.kernels.movement import STEP_X, STEP_Y
 
-ACTIONS_EVER = "Wait Move Pickup Use Say Interact Drop Give Sleep Wake Put Take Buy Sell Offer Accept Decline"
+ACTIONS_EVER = "Wait Move Pickup Use Say Interact Drop Give Sleep Wake Put Take Buy Sell Offer Accept Decline Build"
 REASONS_EVER = (
     " late_tick early_tick invalid_lease expired_lease duplicate_intent unknown_entity illegal_action text_too_long"
     " overloaded lease_held stopping out_of_bounds not_walkable illegal_diagonal tile_contested swap cycle occupied"
     " blocked_by_failed_move asleep incapacitated not_asleep too_tired unknown_kind unknown_target nothing_here"
     " not_in_inventory inventory_full not_usable too_far wrong_state missing_item target_occupied closed"
-    " not_a_container not_owner container_full not_for_sale no_offer away still_walking"
+    " not_a_container not_owner container_full not_for_sale no_offer away still_walking already_there none_left"
 )
 
 

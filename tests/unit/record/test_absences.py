@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.unit.world.test_arrivals import GUEST, HOST, INN
 
-from tickmind.protocol import Direction, Give, Move, Say, Wait
+from tickmind.protocol import Direction, Give, Move, Placement, Reason, Say, Wait
 from tickmind.record import EventKind, OsDisk, RunStore, TickCounts, TileArea
 from tickmind.record.meta import read_meta
 from tickmind.record.replay.past_world import PastWorld
@@ -146,3 +146,19 @@ def test_its_past_can_be_stepped_again_and_compared(finished):
         assert compare_runs(run, other).equal
         there = [tick.present.tolist() for tick in PastWorld(run, parse_scenario(TEXT)).ticks()]
     assert there == [[here, True, False] for here in (False, False, True, True, True, False, False, False, False)]
+
+
+def test_orders_of_operators_are_on_record_and_its_world_is_stepped_again(tmp_path):
+    store = RunStore(tmp_path)
+    scenario = parse_scenario(INN.replace("{tick: 3}, leaves: {tick: 6}", "never"))
+    world, records = TileWorld.from_scenario(scenario), []
+    log = store.create(world.info, "inn")
+    for orders in [(), (Placement("guest", 4, 0), Placement("guest", 3, 0)), (), (Placement("host"),), ()]:
+        records.append(world.step({HOST: Move(Direction.W)}, None, orders))
+        log.publish(records[-1])
+    assert [order.reason for order in records[1].placements] == [Reason.NONE, Reason.ALREADY_THERE]
+    for finish in (lambda: None, log.close):
+        finish()
+        with store.open("inn") as run:
+            assert [differences(*both) for both in zip(run.records(), records, strict=True)] == [[]] * 5
+            assert [tick.record.tick_id for tick in PastWorld(run, scenario).ticks()] == [1, 2, 3, 4, 5]

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
+from tickmind.cli.app import app
 from tickmind.protocol import Effect, RuleEvent
 from tickmind.record import DamagedRunError, RunStore
 from tickmind.record.log import rule_event_codec
@@ -85,14 +87,23 @@ def test_the_report_lists_goals_and_scores(tmp_path):
     figures = read_figures(tmp_path / "party")
     assert [(one.name, one.first_tick_id, one.times, one.points, one.ended) for one in figures.goals] == [
         ("here", 1, 2, 10, False),
-        ("lottery", 2, 1, 4, False),
         ("night", 3, 1, 1, True),
         ("rich", None, 0, 0, False),
     ]
+    assert [(one.name, one.first_tick_id, one.times, one.points) for one in figures.own_rules] == [("lottery", 2, 1, 4)]
     assert [(one.actor_id, one.points) for one in figures.scores] == [("bo", 9), ("ada", 5), ("", 1)]
     html = page(figures)
-    for text in ("guest: all in west", "not reached", "tick 3, the end", "the world", "a rule of your own"):
+    for text in ("guest: all in west", "not reached", "tick 3, the end", "the world"):
         assert text in html
+    goals, own_rules, scores = (html.index(f">{title}</h2>") for title in ("Goals", "Rules of your own", "Scores"))
+    assert goals < html.index("rich") < own_rules < html.index("lottery") < scores
+
+
+def test_the_summary_of_a_report_tells_goals_from_rules(tmp_path):
+    recorded(tmp_path)
+    shown = CliRunner().invoke(app, ["report", "party", "--runs", str(tmp_path)]).output
+    goals, own_rules, scores = (shown.index(f"{title}") for title in ("Goals", "Rules of your own", "Scores"))
+    assert goals < shown.index("rich") < own_rules < shown.index("lottery") < scores
 
 
 def test_the_page_escapes_what_a_run_says(tmp_path, monkeypatch):

@@ -1,5 +1,8 @@
 """What a runner sees of the world through its streams."""
 
+import asyncio
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,9 +19,9 @@ from tickmind.protocol import (
     Thought,
     ThoughtReport,
 )
-from tickmind.runner import WorldWatcher
+from tickmind.runner import Runner, WorldWatcher, load_mapping
 from tickmind.server.testing import meadow
-from tickmind.wire import ViewerEvent
+from tickmind.wire import MessageError, UnreachableError, ViewerEvent
 from tickmind.world import TileWorld
 
 NOBODY = np.zeros(0, dtype=np.int32)
@@ -102,3 +105,27 @@ def test_the_last_error_that_an_agent_tells_is_seen_until_it_is_over(sight):
     sight.tick(tick(3, 0, statuses=(wrong,)), 3.0)
     sight.control("entity:1", controlled=False)
     assert sight.of("entity:1").last_error == ""
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("error", "refused"), [(MessageError("floors", "set"), "floors must be set"), (UnreachableError("gone"), "")]
+)
+async def test_a_world_that_can_not_be_read_is_told_from_one_that_is_not_there(error, refused, tmp_path):
+    asked = asyncio.Event()
+
+    class Client:
+        async def world(self):
+            asked.set()
+            raise error
+
+    file = tmp_path / "agents.yaml"
+    file.write_text("agents: {a: {cmd: [python]}}\nassignments: [{match: {}, use: a}]\n")
+    warden: Any = object()
+    client: Any = Client()
+    runner = Runner(load_mapping(file), tmp_path, warden=warden)
+    watching = asyncio.create_task(runner._watch(client))
+    await asked.wait()
+    await asyncio.sleep(0)
+    assert runner.sight.refused == refused
+    watching.cancel()

@@ -1,5 +1,7 @@
 """Actors that come and go: they are announced, and nobody controls one that is away."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -121,6 +123,28 @@ def test_a_world_in_lockstep_does_not_wait_for_agents_of_actors_that_are_away(ma
     game.authority.begin()
     game.control("host").send(ControlIntent(1, Wait()))
     assert game.authority.ready()
+
+
+def test_a_world_in_lockstep_does_not_take_an_actor_that_is_away_for_one_with_an_agent(make_game):
+    text = INN + "  - {id: cook, at: [4, 0]}\n"
+    pace = replace(TickPace.of(1000, 500, lockstep=True, controllers=2), awaited=frozenset(("host", "cook")))
+    game = make_game(scenario=parse_scenario(text), pace=pace)  # the guest has no agent, and is away
+    game.authority.begin()
+    game.control("host").send(ControlIntent(1, Wait()))
+    assert not game.authority.ready()
+    assert game.authority.missing == 1
+    game.control("cook").send(ControlIntent(1, Wait()))
+    assert game.authority.ready()
+
+
+def test_a_world_in_lockstep_goes_on_while_all_that_have_agents_are_away(make_game):
+    pace = replace(TickPace.of(1000, 500, lockstep=True), awaited=frozenset(("guest",)))
+    game = make_game(scenario=parse_scenario(INN), pace=pace)
+    game.authority.begin()
+    assert game.authority.ready()
+    game.finish()
+    game.authority.begin()
+    assert not game.authority.ready()  # the guest has come
 
 
 def test_an_actor_is_granted_from_the_moment_in_which_its_arrival_is_shown(inn):

@@ -40,6 +40,7 @@ from tickmind.wire.messages.requests import (
     ThoughtRequest,
 )
 from tickmind.wire.v1 import observation_pb2, viewer_pb2
+from tickmind.world import parse_scenario
 
 
 def lease_of(game, entity_id="entity:1", controller="me"):
@@ -526,3 +527,18 @@ def test_controlled_rows_of_a_record_are_not_written_to_later(game):
     game.authority.leases.release(lease.lease_id)
     assert record.controlled.tolist() == [True, False, False, False]
     assert np.array_equal(game.authority.leases.controlled, [False] * 4)
+
+
+def test_a_controller_gets_the_goals_that_are_for_its_entity(make_game):
+    text = """\
+world: cell
+floors: {stone: {}}
+map: {width: 5, height: 1, floor: stone}
+zones: {outside: {within: [0, 0, 1, 0]}}
+actors: [{id: ada, type: prisoner, at: [3, 0]}, {id: bo, type: guard, at: [4, 0]}]
+goals: {out: {who: {type: prisoner}, all_in: outside}}
+"""
+    game = make_game(scenario=parse_scenario(text))
+    (ada,), (bo,) = game.control("ada").read(), game.control("bo").read()
+    assert [goal.name for goal in ada.run.goals["ada"]] == ["out"]
+    assert bo.run.goals == {}

@@ -35,6 +35,7 @@ from tickmind.wire.messages.frames import (
 )
 from tickmind.wire.messages.requests import AcquireRequest
 from tickmind.wire.v1 import action_pb2, control_pb2
+from tickmind.world import parse_scenario
 
 NOBODY = np.empty(0, np.int32), np.empty(0, np.uint8)
 
@@ -54,6 +55,17 @@ def test_the_first_frame_down_is_the_lease(game):
     [opened] = game.control("entity:2").read()
     assert isinstance(opened, ControlOpened)
     assert (opened.lease.entity_id, opened.lease.ttl_ms) == ("entity:2", 10_000)
+
+
+@pytest.mark.parametrize(("floor", "sent"), [("sand: {step_ticks: 2}", True), ("sea: {walkable: false}", False)])
+def test_floors_are_sent_where_ways_depend_on_them(make_game, floor, sent):
+    text = f"world: w\nfloors: {{{floor}, grass: {{}}}}\nmap: {{width: 3, height: 3, floor: grass}}\n"
+    game = make_game(scenario=parse_scenario(text + "actors: [{id: ada, at: [1, 1]}]\n"))
+    agent = game.control("ada")
+    game.authority.begin()
+    opened, observation = agent.read()
+    assert opened.run.floors == (game.world.info.floors if sent else ())
+    assert bool(observation.visible_tiles.floors) is sent
 
 
 @pytest.mark.parametrize(("entity_id", "reason"), [("entity:1", Reason.LEASE_HELD), ("nobody", Reason.UNKNOWN_ENTITY)])

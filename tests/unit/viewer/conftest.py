@@ -1,19 +1,21 @@
 """A lively world to make frames of, and a reader of frames that is written apart from the writer."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import orjson
 import pytest
 
-from tickmind.protocol import Direction, Drop, Intent, Interact, Move, Pickup, Say, Sleep, Use, Wait, Wake
+from tickmind.protocol import Build, Direction, Drop, Intent, Interact, Move, Pickup, Say, Sleep, Use, Wait, Wake
 from tickmind.server.delivery.viewing import Viewing
 from tickmind.server.testing import meadow
 from tickmind.viewer.frames import FrameKind, Tag
 from tickmind.wire import ViewFilter, codec, columns
 from tickmind.wire.v1 import viewer_pb2
 from tickmind.world import TileWorld
+from tickmind.world.scenario.kinds import ObjectAction, ObjectKind, ObjectState
+from tickmind.world.scenario.scenario import ObjectSpawn
 
 DX, DY = (0, 1, 1, 1, 0, -1, -1, -1), (-1, -1, 0, 1, 1, 1, 0, -1)
 
@@ -50,9 +52,21 @@ class Lively:
                     found[row] = Interact(self.dice.choice(objects))
                 case 5:
                     found[row] = self.dice.choice(WITH_BERRIES)
+                case 7 if near := self.walls_near(row):
+                    found[row] = Interact(near)
+                case 6 if any(kind.build for kind in self.info.kinds):
+                    found[row] = Build(self.dice.choice(("shed", "wall")), Direction(self.dice.randrange(8)))
                 case _:
                     found[row] = Move(Direction(self.dice.randrange(8)))
         return found
+
+    def walls_near(self, row):
+        """The id of a wall or shed beside an actor, or nothing."""
+        view = self.world.view()
+        x, y = view.actors.x[row], view.actors.y[row]
+        near = (np.abs(view.object_x - x) <= 1) & (np.abs(view.object_y - y) <= 1)
+        ids = (self.info.objects[at].object_id for at in np.flatnonzero(near).tolist())
+        return next((name for name in ids if name.startswith(("shed:", "wall:"))), "")
 
     def step(self):
         free = np.array([self.dice.random() < 0.9 for _ in self.info.actors])
@@ -133,10 +147,24 @@ class Reader:
                 self.stock[change[0]] = change[2]
 
 
+def with_walls(scenario, most):
+    """Let actors build and tear down so many walls, and so many sheds of 2 x 3 tiles."""
+    if not most:
+        return scenario
+    smash = ObjectAction("smash", "plain", removes=True)
+    state = ObjectState("plain", walkable=False, opaque=True, actions=(smash,))
+    wall = ObjectKind("wall", (state,), build=ObjectAction("build", "plain"), most_built=most)
+    shed = replace(wall, name="shed", size=(2, 3))
+    numbers = range(1, most + 1)
+    later = [ObjectSpawn(f"{kind}:{number}", kind, -1, -1, "plain") for kind in ("shed", "wall") for number in numbers]
+    return replace(scenario, kinds=(*scenario.kinds, shed, wall), objects=(*scenario.objects, *later))
+
+
 @pytest.fixture
 def lively():
-    def make(actors=40, seed=1, **more):
-        return Lively(TileWorld.from_scenario(meadow(actors, seed=seed, **more)), random.Random(seed))
+    def make(actors=40, seed=1, walls=0, **more):
+        scenario = meadow(actors, seed=seed, **more)
+        return Lively(TileWorld.from_scenario(with_walls(scenario, walls)), random.Random(seed))
 
     return make
 

@@ -10,7 +10,7 @@ import pytest
 from tickmind.viewer import NoSuchWindowError
 from tickmind.viewer.frames import FrameKind, Tag, unpack
 from tickmind.viewer.sources.live import LiveSource
-from tickmind.wire import Backoff, UnreachableError
+from tickmind.wire import Backoff, MessageError, UnreachableError
 
 pytestmark = pytest.mark.asyncio
 
@@ -123,3 +123,31 @@ async def test_a_world_that_begins_anew_is_another_run_whatever_it_says(lively, 
         assert len({span.run_id for span in spans}) == 3
         assert all(span.run_id for span in spans)
         assert [span.last_tick_id for span in spans] == [9, 5, 2]
+
+
+async def test_a_world_that_can_not_be_shown_is_told_from_one_that_is_not_there(lively, until):
+    class Odd(Worlds):
+        async def world(self):
+            raise MessageError("floors", "set")
+
+    async with live(Odd()) as source:
+        await until(lambda: source.refused == "floors must be set")
+    worlds = Worlds()
+    async with live(worlds) as source:
+        source.refused = "floors must be set"
+        worlds.begin(lively(), "monday")
+        await until(lambda: source.span().connected)
+        assert source.refused == ""
+
+
+async def test_each_run_is_drawn_with_the_picture_of_its_own_map(lively, until):
+    worlds: Any = Worlds()
+    pictures = {"monday": {"columns": 1}}
+    retry = Backoff(first_s=0.002, longest_s=0.002)
+    async with LiveSource(worlds, retry=retry, tile_art_of=pictures.get) as source:
+        shown = []
+        for run_id in ("monday", "tuesday"):
+            await run_of(worlds, source, until, lively(), run_id, 1)
+            (frame,) = unpack(source.hello())
+            shown.append(orjson.loads(frame.sections[Tag.INFO]).get("tiles"))
+    assert shown == [{"columns": 1}, None]

@@ -1,6 +1,7 @@
 """What the viewer keeps of minds and needs, and gives out for one character at a tick."""
 
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,6 +40,26 @@ def test_needs_of_one_are_those_that_were_told_of_it():
     kept.add_needs(6, None)
     assert kept.of(1, 9)["needs"] == [(1, 800, 20), (5, 780, 40)]
     assert kept.of(1, 4)["needs"] == [(1, 800, 20)]
+
+
+def test_own_needs_come_after_energy_and_hunger_live_and_from_a_record(tmp_path):
+    run = RandomRun(3, 4, own_needs=("warmth", "joy"))
+    records: list[Any] = [run.tick() for _ in range(20)]
+    live = Minds({name: row for row, name in enumerate(run.actor_ids)}, own_needs=2)
+    with RunStore(tmp_path).create(run.info, "a-run") as log:
+        for record in records:
+            live.add_needs(record.tick_id, record.needs)
+            log.publish(record)
+    expected = [
+        (one.tick_id, int(one.needs.energy[at]), int(one.needs.hunger[at]), *one.needs.own[at].tolist())
+        for one in records
+        if one.needs is not None
+        for at in np.flatnonzero(one.needs.actor == 2).tolist()
+    ]
+    assert len(expected) > 2
+    assert live.of(2, 20)["needs"] == expected
+    with RunStore(tmp_path).open("a-run") as reader:
+        assert RunFrames(reader).mind(2, 20)["needs"] == expected
 
 
 def test_what_is_kept_of_minds_is_bounded(monkeypatch):

@@ -31,6 +31,7 @@ def truth_of(life, record):
         "facing": now.facing.tolist(),
         "status": now.status_bits.tolist(),
         "state": view.object_state.tolist(),
+        "things": [view.object_x.tolist(), view.object_y.tolist()],
         "results": dict(zip(record.results.actor.tolist(), done, strict=True)),
     }
 
@@ -46,15 +47,19 @@ def seen_by(life, tick, rows):
 
 
 def test_python_and_the_page_mean_the_same_by_a_frame(lively, tmp_path):
-    life = lively(seed=9, side=20, rocks=0.12)
+    life = lively(seed=9, side=20, rocks=0.12, walls=30)
     stage = FrameBuilder(life.info, scene_of_snapshot(life.snapshot()))
     frames = [hello(life.info, mode="replay", window_ticks=64), stage.keyframe()]
+    deltas = []
     truth: dict[str, list[object]] = {"ticks": [], "seen": []}
     for _ in range(30):
         record, _event = life.step()
         frames.append(stage.record(record))
+        deltas += record.object_deltas
         truth["ticks"].append(truth_of(life, record))
         truth["seen"] += seen_by(life, record.tick_id, (0, 7, 23))
+    assert sum(delta.field == "tile" for delta in deltas) > 5
+    assert any(delta.new_value == "" for delta in deltas)
     (tmp_path / "frames.bin").write_bytes(b"".join(frames))
     (tmp_path / "truth.json").write_text(json.dumps(truth))
     done = subprocess.run(

@@ -28,6 +28,7 @@ SERVICES = {
     "ViewerService",
     "ControlService",
     "AgentTelemetry",
+    "OperatorService",
 }
 
 

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tickmind.protocol import Direction, Entered, Give, Heard, Left, Move, Offer, Reason, Say, Wait
+from tickmind.protocol import Direction, Entered, Give, Heard, Left, Move, Offer, Placement, Reason, Say, Wait
 from tickmind.world import ScenarioError, TileWorld, WorldError, parse_scenario
 
 INN = """\
@@ -116,7 +118,9 @@ def test_a_time_may_be_a_day_and_a_clock():
         ("arrives: {tick: 3}", "arrives: {tick: 0}", "from 1 to"),
         ("arrives: {tick: 3}", "arrives: {tick: 3, day: 2}", "expected a time as {tick: 100}"),
         ("arrives: {tick: 3}", "arrives: {clock: '08:00'}", "expected a time as {tick: 100}"),
-        ("arrives: {tick: 3}", "arrives: 3", "expected"),
+        ("arrives: {tick: 3}", "arrives: 3", "expected a time as {tick: 100}"),
+        ("arrives: {tick: 3}", "arrives: seldom", "or never"),
+        ("leaves: {tick: 6}", "leaves: never", "expected"),
         ("arrives: {tick: 3}", "arrives: {tick: 1}", "from tick 2 on"),
         ("arrives: {tick: 3}", "arrives: {day: 1, clock: '05:00'}", "not after the beginning of the world"),
     ],
@@ -214,3 +218,100 @@ def test_many_actors_come_in_one_tick():
     world.step({})
     assert world.present.sum() == 501
     assert (before < 0).sum() == 501  # the column of the tick before is as it was
+
+
+NEVER = INN.replace("{tick: 3}, leaves: {tick: 6}", "never")
+
+
+def outcomes(world, *orders):
+    return [order.reason for order in world.step({}, None, orders).placements]
+
+
+def test_an_actor_that_never_arrives_by_itself_waits_for_an_order():
+    world = until(inn(NEVER), 100)
+    assert not world.present[GUEST]
+    assert outcomes(world, Placement("guest", 4, 0)) == [Reason.NONE]
+    assert world.present[GUEST]
+    assert (world.view().actors.x[GUEST], world.view().actors.y[GUEST]) == (4, 0)
+
+
+def test_an_actor_that_never_arrives_by_itself_may_leave_at_a_time():
+    world = inn(NEVER.replace("never", "never, leaves: {tick: 5}"))
+    assert outcomes(world, Placement("guest", 4, 0)) == [Reason.NONE]
+    there = [bool(until(world, tick).present[GUEST]) for tick in range(2, 8)]
+    assert there == [True, True, True, False, False, False]
+
+
+def test_a_scenario_that_waits_for_an_order_is_another_one():
+    assert len({parse_scenario(text).digest for text in (INN, NEVER, INN.replace("arrives: {tick: 3}, ", ""))}) == 3
+
+
+def test_an_operator_brings_actors_and_sends_them_away_at_the_end_of_a_tick():
+    world = inn(NEVER)
+    record = world.step({HOST: Move(Direction.W)}, None, [Placement("guest", 2, 0)])  # where the host was
+    assert record.placements == (Placement("guest", 2, 0),)
+    assert record.actor_state.x.tolist() == [2, 1]
+    assert Entered("guest", 2, 0) in world.observe([HOST])[0].events
+    world.step({GUEST: Move(Direction.E)}, None, [Placement("guest")])
+    assert not world.present[GUEST]
+    assert until(world, 10).state_hash() != until(inn(NEVER), 10).state_hash()
+    assert world._state.inventory[GUEST].tolist() == [3]
+
+
+def test_orders_that_can_not_be_carried_out_change_nothing_and_say_why():
+    text = NEVER.replace("map:", "kinds: {wall: {states: {whole: {walkable: false}}}}\nmap:")
+    text += "objects: [{id: wall, kind: wall, at: [4, 0]}]\n"
+    world, other = inn(text), inn(text)
+    orders = {
+        Placement("guest", 4, 0): Reason.NOT_WALKABLE,
+        Placement("guest", 2, 0): Reason.OCCUPIED,
+        Placement("guest", 5, 0): Reason.OUT_OF_BOUNDS,
+        Placement("guest", 0, 1): Reason.OUT_OF_BOUNDS,
+        Placement("guest"): Reason.AWAY,
+        Placement("host", 3, 0): Reason.ALREADY_THERE,
+    }
+    assert outcomes(world, *orders) == list(orders.values())
+    other.step({})
+    assert world.state_hash() == other.state_hash()
+    with pytest.raises(WorldError, match="no actor 'ghost'"):
+        world.step({}, None, [Placement("ghost", 1, 0)])
+
+
+def test_orders_of_one_tick_are_carried_out_one_after_another():
+    world = inn(NEVER)
+    assert outcomes(world, Placement("guest", 2, 0), Placement("host"), Placement("guest", 2, 0)) == [
+        Reason.OCCUPIED,
+        Reason.NONE,
+        Reason.NONE,
+    ]
+    assert world.present.tolist() == [True, False]
+
+
+def test_an_actor_of_a_world_in_which_all_stay_can_be_sent_away_and_brought_back():
+    world = inn(INN.replace(", arrives: {tick: 3}, leaves: {tick: 6}", ""))
+    before = world.step({}).actor_state
+    world.step({}, None, [Placement("guest")])
+    assert before.x.tolist() == [1, 2]  # the column of the tick before is as it was
+    other = inn(INN.replace(", arrives: {tick: 3}, leaves: {tick: 6}", ""))
+    other.restore(world.snapshot())
+    for one in (world, other):
+        assert outcomes(one, Placement("guest", *one.start_of(GUEST))) == [Reason.NONE]
+    assert world.state_hash() == other.state_hash()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.tuples(st.sampled_from(("guest", "host")), st.integers(-1, 5), st.booleans()), max_size=3),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_a_run_with_orders_is_repeated_from_its_record(ticks):
+    world, again = inn(), inn()
+    for orders in ticks:
+        placements = [Placement(actor_id) if leaves else Placement(actor_id, x, 0) for actor_id, x, leaves in orders]
+        record = world.step({HOST: Move(Direction.W)}, None, placements)
+        present = record.actor_state.x[record.actor_state.present].tolist()
+        assert len(set(present)) == len(present)
+        assert again.repeat(record)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from tests.unit.world.test_goals import YARD
+from tests.unit.world.test_own_needs import COLD
 
-from tickmind.protocol import Direction, Effect, Interact, Move, ObjectDelta, RuleEvent, Say
+from tickmind.protocol import ActorStatus, Direction, Effect, Interact, Move, ObjectDelta, RuleEvent, Say
 from tickmind.record import RecordError, RunStore
 from tickmind.record.replay.past_world import PastWorld
 from tickmind.server.checkpoint import Checkpoint, resume
@@ -404,3 +405,42 @@ def test_a_rule_that_closes_its_tick_scores_once():
 
     world = world_of(closes)
     assert [event.score for event in world.step({}).rule_events] == [3]
+
+
+def test_a_rule_reads_and_changes_needs_and_it_is_on_record():
+    seen: list[tuple[int, ...]] = []
+
+    def fair(tick):
+        seen.append((tick.need("ada", "warmth"), tick.need("bo", "hunger")))
+        changes = tick.change_need("ada", "warmth", 50), tick.change_need("bo", "health", -1000)
+        seen.append((*changes, tick.change_need("cy", "energy", 1000), tick.change_need("ada", "health", 9)))
+
+    world = world_of(fair, text=f"{COLD}own_rules: [fair]\n")
+    record: Any = world.step({})
+    assert seen == [(793, 1), (50, -1000, 501, 0)]
+    assert record.rule_events == (
+        RuleEvent("fair", ("ada",), own=True, effects=(Effect("warmth", 50),)),
+        RuleEvent("fair", ("bo",), own=True, effects=(Effect("health", -1000),)),
+        RuleEvent("fair", ("cy",), own=True, effects=(Effect("energy", 501),)),
+    )
+    ada, bo, cy = world.observe([0, 1, 2])
+    assert (ada.me.need("warmth"), cy.me.energy) == (843, 1000)
+    assert bo.me.status == ActorStatus.INCAPACITATED  # from now on, not a tick later
+    assert record.needs.own.tolist() == [[843, 1000], [287, 0], [793, 1000]]
+
+
+@pytest.mark.parametrize(
+    ("text", "need", "by", "says"),
+    [
+        (COLD, "joy", 1, "there is no need 'joy'"),
+        (COLD, "warmth", 1001, "from -1000 to 1000"),
+        (COLD, "warmth", 0.5, "from -1000 to 1000"),
+        (YARD, "hunger", 1, "there is no need 'hunger'"),
+    ],
+)
+def test_a_need_that_there_is_not_or_too_large_a_change_switches_a_rule_off(text, need, by, says):
+    def fair(tick):
+        tick.change_need(tick.actor_ids[0], need, by)
+
+    (event,) = world_of(fair, text=f"{text}own_rules: [fair]\n").step({}).rule_events
+    assert says in event.text

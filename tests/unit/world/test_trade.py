@@ -1,5 +1,7 @@
 """Trade between actors: both sides change hands at once, nothing twice, and never against the will of one of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,8 @@ from hypothesis import strategies as st
 from tickmind.agent.control.columns import ColumnReader
 from tickmind.protocol import Accept, Decline, Effect, Give, Offer, OpenOffer, Reason
 from tickmind.world import TileWorld, parse_scenario
+from tickmind.world.state.columns import no_offers
+from tickmind.world.state.snapshot import pack, unpack
 
 TRADERS = """\
 world: traders
@@ -150,6 +154,23 @@ def test_offers_survive_a_snapshot_and_are_part_of_the_hash():
     other.restore(world.snapshot())
     assert other.state_hash() == world.state_hash()
     assert one(other, BO, Accept("ada")).ok
+    fresh = traders()
+    fresh.restore(world.snapshot())
+    assert fresh.state_hash() == world.state_hash()
+
+
+def test_snapshots_with_an_empty_column_of_offers_are_still_read():
+    world, other = traders(), traders()
+    world.step({ADA: Offer("bo", "bread")})
+    other.step({})
+    other.step({})
+    saved = unpack(other.snapshot())
+    assert "offers" not in saved.columns
+    earlier = replace(saved, columns={**saved.columns, "offers": no_offers()})
+    world.restore(pack(earlier))  # the offer that stands is gone
+    assert world.state_hash() == other.state_hash()
+    assert world.step({}).state_hash == other.step({}).state_hash
+    assert world.observe([BO])[0].offers == ()
 
 
 intents = st.one_of(

@@ -1,10 +1,10 @@
 /** All objects, and what lies on the ground, in one call. */
 
 import { Container, Mesh, type Buffer, type Geometry } from "pixi.js";
-import type { Scene } from "../frames/scene";
+import { AWAY, type Scene } from "../frames/scene";
 import { CELL_H, CELL_W, FOOT_X, TILE } from "./people";
 import { CAMERA_GLSL, Shader, program, sheetSource, squares, stateOf, type Camera } from "./sheets";
-import { cellPen, drawItem, drawThing, joins, type Look } from "./things";
+import { cellPen, drawItem, drawSlab, drawThing, joins, type Look } from "./things";
 
 const COLUMNS = 16;
 const ROWS = 12;
@@ -39,7 +39,8 @@ export class Furniture {
   readonly view = new Container();
   private readonly cells = new Map<string, number>(); // what a thing looks like -> its cell
   private readonly known = new Map<number, number>(); // the same by numbers, for the loop over all things
-  private readonly joining: Uint8Array; // object row -> 1 if it joins, 2 if the same is south of it, 4 if north
+  private built = 0; // of the scene, when joints were found
+  private joining: Uint8Array; // object row -> 1 if it joins, 2 if the same is south of it, 4 if north
   private readonly sheet: HTMLCanvasElement;
   private readonly pen: CanvasRenderingContext2D;
   private readonly source;
@@ -47,6 +48,7 @@ export class Furniture {
   private buffer: Buffer;
   private places = new Int16Array(4);
   private seen = -1;
+  private pieces = 0; // of all things: one of each, and the tiles of those that have several
   private readonly shader: Shader;
   private mesh: Mesh<never, never> | null = null;
 
@@ -60,6 +62,11 @@ export class Furniture {
     this.pen = this.sheet.getContext("2d") as CanvasRenderingContext2D;
     this.source = sheetSource(this.sheet);
     this.joining = this.joints();
+    const { world } = scene;
+    for (let thing = 0; thing < world.things; thing += 1) {
+      const tiles = world.tilesOf(thing).length;
+      this.pieces += tiles > 1 ? tiles + 1 : 1;
+    }
     this.shader = new Shader({ glProgram: program("things", VERTEX, FRAGMENT), resources: { camera, uSheet: this.source } });
     ({ geometry: this.geometry, buffers: [this.buffer] } = this.room(1));
   }
@@ -75,7 +82,11 @@ export class Furniture {
     if (this.seen === scene.thingsVersion) return;
     this.seen = scene.thingsVersion;
     const { world } = scene;
-    const count = world.things + scene.ground.size;
+    if (this.built !== scene.builtVersion) {
+      this.built = scene.builtVersion;
+      this.joining = this.joints();
+    }
+    let count = this.pieces + scene.ground.size;
     if (count > this.places.length / 4 || !this.mesh) {
       this.mesh?.destroy();
       ({ geometry: this.geometry, buffers: [this.buffer] } = this.room(Math.ceil(count * 1.25) + 16));
@@ -85,10 +96,21 @@ export class Furniture {
     const { places } = this;
     let at = 0;
     for (let thing = 0; thing < world.things; thing += 1) {
+      if (scene.thingX[thing] === AWAY) continue;
       const state = scene.thingState[thing];
       const stocked = scene.thingStock[thing] > 0;
-      places[at] = world.thingX[thing];
-      places[at + 1] = world.thingY[thing];
+      const tiles = world.tilesOf(thing);
+      const [width, height] = world.kindOf(thing).size ?? [1, 1];
+      for (const [dx, dy] of tiles.length > 1 ? tiles : []) {
+        const edges = (dx === 0 ? 1 : 0) | (dx === width - 1 ? 2 : 0) | (dy === 0 ? 4 : 0) | (dy === height - 1 ? 8 : 0);
+        places[at] = scene.thingX[thing] + dx;
+        places[at + 1] = scene.thingY[thing] + dy;
+        places[at + 2] = this.slabCell(world.kindOf(thing).name, edges);
+        places[at + 3] = 1; // it lies flat, and its picture stands on it
+        at += 4;
+      }
+      places[at] = scene.thingX[thing] + ((width - 1) >> 1);
+      places[at + 1] = scene.thingY[thing] + height - 1;
       places[at + 2] = this.cellOf(thing, state, stocked);
       places[at + 3] = world.kindOf(thing).walkable[state] ? 1 : 0;
       at += 4;
@@ -101,6 +123,7 @@ export class Furniture {
       places[at + 3] = 1;
       at += 4;
     }
+    count = at / 4;
     this.geometry.instanceCount = count;
     (this.mesh as unknown as Container).visible = count > 0;
     this.buffer.update();
@@ -108,18 +131,18 @@ export class Furniture {
 
   /** Which things join with others beside them. */
   private joints(): Uint8Array {
-    const { world } = this.scene;
+    const { world, thingX, thingY } = this.scene;
     const { width } = world.info;
     const tiles = new Set<number>();
     const flags = new Uint8Array(world.things);
     for (let thing = 0; thing < world.things; thing += 1) {
-      if (!joins(world.kindOf(thing))) continue;
+      if (thingX[thing] === AWAY || !joins(world.kindOf(thing))) continue;
       flags[thing] = 1;
-      tiles.add(world.thingY[thing] * width + world.thingX[thing]);
+      tiles.add(thingY[thing] * width + thingX[thing]);
     }
     for (let thing = 0; thing < world.things; thing += 1) {
       if (!flags[thing]) continue;
-      const tile = world.thingY[thing] * width + world.thingX[thing];
+      const tile = thingY[thing] * width + thingX[thing];
       flags[thing] |= (tiles.has(tile + width) ? 2 : 0) | (tiles.has(tile - width) ? 4 : 0);
     }
     return flags;
@@ -135,6 +158,12 @@ export class Furniture {
     const cell = this.draw(`thing ${number}`, () => drawThing(this.pen, look));
     this.known.set(number, cell);
     return cell;
+  }
+
+  /** A piece of what has several tiles; `edges` are west 1, east 2, north 4 and south 8. */
+  private slabCell(name: string, edges: number): number {
+    const key = `slab ${edges} ${name}`;
+    return this.cells.get(key) ?? this.draw(key, () => drawSlab(this.pen, name, edges));
   }
 
   private itemCell(name: string): number {

@@ -62,7 +62,10 @@ export class Minimap {
     const size = Math.max(1, this.scale * this.ratio);
     pen.fillStyle = "rgb(52 58 54 / 0.75)";
     for (let thing = 0; thing < world.things; thing += 1) {
-      if (!world.kindOf(thing).walkable[0]) pen.fillRect(world.thingX[thing] * size, world.thingY[thing] * size, size, size);
+      const kind = world.kindOf(thing);
+      if (world.thingX[thing] === AWAY || kind.walkable[0]) continue;
+      const [width, height] = kind.size ?? [1, 1];
+      pen.fillRect(world.thingX[thing] * size, world.thingY[thing] * size, width * size, height * size);
     }
     return canvas;
   }

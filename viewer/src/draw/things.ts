@@ -254,6 +254,17 @@ export function drawThing(pen: Pen, look: Look): void {
   (found ? found[1] : crate)(pen, look);
 }
 
+/** One tile of a thing that has several: they make a rectangle. `edges` are west 1, east 2, north 4 and south 8. */
+export function drawSlab(pen: Pen, name: string, edges: number): void {
+  const hue = (hashOf(name) % 360) / 360;
+  block(pen, LEFT - 1, TOP - 1, SIDE + 2, SIDE + 2, 0, css(fromHsl(hue, 0.22, 0.62)));
+  const rim = css(fromHsl(hue, 0.3, 0.38));
+  if (edges & 1) block(pen, LEFT, TOP, 4, SIDE, 0, rim);
+  if (edges & 2) block(pen, LEFT + SIDE - 4, TOP, 4, SIDE, 0, rim);
+  if (edges & 4) block(pen, LEFT, TOP, SIDE, 4, 0, rim);
+  if (edges & 8) block(pen, LEFT, BOTTOM - 6, SIDE, 6, 0, rim);
+}
+
 /** A small heap of some item on the ground. */
 export function drawItem(pen: Pen, name: string): void {
   const y = BOTTOM - 16;

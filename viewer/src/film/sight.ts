@@ -1,6 +1,6 @@
 /** What can be seen from a tile, by the same rules as the world's. */
 
-import type { Scene } from "../frames/scene";
+import { AWAY, type Scene } from "../frames/scene";
 
 /** The tiles strictly between (0, 0) and (dx, dy) on Bresenham's line from the former. */
 export function between(dx: number, dy: number): [number, number][] {
@@ -40,8 +40,10 @@ export function opaqueTiles(scene: Scene): Uint8Array {
   const floors = Uint8Array.from(world.info.floors, (floor) => Number(floor.opaque));
   for (let tile = 0; tile < opaque.length; tile += 1) opaque[tile] = floors[world.floor[tile]] ?? 0;
   for (let thing = 0; thing < world.things; thing += 1) {
-    if (world.kindOf(thing).opaque[scene.thingState[thing]]) {
-      opaque[world.thingY[thing] * world.info.width + world.thingX[thing]] = 1;
+    if (scene.thingX[thing] !== AWAY && world.kindOf(thing).opaque[scene.thingState[thing]]) {
+      for (const [dx, dy] of world.tilesOf(thing)) {
+        opaque[(scene.thingY[thing] + dy) * world.info.width + scene.thingX[thing] + dx] = 1;
+      }
     }
   }
   return opaque;

@@ -21,6 +21,7 @@ export const Tag = {
   OBJECT_STATE: 20,
   OBJECT_STOCK: 21,
   GROUND: 22,
+  OBJECT_PLACES: 23,
   STEPS: 32,
   STEP_ROWS: 33,
   STEP_CODES: 34,

@@ -10,9 +10,12 @@ export interface Insight {
   memories: [tick: number, text: string, about: string, importance: number][];
 }
 
+/** The needs of a character after a tick; own ones are those that the scenario declares. */
+export type NeedReport = [tick: number, energy: number, hunger: number, ...own: number[]];
+
 export interface MindReport {
   insights: Insight[]; // by tick, from a whole one on if there is one
-  needs: [tick: number, energy: number, hunger: number][];
+  needs: NeedReport[];
 }
 
 /** A mind lived again from the record: everything in it, nothing cut. */

@@ -42,8 +42,11 @@ export class Scene {
   readonly looks: Uint8Array; // facing and status of each actor, and two bytes for whoever draws it
   readonly thingState: Uint8Array;
   readonly thingStock: Int32Array;
+  readonly thingX: Int16Array; // AWAY, as y: it is not there
+  readonly thingY: Int16Array;
   ground = new Map<string, number>(); // "x,y,kind" -> amount
   thingsVersion = 0; // grows whenever an object or a heap changed
+  builtVersion = 0; // grows whenever an object was built or is gone
 
   constructor(readonly world: World) {
     const room = Math.max(1, world.actors);
@@ -52,6 +55,8 @@ export class Scene {
     this.looks = new Uint8Array(4 * room);
     this.thingState = new Uint8Array(world.things);
     this.thingStock = new Int32Array(world.things);
+    this.thingX = world.thingX.slice();
+    this.thingY = world.thingY.slice();
   }
 
   xOf(row: number): number {
@@ -93,6 +98,12 @@ export class Scene {
     this.before.set(places);
     this.thingState.set(frame.u8(Tag.OBJECT_STATE));
     this.thingStock.set(frame.i32(Tag.OBJECT_STOCK));
+    const placed = frame.i16(Tag.OBJECT_PLACES);
+    if (placed.length) {
+      this.builtVersion += 1;
+      this.thingX.set(placed.subarray(0, world.things));
+      this.thingY.set(placed.subarray(world.things));
+    }
     this.ground = new Map();
     const heaps = frame.i32(Tag.GROUND);
     const count = heaps.length >> 2;
@@ -132,6 +143,10 @@ export class Scene {
       this.thingState[change[0]] = change[2];
     } else if (change[1] === "stock") {
       this.thingStock[change[0]] = change[2];
+    } else if (change[1] === "tile") {
+      this.builtVersion += 1;
+      this.thingX[change[0]] = change[2] < 0 ? AWAY : change[2] & 0xffff;
+      this.thingY[change[0]] = change[2] < 0 ? AWAY : change[2] >> 16;
     }
   }
 
@@ -294,7 +309,7 @@ export type RuleEvent = [
   effects: [string, number][],
 ];
 
-/** The goals of a tick, and what rules of the user's own did. */
+/** The goals of a tick, what rules of the user's own did, and items that decayed. */
 export function rulesIn(frame: Frame): RuleEvent[] {
   return frame.json<RuleEvent[]>(Tag.RULES, []);
 }

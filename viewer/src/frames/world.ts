@@ -16,6 +16,7 @@ export interface ThingKind {
   opaque: boolean[];
   tags: string[];
   stock_item: string;
+  size?: [width: number, height: number]; // in tiles, of those that have several
 }
 
 /** How ticks make days. */
@@ -110,6 +111,7 @@ interface Info {
   floors: Floor[];
   kinds: ThingKind[];
   items: string[];
+  own_needs?: string[]; // that the scenario declares
   actor_types: string[];
   setting: { zones: Zone[]; calendar: Calendar };
   people: Record<string, Person>; // by row
@@ -119,7 +121,7 @@ interface Info {
 export class World {
   readonly info: Info;
   readonly floor: Uint8Array;
-  readonly thingX: Int16Array;
+  readonly thingX: Int16Array; // at the beginning; -1, as y: it may be built later
   readonly thingY: Int16Array;
   readonly thingKind: Uint8Array;
   readonly thingIds: string[];
@@ -127,6 +129,7 @@ export class World {
   readonly actorType: Uint16Array;
   readonly rowOf = new Map<string, number>();
   readonly thingRowOf = new Map<string, number>();
+  private readonly tiles: [dx: number, dy: number][][] = []; // kind -> offsets of the tiles of such things, once asked for
 
   constructor(frame: Frame) {
     if (frame.kind !== Kind.HELLO) throw new FrameError("the first frame must be the one with the map");
@@ -154,6 +157,12 @@ export class World {
 
   kindOf(thing: number): ThingKind {
     return this.info.kinds[this.thingKind[thing]];
+  }
+
+  /** The offsets of a thing's tiles from its north-west one. */
+  tilesOf(thing: number): readonly [dx: number, dy: number][] {
+    const [width, height] = this.kindOf(thing).size ?? [1, 1];
+    return (this.tiles[this.thingKind[thing]] ??= Array.from({ length: width * height }, (_, at) => [at % width, Math.floor(at / width)]));
   }
 
   personOf(actor: number): Person | undefined {

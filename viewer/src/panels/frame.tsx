@@ -160,7 +160,7 @@ const LEGEND: [kind: string, words: string][] = [
   ["asleep", "asleep"],
   ["thinking", "asks a model"],
   ["uncontrolled", "nobody controls it"],
-  ["fallen", "too hungry to go on"],
+  ["fallen", "too weak to go on"],
 ];
 
 export function Legend({ app }: { app: App }) {

@@ -8,7 +8,7 @@ import { Tag, type Frame } from "../frames/layout";
 import { mindAt } from "../frames/mind";
 import type { Thought } from "../frames/notes";
 import type { Person } from "../frames/world";
-import { resultOf } from "../frames/scene";
+import { AWAY, resultOf } from "../frames/scene";
 import { count, deed, effect, money, plain, seconds } from "../words";
 import { Board, Memories, Needs, Tree, useMind } from "./mind";
 import { WholeMindView } from "./whole_mind";
@@ -70,7 +70,8 @@ function Seen({ app, row }: { app: App; row: number }) {
   }
   const things = new Map<string, number>();
   for (let at = 0; at < world.things; at += 1) {
-    if (!seen.has(world.thingY[at] * world.info.width + world.thingX[at])) continue;
+    const [x, y] = [scene.thingX[at], scene.thingY[at]];
+    if (x === AWAY || !world.tilesOf(at).some(([dx, dy]) => seen.has((y + dy) * world.info.width + x + dx))) continue;
     const kind = world.kindOf(at);
     const state = kind.states.length > 1 ? ` (${plain(kind.states[scene.thingState[at]])})` : "";
     const name = `${plain(kind.name)}${state}`;
@@ -320,7 +321,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
           </p>
         )}
       </section>
-      <Needs report={report} tick={tick} />
+      <Needs report={report} tick={tick} own={world.info.own_needs ?? []} />
       {mind && !mind.whole && <p class="quiet">Its mind is not complete yet; the rest comes within some ticks.</p>}
       {mind && <Tree app={app} mind={mind} />}
       <Thoughts key={row} app={app} thoughts={thoughts} />

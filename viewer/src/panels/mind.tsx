@@ -2,11 +2,11 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
-import { NOTHING, Ran, shownValue, type Mind, type MindReport, type TreeNode } from "../frames/mind";
+import { NOTHING, Ran, shownValue, type Mind, type MindReport, type NeedReport, type TreeNode } from "../frames/mind";
 import { AGAIN_MS, When } from "./parts";
 
 const LATER_TICKS = 3; // so much later what belongs to a tick may be told
-const MOST = 1000; // energy and hunger go up to this
+const MOST = 1000; // needs go up to this
 
 /** Asks for the mind of a character whenever there can be something new about it; one question at a time, until it is answered. */
 export function useMind(app: App, row: number, tick: number): MindReport {
@@ -38,7 +38,7 @@ export function useMind(app: App, row: number, tick: number): MindReport {
 function Need({ name, value, colour }: { name: string; value: number; colour: string }) {
   return (
     <div class="need">
-      <span>{name}</span>
+      <bdi>{name}</bdi>
       <div class="gauge" role="meter" aria-label={name} aria-valuemin={0} aria-valuemax={MOST} aria-valuenow={value}>
         <div style={{ width: `${(100 * value) / MOST}%`, background: colour }} />
       </div>
@@ -47,31 +47,33 @@ function Need({ name, value, colour }: { name: string; value: number; colour: st
   );
 }
 
-const ENERGY = "#8fd18a";
-const HUNGER = "#ffb36b";
+const COLOURS = ["#8fd18a", "#ffb36b", "#7fb7ff", "#e58fb1", "#d9c86a", "#9c8fe0", "#6fd0c8", "#c99a6b", "#b0b8c4", "#e0705a"];
 
-export function Needs({ report, tick }: { report: MindReport; tick: number }) {
+export function Needs({ report, tick, own }: { report: MindReport; tick: number; own: string[] }) {
   const told = report.needs.filter(([at]) => at <= tick);
   if (!told.length) return null;
-  const [, energy, hunger] = told[told.length - 1];
+  const [, ...values] = told[told.length - 1];
+  const names = ["Energy", "Hunger", ...own].slice(0, values.length);
   const first = told[0][0];
   const width = Math.max(1, tick - first);
-  const line = (value: (one: [number, number, number]) => number): string =>
-    [...told, [tick, energy, hunger] as [number, number, number]]
-      .map((one, at) => `${at ? "L" : "M"}${((300 * (one[0] - first)) / width).toFixed(1)} ${(34 - (32 * value(one)) / MOST).toFixed(1)}`)
+  const line = (need: number): string =>
+    [...told, [tick, ...values] as NeedReport]
+      .map((one, at) => `${at ? "L" : "M"}${((300 * (one[0] - first)) / width).toFixed(1)} ${(34 - (32 * one[need + 1]) / MOST).toFixed(1)}`)
       .join("");
   return (
     <section>
       <h3>Needs</h3>
       <div class="needs">
-        <Need name="Energy" value={energy} colour={ENERGY} />
-        <Need name="Hunger" value={hunger} colour={HUNGER} />
+        {names.map((name, need) => (
+          <Need key={need} name={name} value={values[need]} colour={COLOURS[need % COLOURS.length]} />
+        ))}
       </div>
       {width > 1 && (
         <figure class="curve">
-          <svg viewBox="0 0 300 36" preserveAspectRatio="none" role="img" aria-label={`Energy and hunger from tick ${first} to ${tick}`}>
-            <path d={line((one) => one[1])} fill="none" stroke={ENERGY} stroke-width="1.6" vector-effect="non-scaling-stroke" />
-            <path d={line((one) => one[2])} fill="none" stroke={HUNGER} stroke-width="1.6" vector-effect="non-scaling-stroke" />
+          <svg viewBox="0 0 300 36" preserveAspectRatio="none" role="img" aria-label={`${names.join(", ")} from tick ${first} to ${tick}`}>
+            {names.map((_, need) => (
+              <path key={need} d={line(need)} fill="none" stroke={COLOURS[need % COLOURS.length]} stroke-width="1.6" vector-effect="non-scaling-stroke" />
+            ))}
           </svg>
           <figcaption class="quiet">the last {width} ticks</figcaption>
         </figure>

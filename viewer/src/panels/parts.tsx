@@ -61,7 +61,7 @@ export function Chips({ status, thinking, away }: { status: number; thinking: bo
   else {
     if (status & Status.UNCONTROLLED) chips.push(["uncontrolled", "nobody controls it"]);
     if (status & Status.ASLEEP) chips.push(["asleep", "asleep"]);
-    if (status & Status.INCAPACITATED) chips.push(["fallen", "too hungry to go on"]);
+    if (status & Status.INCAPACITATED) chips.push(["fallen", "too weak to go on"]);
   }
   if (thinking) chips.push(["thinking", "thinking"]);
   if (!chips.length) chips.push(["awake", "awake"]);

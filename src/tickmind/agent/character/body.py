@@ -1,9 +1,13 @@
 """`Body`: the senses, memory, voice and legs of a character, and one intent a tick."""
 
-from tickmind.agent.knowledge import Memory, Speech, Surroundings, Thing, Tile, direction_to, distance, find_path
+from collections.abc import Mapping
+from typing import Any
+
+from tickmind.agent.knowledge import Speech, Surroundings, Thing, Tile, direction_to, distance, find_path
 from tickmind.agent.minds import Start
 from tickmind.ai import Blackboard, Status
 from tickmind.base import Limit
+from tickmind.mind.memory import EntryKind, Memory
 from tickmind.protocol import Intent, Interact, Move, Observation, SelfState, Wait, WorldTime, ZoneInfo
 
 NO_WAY_TICKS = 10  # before it looks again for a way where there was none
@@ -16,7 +20,7 @@ class Body:
 
     Everything that it knows comes from its own observations: `surroundings` (tiles, people, things), `speech` (what
     was said) and `memory` (what it noted); and from what its world says of itself: `persona`,
-    `setting` and `kinds`.
+    `setting`, `kinds`, `items` and `goals`.
     """
 
     def __init__(self, start: Start) -> None:
@@ -26,13 +30,20 @@ class Body:
         self.persona = start.persona
         self.setting = start.setting
         self.kinds = start.kinds
+        self.items = start.items
+        self.goals = start.goals
         self.name = start.settings.text("name") or start.persona.name or start.entity_id
         self.blackboard = Blackboard()
-        self.surroundings = Surroundings()
-        self.memory = Memory()
+        self.surroundings = Surroundings(
+            start.floors, passing=(kind.name for kind in start.kinds if kind.comes_and_goes)
+        )
+        self.memory = Memory(
+            day_ticks=start.setting.calendar.day_ticks, interests=(*start.persona.goals, *start.persona.fears)
+        )
         self.speech = Speech(start.entity_id, (self.name,))
         self._observation: Observation | None = None
         self._me: SelfState | None = None  # from that observation
+        self._time: WorldTime | None = None  # of this tick, once it is asked for
         self._intent: Intent | None = None
         self._way: list[Tile] = []  # the steps to come, the next one last
         self._way_key: tuple[Tile, bool] | None = None
@@ -66,7 +77,9 @@ class Body:
     @property
     def time(self) -> WorldTime:
         """The time in the world."""
-        return self.setting.calendar.at(self.tick)
+        if self._time is None:
+            self._time = self.setting.calendar.at(self.tick)
+        return self._time
 
     @property
     def zone(self) -> ZoneInfo | None:
@@ -80,20 +93,28 @@ class Body:
     def take_in(self, observation: Observation) -> None:
         """Process an observation: see, hear and remember; called once at the start of each tick."""
         self._observation, self._me = observation, observation.me
-        self._intent = None
+        self._intent = self._time = None
         self.surroundings.take_in(observation)
         self.speech.listen(observation)
         self.remember()
 
     def remember(self) -> None:
         """Note whom it met, and what was said to it. Override to note more."""
-        tick = self.tick
+        tick, place = self.tick, self.zone.name if self.speech.heard_now and self.zone else ""
         for line in self.speech.heard_now:
             if line.to_me:
+                who = line.speaker_id
                 if not self.speech.talked_before(line):
-                    self.memory.note(tick, f"I met {line.speaker_id}.", importance=0.5, about=line.speaker_id)
-                said = f"{line.speaker_id} said to me: {line.text}"
-                self.memory.note(tick, said, importance=0.4, about=line.speaker_id)
+                    self.memory.note(tick, f"I met {who}.", importance=0.5, about=who, place=place)
+                said = f"{who} said to me: {line.text}"
+                self.memory.note(tick, said, kind=EntryKind.HEARD, about=who, place=place, told_by=who)
+
+    def kept(self) -> dict[str, Any]:
+        """Return what its mind has besides its memory and must outlive a crash, as JSON can hold it."""
+        return {}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Take over what `kept` returned before a crash; errors of a malformed mapping are reported."""
 
     # One intent a tick
 
@@ -130,6 +151,14 @@ class Body:
         self.do(Interact(door.seen.object_id, "open") if door else Move(direction_to(self.at, step)))
         return Status.RUNNING
 
+    def walk_to(self, thing: Thing, *, beside: bool = False) -> Status:
+        """Go one step towards a thing, by the nearest of its tiles to which a way is known."""
+        for tile in thing.tiles_from(self.at):
+            status = self.walk(tile, beside=beside)
+            if status is not Status.FAILURE:
+                return status
+        return Status.FAILURE
+
     def _next_step(self, goal: Tile, *, beside: bool) -> Tile | None:
         key = (goal, beside)
         if self._way_key == key and self._way:
@@ -161,7 +190,15 @@ class Body:
     def _find_way(self, goal: Tile, *, beside: bool) -> list[Tile] | None:
         occupied = self.surroundings.occupied - {goal} if beside else self.surroundings.occupied
         around = self.surroundings
-        return find_path(around.tiles, self.at, goal, avoid=occupied, beside=beside, doors=around.doors)
+        return find_path(
+            around.tiles,
+            self.at,
+            goal,
+            avoid=occupied,
+            beside=beside,
+            doors=around.doors,
+            costs=around.floor_costs,
+        )
 
     def _is_door(self, x: int, y: int) -> bool:
         thing = self.surroundings.obstacle_at(x, y)
@@ -169,4 +206,7 @@ class Body:
 
     def reachable(self, thing: Thing) -> bool:
         """Return whether nothing is known to block the way to a thing."""
-        return max(self._no_way.get((thing.at, beside), 0) for beside in (False, True)) <= self.tick
+        return not self._no_way or any(
+            max(self._no_way.get((tile, beside), 0) for beside in (False, True)) <= self.tick
+            for tile in thing.seen.tiles
+        )

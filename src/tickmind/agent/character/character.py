@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NoReturn, Self
 
 from tickmind.agent.character.body import NO_WAY_TICKS
 from tickmind.agent.character.host import CharacterHost
+from tickmind.agent.character.needs import NeedyCharacter
 from tickmind.agent.character.tactics import action, condition
-from tickmind.agent.character.times import TimedCharacter
 from tickmind.agent.knowledge import Thing, Tile, distance
 from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.running import run
@@ -14,14 +14,17 @@ from tickmind.ai import Status
 from tickmind.protocol import (
     Accept,
     ActionInfo,
+    Build,
     Buy,
     ContainerInfo,
     Decline,
+    Direction,
     Interact,
     Offer,
     OpenOffer,
     Pickup,
     Put,
+    Reason,
     Sell,
     Sleep,
     Take,
@@ -42,7 +45,7 @@ STROLL_STEPS = 8
 ZONE_REACH = 16  # steps around the nearest tile of a zone in which a character looks for a way in
 
 
-class Character(TimedCharacter):
+class Character(NeedyCharacter):
     """A kind of character; each entity gets an instance of its own.
 
         class Miller(Character):
@@ -147,7 +150,7 @@ class Character(TimedCharacter):
         place = around.nearest(lying, self.at)
         if place is None:
             return Status.FAILURE
-        if place.at == self.at:
+        if self.at in place.seen.tiles:
             return self.do(Pickup(item))
         return self._walk_onto(place)
 
@@ -172,7 +175,7 @@ class Character(TimedCharacter):
         thing = around.nearest(fit, self.at)
         if thing is None:
             return Status.FAILURE
-        status = self.walk(thing.at, beside=True)
+        status = self.walk_to(thing, beside=True)
         return self.do(Interact(thing.seen.object_id, verb)) if status is Status.SUCCESS else status
 
     @action
@@ -276,7 +279,7 @@ class Character(TimedCharacter):
         thing = around.nearest(fit, self.at)
         if thing is None:
             return Status.FAILURE
-        status = self.walk(thing.at, beside=True)
+        status = self.walk_to(thing, beside=True)
         return self.do(intent(thing.seen.object_id)) if status is Status.SUCCESS else status
 
     def _is_open(self, container: ContainerInfo) -> bool:
@@ -309,14 +312,11 @@ class Character(TimedCharacter):
             return Status.FAILURE
         tried.add(item)
         for kind, state, recipe in self.recipes(item):
-            takes = (*recipe.needs, *recipe.consumes, *((tool, 1) for tool, _ in recipe.wears))
-            missing = next((name for name, amount in takes if self.carries(name) < amount), None)
-            if missing is None:
-                is_open = self.time.allows(recipe.hours, recipe.seasons, recipe.weather)
-                status = self.work_on(kind, recipe.verb, state) if is_open else Status.FAILURE
-            else:
+            missing = self._missing(recipe)
+            if missing is not None:
                 status = self._obtain(missing, tried)
-                status = Status.RUNNING if status is Status.SUCCESS else status
+            else:
+                status = self.work_on(kind, recipe.verb, state) if self._is_time(recipe) else Status.FAILURE
             if status is not Status.FAILURE:
                 return status
         return Status.FAILURE
@@ -326,8 +326,35 @@ class Character(TimedCharacter):
         for way in (self.gather, self.take, lambda missing: self._make(missing, tried), self.buy):
             status = way(item)
             if status is not Status.FAILURE:
-                return status
+                return Status.RUNNING
         return Status.FAILURE
+
+    def _missing(self, recipe: ActionInfo) -> str | None:
+        """Return the first item that a recipe takes and it lacks."""
+        takes = (*recipe.needs, *recipe.consumes, *((tool, 1) for tool, _ in recipe.wears))
+        return next((name for name, amount in takes if self.carries(name) < amount), None)
+
+    def _is_time(self, recipe: ActionInfo) -> bool:
+        return self.time.allows(recipe.hours, recipe.seasons, recipe.weather)
+
+    @action
+    def build(self, kind: str) -> Status:
+        """Build an object of a kind on a free tile beside it, or do the next step on the way to what that takes.
+
+        Fails if there is no free tile, nothing that it takes can be had, or no more can be built.
+        """
+        recipe = next((one.build for one in self.kinds if one.name == kind), None)
+        last = self.observation.result
+        if recipe is None or not self._is_time(recipe) or (last is not None and last.reason is Reason.NONE_LEFT):
+            return Status.FAILURE
+        missing = self._missing(recipe)
+        if missing is not None:
+            return self._obtain(missing, set())
+        around = self.surroundings
+        taken = around.occupied.union(*(thing.seen.tiles for thing in around.things.values()))
+        sides = ((way, (self.at[0] + way.dx, self.at[1] + way.dy)) for way in Direction)
+        way = next((way for way, tile in sides if around.tiles.can_walk(*tile) and tile not in taken), None)
+        return Status.FAILURE if way is None else self.do(Build(kind, way))
 
     @action
     def go_to_zone(self, zone: str) -> Status:
@@ -366,7 +393,7 @@ class Character(TimedCharacter):
         return min(known, key=lambda tile: (distance(tile, self.at), distance(tile, nearest)), default=nearest)
 
     def _walk_onto(self, place: Thing) -> Status:
-        return self.walk(place.at, beside=not self.surroundings.tiles.can_walk(*place.at))
+        return self.walk_to(place, beside=not self.surroundings.tiles.can_walk(*place.at))
 
     @action
     def sleep(self) -> Status:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tickmind.agent.character.base import BaseCharacter
 from tickmind.agent.character.tactics import Tactic, tactics_of
-from tickmind.agent.knowledge.memory_files import MemoryFiles, restore
+from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.minds import PastMinds, Start, begin_chance, begun, is_lockstep
 from tickmind.agent.reporting.insights import InsightCollector, MindState
 from tickmind.ai import AIManager, BehaviorTree, Node
+from tickmind.base import get_logger
 from tickmind.protocol import Insight, Intent, Observation, RunInfo, Thought
 from tickmind.tick import Engine, TickContext, World
 from tickmind.wire.messages.limits import MAX_MEMORIES
@@ -25,6 +26,7 @@ CharacterT = TypeVar("CharacterT", bound=BaseCharacter)
 TREE = "main"
 LONGEST_TICK_S = 10.0
 LOCKSTEP_TICK_S = 1.0  # assumed length of a tick in a world that waits for all agents
+_log = get_logger(__name__)
 KEEP_TICKS = 20  # between two writes of a changed memory
 
 
@@ -104,7 +106,13 @@ class CharacterHost(Generic[CharacterT]):
         """Let one character process its observation."""
         character = self.character(observation.me.entity_id)
         if self._memories is not None and character.entity_id not in self._kept:
-            restore(character.memory, self._memories.recall(character.entity_id, self._run_id, observation.tick_id))
+            kept = self._memories.recall(character.entity_id, self._run_id, observation.tick_id)
+            character.memory.restore(kept.entries)
+            try:
+                character.restore(kept.more)
+            except (AttributeError, LookupError, TypeError, ValueError):
+                why = "what a memory file says of others is damaged, so it is forgotten"
+                _log.warning(why, entity_id=character.entity_id)
             self._kept[character.entity_id] = character.memory.changes
         begin_chance(character.random, observation.tick_id)
         character.take_in(observation)
@@ -193,7 +201,8 @@ class CharacterHost(Generic[CharacterT]):
             memory = character.memory
             if self._kept.get(character.entity_id, memory.changes) != memory.changes:
                 self._kept[character.entity_id] = memory.changes
-                self._memories.keep(character.entity_id, self._run_id, self._tick_id, list(memory))
+                name = character.entity_id
+                self._memories.keep(name, self._run_id, self._tick_id, list(memory), character.kept())
 
     def _define(self) -> None:
         """Compile the tree, and register the methods that it names."""

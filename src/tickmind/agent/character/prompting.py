@@ -1,18 +1,24 @@
 """`CharacterPrompts`: the prompts of a kind of character, from its role, its identity and its situation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tickmind.agent.character.base import BaseCharacter
 from tickmind.agent.character.thinking import MANNERS, Thinking
+from tickmind.llm.texts import shortened
+from tickmind.protocol import GoalInfo
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, Section
+from tickmind.strategy.prompts import one_line
 
 if TYPE_CHECKING:
     from tickmind.tick import World
 
 PLAN = "plan"
 ROLE, RULES, CONTEXT, PARSER, TRIGGER, FITS = "role", "manners", "describe", "plan", "pressing", "fits"
+MOST_GOALS = 8  # in a prompt
+GOAL_CHARS = 120  # of one goal in a prompt
 _IDENTITY = 1000  # the identity stays longest when the prompt is too long
+_SITUATION, _GOALS = 5, 4  # of a situation in one piece, which stays longer than goals
 
 
 class CharacterPrompts:
@@ -54,5 +60,24 @@ class CharacterPrompts:
         described = character.persona.description() or self._thinking.personality
         personality = character.settings.text("personality", described)
         yield Section(f"Your name is {character.name}. {personality}", priority=_IDENTITY)
+        if character.goals:
+            yield Section(goals_text(character.goals), priority=_GOALS)
         situation = character.describe()
-        yield from [Section(situation)] if isinstance(situation, str) else situation
+        yield from [Section(situation, priority=_SITUATION)] if isinstance(situation, str) else situation
+
+
+def goals_text(goals: Sequence[GoalInfo]) -> str:
+    """Return the goals of a world as a line of a prompt.
+
+    >>> goals_text([GoalInfo("all_home", 10, ends=True, types=("villager",), all_in="square")])
+    'Goals of this world: all home (villager: all in square; 10 points; ends the run).'
+    """
+    texts = [shortened(_goal_text(goal), GOAL_CHARS) for goal in goals[:MOST_GOALS]]
+    more = len(goals) - MOST_GOALS
+    return f"Goals of this world: {'; '.join(texts)}{f' and {more} more' if more > 0 else ''}."
+
+
+def _goal_text(goal: GoalInfo) -> str:
+    points = f"{goal.score} {'point' if abs(goal.score) == 1 else 'points'}" if goal.score else ""
+    parts = [goal.condition, points, "ends the run" if goal.ends else ""]
+    return f"{one_line(goal.name.replace('_', ' '))} ({'; '.join(one_line(part) for part in parts if part)})"

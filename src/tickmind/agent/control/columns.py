@@ -4,8 +4,8 @@ Columns do not hold the target and effects of an action, so `ActionResult`s have
 waited has no result.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -43,6 +43,7 @@ class ColumnReader:
 
     def __init__(self, world: WorldInfo) -> None:
         self._item_kinds = world.item_kinds
+        self._own_needs = world.own_needs
         self._names = [actor.entity_id for actor in world.actors]
         self._actors = ActorLooks(world)
         self._objects = ObjectLooks(world)
@@ -91,12 +92,20 @@ class ColumnReader:
         stacks = [ItemStack(kinds[code], amount) for code, amount in zip(kind.tolist(), amounts, strict=True)]
         bags = pairwise(np.searchsorted(owner, np.arange(len(columns) + 1)).tolist())
         numbers = (columns.actor, columns.x, columns.y, columns.status_bits, columns.facing)
-        needs = columns.energy.tolist(), columns.hunger.tolist()
+        needs = columns.energy.tolist(), columns.hunger.tolist(), self._named_needs(columns)
         each = zip(*(column.tolist() for column in numbers), bags, *needs, strict=True)
         return [
-            SelfState(names[row], x, y, STATUS[status], DIRECTIONS[facing], tuple(stacks[start:end]), energy, hunger)
-            for row, x, y, status, facing, (start, end), energy, hunger in each
+            SelfState(
+                names[row], x, y, STATUS[status], DIRECTIONS[facing], tuple(stacks[start:end]), energy, hunger, own
+            )
+            for row, x, y, status, facing, (start, end), energy, hunger, own in each
         ]
+
+    def _named_needs(self, columns: ObservationColumns) -> Iterable[tuple[tuple[str, int], ...]]:
+        """Return the own needs of each observer, with their names."""
+        if columns.own_needs is None:
+            return repeat((), len(columns))
+        return [tuple(zip(self._own_needs, values, strict=True)) for values in columns.own_needs.tolist()]
 
     # Events
 

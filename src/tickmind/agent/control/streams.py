@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from tickmind.agent.contract import Assignment
@@ -169,7 +169,7 @@ class BatchedStream:
             self._names[row]: Lease(opened.lease_id, self._names[row], controller_id, epoch, opened.ttl_ms)
             for row, epoch in zip(opened.granted.tolist(), opened.epoch.tolist(), strict=True)
         }
-        self._run = replace(opened.run, setting=world.setting, personas=world.personas(self._leases), kinds=world.kinds)
+        self._run = world.describe(opened.run, self._leases)
         self._wanted = len(actor)
         self._opened_s = clock.monotonic()
         if len(opened.refused):

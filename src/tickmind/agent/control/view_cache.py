@@ -25,7 +25,7 @@ from tickmind.protocol.observation import GROUND
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tickmind.protocol.columns import Bool, Int32
+    from tickmind.protocol.columns import Bool, Int32, UInt8
 
 MOST_PILES = 10_000  # heaps on the ground whose views are kept
 DIRECTIONS = tuple(Direction)
@@ -84,16 +84,23 @@ class ObjectLooks:
         self._work, self._stock = (np.full(count, -1, dtype=np.int32) for _ in range(2))
         codes = np.frombuffer(world.floor_codes, dtype=np.uint8).reshape(world.height, world.width)
         self._floor_walkable = np.array([floor.walkable for floor in world.floors], dtype=np.bool_)[codes]
+        self._codes = codes if any(floor.hinders for floor in world.floors) else None  # if ways depend on floors
         self._walkable = self._floor_walkable.copy()  # with the objects that were seen
         self._lay_out(world.sight_radius)
         self._in_the_way: dict[int, bool] = {}  # object row -> whether it blocked its tile when seen last
+        self._x, self._y = (np.array([getattr(one, side) for one in world.objects], dtype=np.int32) for side in "xy")
+        self._moving = np.flatnonzero([kind.comes_and_goes for kind in self._kinds])  # rows that come and go
+        self._some_are_large = any(kind.size != (1, 1) for kind in world.kinds)
         self._at: dict[tuple[int, int], list[int]] = {}  # tile -> rows of the objects on it
-        for row, thing in enumerate(world.objects):
-            self._at.setdefault((thing.x, thing.y), []).append(row)
+        for row in range(count):
+            for tile in self._tiles(row):
+                self._at.setdefault(tile, []).append(row)
         self._piles: dict[tuple[int, int], VisibleObject] = {}  # tile -> the heap that was seen there last
 
     def take_in(self, columns: ObservationColumns) -> None:
         """See."""
+        if len(self._moving):
+            self._take_in_places(columns)
         rows, state, work, stock = columns.object, columns.object_state, columns.object_work, columns.object_stock
         changed = (self._state[rows] != state) | (self._work[rows] != work) | (self._stock[rows] != stock)
         rows, places = _each_once(rows, changed)
@@ -107,22 +114,62 @@ class ObjectLooks:
             self.views[row] = VisibleObject(
                 thing.object_id,
                 thing.kind,
-                thing.x,
-                thing.y,
+                int(self._x[row]),
+                int(self._y[row]),
                 kind.states[code],
                 left,
                 (ItemStack(kind.stock_item, items),) if kind.stock_item and items else (),
                 self._verbs[thing.kind][code],
                 thing.owner,
+                kind.size,
             )
 
     def _note_obstacle(self, row: int, *, in_the_way: bool) -> None:
         if self._in_the_way.get(row) is in_the_way:
             return
         self._in_the_way[row] = in_the_way
-        thing = self._world.objects[row]
-        blocked = any(self._in_the_way.get(other, False) for other in self._at[thing.x, thing.y])
-        self._walkable[thing.y, thing.x] = self._floor_walkable[thing.y, thing.x] and not blocked
+        for x, y in self._tiles(row):
+            blocked = any(self._in_the_way.get(other, False) for other in self._at[x, y])
+            self._walkable[y, x] = self._floor_walkable[y, x] and not blocked
+
+    def _tiles(self, row: int) -> list[tuple[int, int]]:
+        """Return the tiles of an object; none if it is not there."""
+        (x, y), (width, height) = (int(self._x[row]), int(self._y[row])), self._kinds[row].size
+        return [(x + dx, y + dy) for dy in range(height) for dx in range(width)] if x >= 0 else []
+
+    def _take_in_places(self, columns: ObservationColumns) -> None:
+        """Note which objects were built, and which are gone: their tiles are in sight, and they are not."""
+        seen = np.zeros(len(self._x), dtype=np.bool_)
+        seen[columns.object] = True
+        looked_at = np.zeros(self._walkable.shape, dtype=np.bool_)
+        side = 2 * columns.radius + 1
+        masks = np.ascontiguousarray(columns.visible.astype("<u8", copy=False)).view(np.uint8)
+        observer, tile = np.nonzero(np.unpackbits(masks, axis=1, count=side * side, bitorder="little"))
+        y, x = np.divmod(tile, side)
+        looked_at[columns.y[observer] + y - columns.radius, columns.x[observer] + x - columns.radius] = True
+        known = self._moving[(self._x[self._moving] >= 0) & ~seen[self._moving]]
+        gone = looked_at[self._y[known], self._x[known]]
+        for row in (*known[gone].tolist(), *self._large_ones(known[~gone])):
+            if any(looked_at[tile_y, tile_x] for tile_x, tile_y in self._tiles(row)):
+                self._put(row, -1, -1)
+        for row, to_x, to_y in columns.placed:
+            if (self._x[row], self._y[row]) != (to_x, to_y):
+                self._put(row, to_x, to_y)
+
+    def _large_ones(self, rows: "NDArray[np.intp]") -> list[int]:
+        """Return the objects that have several tiles, of which another one may be in sight."""
+        return [row for row in rows.tolist() if self._kinds[row].size != (1, 1)] if self._some_are_large else []
+
+    def _put(self, row: int, x: int, y: int) -> None:
+        """Note that an object is now on another tile, or nowhere."""
+        self._note_obstacle(row, in_the_way=False)
+        for tile in self._tiles(row):
+            self._at[tile].remove(row)
+        self._in_the_way.pop(row, None)
+        self._x[row], self._y[row] = x, y
+        for tile in self._tiles(row):
+            self._at.setdefault(tile, []).append(row)
+        self._state[row] = -1  # it is to be looked at anew
 
     def piles(self, columns: ObservationColumns) -> Iterator[list[VisibleObject]]:
         """Yield the items on tiles in sight of each observer, one object for each tile."""
@@ -156,11 +203,26 @@ class ObjectLooks:
         masks = np.ascontiguousarray(columns.visible.astype("<u8", copy=False)).view(np.uint8)
         visible = masks[:, : walkable.shape[1]]
         walkable &= visible
+        floors = self._floors(columns, visible)
         centres = zip(columns.x.tolist(), columns.y.tolist(), strict=True)
         return [
-            VisibleTiles(columns.radius, x, y, visible[place].tobytes(), walkable[place].tobytes())
+            VisibleTiles(
+                columns.radius, x, y, visible[place].tobytes(), walkable[place].tobytes(), floors[place].tobytes()
+            )
             for place, (x, y) in enumerate(centres)
         ]
+
+    def _floors(self, columns: ObservationColumns, visible: "UInt8") -> "UInt8":
+        """Return the codes of the floors in sight of each observer, 0 for others; no codes if no way needs them."""
+        if self._codes is None:
+            return visible[:, :0]
+        side = 2 * columns.radius + 1
+        height, width = self._codes.shape
+        down, across = np.divmod(np.arange(side * side, dtype=np.int32), side)
+        y = np.clip(columns.y[:, None] + (down - columns.radius), 0, height - 1)
+        x = np.clip(columns.x[:, None] + (across - columns.radius), 0, width - 1)
+        codes: UInt8 = self._codes[y, x] * np.unpackbits(visible, axis=1, count=side * side, bitorder="little")
+        return codes
 
     def _lay_out(self, radius: int) -> None:
         """Prepare the window around each tile; tiles off the map are not walkable."""

@@ -1,14 +1,11 @@
-"""The knowledge of a character from its own observations: tiles, ways, others, things, memories and talk."""
+"""The knowledge of a character from its own observations: tiles, ways, others, things and talk."""
 
-from tickmind.agent.knowledge.memory import Memory, Note, Weights
 from tickmind.agent.knowledge.paths import direction_to, distance, find_path
 from tickmind.agent.knowledge.speech import Speech, SpokenLine
 from tickmind.agent.knowledge.surroundings import Person, Surroundings, Thing
 from tickmind.agent.knowledge.tiles import Tile, TileMemory
 
 __all__ = [
-    "Memory",
-    "Note",
     "Person",
     "Speech",
     "SpokenLine",
@@ -16,7 +13,6 @@ __all__ = [
     "Thing",
     "Tile",
     "TileMemory",
-    "Weights",
     "direction_to",
     "distance",
     "find_path",

@@ -1,10 +1,14 @@
-"""Find ways from one tile to another over known ground: each step to one of eight tiles takes one tick."""
+"""Find ways from one tile to another over known ground: each step goes to one of eight tiles.
+
+A step takes one tick, unless `FloorCosts` say that it costs more there.
+"""
 
 import heapq
 from collections.abc import Collection
 from functools import lru_cache
 from typing import Protocol
 
+from tickmind.agent.knowledge.floor_costs import FloorCosts
 from tickmind.agent.knowledge.tiles import Tile
 from tickmind.base import Limit
 from tickmind.protocol import Direction
@@ -43,12 +47,14 @@ def find_path(
     avoid: Collection[Tile] = (),
     beside: bool = False,
     doors: Collection[Tile] = (),
+    costs: FloorCosts | None = None,
     max_tiles: Limit = MAX_TILES_TRIED,
 ) -> list[Tile] | None:
-    """Return a shortest way by A*, without the start; None if there is none within the limit.
+    """Return a cheapest way by A*, without the start; None if there is none within the limit.
 
     A diagonal step needs both tiles beside it. `avoid` are occupied tiles, `beside` ends on a tile next to
-    the goal, and `doors` are further passable tiles, such as those with a closed door.
+    the goal, and `doors` are further passable tiles, such as those with a closed door. Without `costs` all steps cost
+    the same; if the search for the cheapest way reaches the limit, a shortest one is returned.
     """
     if start == goal or (beside and distance(start, goal) <= 1):
         return []
@@ -58,6 +64,10 @@ def find_path(
         return None
     most = max_tiles.maximum
     straight = _straight_way(lines, start, goal, stop_at=1 if beside else 0)
+    if costs and (straight is None or any(costs.at(tile) > 1 for tile in straight)):
+        cheapest = _cheapest_way(lines, start, goal, costs, beside=beside, most=most)
+        if cheapest is not None:
+            return cheapest
     if straight is not None:
         return straight if len(straight) <= most else None
     came_from: dict[Tile, Tile] = {start: start}
@@ -83,6 +93,38 @@ def find_path(
             off_x, off_y = abs(new[0] - goal_x), abs(new[1] - goal_y)
             off = max(off_x, off_y)
             heapq.heappush(open_tiles, (count + off, off_x + off_y, new))
+    return None
+
+
+def _cheapest_way(
+    lines: "_Lines", start: Tile, goal: Tile, costs: FloorCosts, *, beside: bool, most: float
+) -> list[Tile] | None:
+    """Return a way of the lowest cost, as `find_path` does for equal costs."""
+    goal_x, goal_y = goal
+    came_from: dict[Tile, Tile] = {start: start}
+    best: dict[Tile, int] = {start: 0}  # tile -> lowest cost so far
+    done: set[Tile] = set()
+    open_tiles: list[tuple[int, int, Tile]] = [(0, 0, start)]
+    while open_tiles:
+        _, _, tile = heapq.heappop(open_tiles)
+        if tile in done:
+            continue
+        x, y = tile
+        far = max(abs(x - goal_x), abs(y - goal_y))
+        if far == 0 or (beside and far == 1):
+            return _way_back(came_from, start, tile)
+        done.add(tile)
+        if len(done) > most or (len(done) == SUSPICIOUS and _is_shut_in(lines, goal, start, beside=beside)):
+            return None
+        for dx, dy in _steps_from(lines.around(x, y)):
+            new = (x + dx, y + dy)
+            cost = best[tile] + costs.at(new)
+            if best.get(new, cost + 1) <= cost:
+                continue
+            best[new] = cost
+            came_from[new] = tile
+            off_x, off_y = abs(new[0] - goal_x), abs(new[1] - goal_y)
+            heapq.heappush(open_tiles, (cost + max(off_x, off_y), off_x + off_y, new))
     return None
 
 

@@ -4,10 +4,10 @@ import re
 from collections import deque
 from dataclasses import dataclass
 
-from tickmind.agent.knowledge.memory import words_of
 from tickmind.agent.knowledge.paths import distance
 from tickmind.agent.knowledge.tiles import Tile
 from tickmind.base import Limit
+from tickmind.mind.memory.words import words_of
 from tickmind.protocol import Heard, Observation, Say
 
 MAX_LINES = Limit("number of lines that a character keeps in mind", 60)
@@ -67,9 +67,13 @@ class Speech:
         for speaker in [who for who, line in self._owed.items() if tick - line.tick > ANSWER_TICKS]:
             del self._owed[speaker]
 
+    def names_me(self, text: str) -> bool:
+        """Return whether a line has the name or the id of this character in it."""
+        return self._called.search(text) is not None
+
     def _is_meant(self, heard: Heard, observation: Observation, at: Tile) -> bool:
         """Return whether a line is meant for this character: it is named, or nearest to the speaker and near enough."""
-        if self._called.search(heard.text):
+        if self.names_me(heard.text):
             return True
         x, y = heard.x, heard.y
         steps = distance((x, y), at)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from tickmind.agent.knowledge import Note
 from tickmind.ai import Status
 from tickmind.base import Limit, redact
+from tickmind.mind.memory import EntryKind, MemoryEntry
 from tickmind.protocol import BoardEntry, Insight, MemoryNote, NodeStatus, TreeLine
 from tickmind.wire.messages.limits import (
     MAX_BOARD_ENTRIES,
@@ -42,7 +42,7 @@ class MindState:
     tree: Sequence[tuple[int, str]] = ()  # depth and words of each node
     statuses: Mapping[int, Status] = field(default_factory=dict)  # node -> what it returned in this tick
     board: Mapping[Any, Any] = field(default_factory=dict)
-    memories: Sequence[Note] = ()  # the newest last
+    memories: Sequence[MemoryEntry] = ()  # the newest last
 
 
 class InsightCollector:
@@ -95,7 +95,7 @@ class _Portrait:
         self._tree: Sequence[tuple[int, str]] = ()
         self._statuses = b""
         self._board: dict[str, bytes] = {}  # key -> value as JSON, before anything was left out
-        self._memories: tuple[Note, ...] = ()
+        self._memories: tuple[MemoryEntry, ...] = ()
 
     def compare(
         self, tick_id: int, mind: MindState, lines: Callable[[Sequence[tuple[int, str]]], tuple[TreeLine, ...]]
@@ -109,10 +109,10 @@ class _Portrait:
         known = {} if whole else self._board
         fresh = {key: value for key, value in board.items() if known.get(key) != value}
         gone = [key for key in known if key not in board]
-        notes = memories if whole else _new_notes(memories, self._memories)
+        entries = memories if whole else _new_entries(memories, self._memories)
         same_statuses = not whole and statuses == self._statuses
         self._statuses, self._board, self._memories = statuses, board, memories
-        if same_statuses and not fresh and not gone and not notes:
+        if same_statuses and not fresh and not gone and not entries:
             return None
         if whole:
             self._whole_tick, self._tree = tick_id, mind.tree
@@ -124,15 +124,15 @@ class _Portrait:
             node_statuses=None if same_statuses else statuses,
             board=_entries(fresh),
             gone_keys=tuple(_cut(key, MAX_KEY_CHARS) for key in gone),
-            memories=tuple(map(_shown_note, notes)),
+            memories=tuple(map(_shown_entry, entries)),
         )
 
 
-def _new_notes(now: tuple[Note, ...], before: tuple[Note, ...]) -> tuple[Note, ...]:
+def _new_entries(now: tuple[MemoryEntry, ...], before: tuple[MemoryEntry, ...]) -> tuple[MemoryEntry, ...]:
     if now == before:  # which is quick, because they are the same objects
         return ()
     known = set(before)
-    return tuple(note for note in now if note not in known)
+    return tuple(entry for entry in now if entry not in known)
 
 
 def _codes(mind: MindState) -> bytes:
@@ -174,9 +174,9 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _shown_note(note: Note) -> MemoryNote:
-    weight = min(1.0, max(0.0, note.importance))
-    return MemoryNote(max(0, note.tick), _cut(note.text, MAX_MEMORY_CHARS), _cut(note.about, MAX_KEY_CHARS), weight)
+def _shown_entry(entry: MemoryEntry) -> MemoryNote:
+    about = _cut(entry.about[0], MAX_KEY_CHARS) if entry.about else ""
+    return MemoryNote(max(0, entry.tick), _cut(entry.text, MAX_MEMORY_CHARS), about, entry.importance)
 
 
 def _cut(text: str, limit: Limit) -> str:
@@ -202,7 +202,7 @@ def showing() -> "Iterator[list[MindState]]":
 def show_mind(
     *,
     board: Mapping[str, Any] | None = None,
-    memories: Sequence[str | Note] = (),
+    memories: Sequence[str | MemoryEntry] = (),
     tree: Sequence[tuple[int, str, Status | None]] = (),
 ) -> None:
     """Show the mind of a plain agent to people: call it in `act` with what it knows, remembers and has tried.
@@ -213,6 +213,8 @@ def show_mind(
     sheet = _sheet.get()
     if sheet is None:
         return
-    notes = [note if isinstance(note, Note) else Note(0, str(note), 0.0) for note in memories]
+    entries = [
+        one if isinstance(one, MemoryEntry) else MemoryEntry(0, EntryKind.SAW, 0, str(one), 0.0) for one in memories
+    ]
     statuses = {node: status for node, (_, _, status) in enumerate(tree) if status is not None}
-    sheet[:] = [MindState([(depth, text) for depth, text, _ in tree], statuses, dict(board or {}), notes)]
+    sheet[:] = [MindState([(depth, text) for depth, text, _ in tree], statuses, dict(board or {}), entries)]

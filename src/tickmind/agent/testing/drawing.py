@@ -132,6 +132,7 @@ def observe(
     carrying: Mapping[str, int] | None = None,
     hunger: int = 0,
     energy: int = 1000,
+    needs: Mapping[str, int] | None = None,
     status: ActorStatus = ActorStatus.AWAKE,
     events: Sequence[Event] = (),
     result: ActionResult | None = None,
@@ -150,6 +151,7 @@ def observe(
             tuple(ItemStack(kind, number) for kind, number in sorted((carrying or {}).items()) if number),
             energy,
             hunger,
+            tuple((needs or {}).items()),
         ),
         visible_tiles=drawing.tiles(),
         visible_entities=tuple(

@@ -115,7 +115,7 @@ def judge(drill: Drill, runs: Path, run_id: str, *, tick_s: float) -> Verdict:
 def _comes_out_again(world: "TileWorld", record: "TickRecord") -> bool:
     if record.tick_id != world.tick_id:
         return False
-    return world.step(record.intents, record.controlled).state_hash == record.state_hash
+    return world.repeat(record)
 
 
 def _is_as_shown(drill: Drill, record: "TickRecord") -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
+from tickmind.cli.world.agents import characters_with_agents
 
 if TYPE_CHECKING:
     from tickmind.agent.contract import KeptReplies
@@ -66,10 +67,7 @@ def played_replies(runs: Path, run_id: str, replies: "KeptReplies") -> PlayedRep
 
 def lockstep_arguments(scenario: "Scenario", mapping: "RunnerMapping") -> list[str]:
     """Return the arguments of a world that waits for every character that has an agent."""
-    from tickmind.world import TileWorld
-
-    actors = TileWorld.from_scenario(scenario).info.actors
-    count = sum(mapping.spec_for(actor) is not None for actor in actors)
+    count = len(characters_with_agents(scenario, mapping))
     if not count:
         raise ConfigError("no character of this world has an agent, so in lockstep it would wait forever")
     return ["--lockstep", "--controllers", str(count)]

@@ -67,9 +67,10 @@ class RunPlanner:
         replies = kept_replies(self._replies)
         file = MappingFile(self._mapping, replies=replies)
         run_id = new_run_id(self._scenario.stem)
-        always = [*self._arguments, *(lockstep_arguments(scenario, file.mapping) if self._lockstep else ())]
+        always = [*self._arguments, "--agents", str(self._mapping.resolve())]
+        always += lockstep_arguments(scenario, file.mapping) if self._lockstep else ()
         begun = ["--seed", str(self._seed)] if self._seed is not None else []
-        begun += ["--agents", str(self._mapping.resolve()), "--wait-for", "1"]
+        begun += ["--wait-for", "1"]
         self.run_ids.append(run_id)
         new = [str(self._scenario), "--run-id", run_id, *begun, *always]
         return RunPlan(run_id, new, ["--resume", run_id, *always], file, replies)

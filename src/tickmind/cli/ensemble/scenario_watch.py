@@ -11,6 +11,7 @@ from tickmind.cli.check import check_file
 from tickmind.cli.ensemble.run_plan import RunPlan
 
 LOOK_S = 0.5
+TILED_MAPS = (".tmx", ".tmj", ".xml", ".json")
 _Contents = dict[Path, bytes]  # file -> digest of what it holds; empty if it can't be read
 
 
@@ -36,6 +37,7 @@ class ScenarioWatch:
         self._run_id = run_id
         self._text = ""
         self._files: list[Path] = []
+        self._tilesets: dict[Path, tuple[bytes, list[Path]]] = {}  # map -> its digest, and the tilesets that it names
         self._running = self._seen = self._contents()
 
     async def next_run(self, *, running: bool = True) -> RunPlan:
@@ -91,7 +93,11 @@ class ScenarioWatch:
         except ScenarioError:
             text = ""  # the check says why
         contents = {self._scenario: hashlib.sha256(text.encode()).digest()}
-        return contents | {file: _digest(file) for file in self._named_files(text)}
+        for file in self._named_files(text):
+            contents[file] = _digest(file)
+            if file.suffix.lower() in TILED_MAPS:
+                contents |= {tileset: _digest(tileset) for tileset in self._tilesets_of(file, contents[file])}
+        return contents
 
     def _named_files(self, text: str) -> list[Path]:
         """Return the files that a scenario names. A text that was parsed at the last look is not parsed again."""
@@ -101,6 +107,17 @@ class ScenarioWatch:
             self._text = text
             self._files = [self._scenario.parent / path for path in named_files(text, str(self._scenario))]
         return self._files
+
+    def _tilesets_of(self, file: Path, digest: bytes) -> list[Path]:
+        """Return the tilesets that a Tiled map names; a map that was read at the last look is not read again."""
+        from tickmind.world.scenario.tiled.tiled_map import tileset_files
+
+        known, tilesets = self._tilesets.get(file, (b"", []))
+        if known != digest:
+            folder = self._scenario.parent
+            tilesets = tileset_files(folder, file.relative_to(folder).as_posix())
+            self._tilesets[file] = digest, tilesets
+        return tilesets
 
 
 def _digest(file: Path) -> bytes:

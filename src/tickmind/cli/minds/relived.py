@@ -176,14 +176,7 @@ class RelivedMinds:
 
     def _run_info(self, names: Sequence[str]) -> RunInfo:
         scenario, info = self._scenario, self._world.info
-        return RunInfo(
-            self._run.run_id,
-            scenario.mind_seed,
-            scenario.thinking_ticks,
-            info.setting,
-            info.personas(names),
-            info.kinds,
-        )
+        return info.describe(RunInfo(self._run.run_id, scenario.mind_seed, scenario.thinking_ticks), names)
 
     def _script(self, name: str, folder: Path) -> str:
         """Return the path of a program; a relative one lies beside the mapping that the run was started with."""

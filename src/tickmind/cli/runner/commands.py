@@ -105,7 +105,7 @@ async def run_characters(
             status.show(runner)
             if not (missed or runner.sight.tick_s) and loop.time() - began_s >= _MISS_WORLD_S:
                 missed = True
-                status.say(f"No world answers at {runner.mapping.world_addr} yet; agents start when it does.")
+                status.say(_missing_world(runner))
             if follow_mapping and loop.time() - looked_s >= _LOOK_AT_FILE_S:
                 looked_s = loop.time()
                 _reload(runner, file, status.say)
@@ -113,6 +113,14 @@ async def run_characters(
     finally:
         loop.remove_signal_handler(signal.SIGHUP)
         status.end(runner)
+
+
+def _missing_world(runner: "Runner") -> str:
+    """Return why no agent has started yet."""
+    address, refused = runner.mapping.world_addr, runner.sight.refused
+    if refused:
+        return f"The world at {address} answers and can't be used: {refused}. Is it of the same version?"
+    return f"No world answers at {address} yet; agents start when it does."
 
 
 def _reload(runner: "Runner", file: "MappingFile", say: "Callable[[str], None]", *, even_if_same: bool = False) -> None:

@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 from tickmind.base.files import RUNS_FOLDER, runs_option
 from tickmind.cli.runs.sealing_progress import SealingProgress
 from tickmind.cli.screen import harmless
+from tickmind.protocol.record import AWAY
 
 if TYPE_CHECKING:
     from tickmind.record import RunReader, RunStore, RunSummary
@@ -121,7 +122,7 @@ def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
         ("seed", "not recorded" if info.seed is None else str(info.seed)),
         ("pace", _pace_text(meta.pace)),
         ("actors", f"{len(info.actors):,}"),
-        ("objects", f"{len(info.objects):,}"),
+        ("objects", f"{sum(thing.x != AWAY for thing in info.objects):,}"),
         ("began", meta.created_at),
         ("ticks", "none" if run.first_tick_id is None else f"{run.first_tick_id:,} to {run.last_tick_id:,}"),
         ("size", size_text(summary.size_bytes)),

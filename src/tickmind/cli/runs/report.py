@@ -31,9 +31,10 @@ def report(
 ) -> None:
     """Report on a finished run: a summary here, and one self-contained page with charts.
 
-    The page shows goals and scores, actors over time, actions and failures, where characters were, conversations, model
-    calls with latency, tokens and cost, and the times in which a model or an agent was missing. If the scenario names
-    people and places, it says who is who, who spent time where, and where and when conversations were.
+    The page shows goals, rules of your own and scores, actors over time, actions and failures, where characters were,
+    conversations, model calls with latency, tokens and cost, and the times in which a model or an agent was missing. If
+    the scenario names people and places, it says who is who, who spent time where, and where and when conversations
+    were.
     """
     from rich.console import Console
 
@@ -148,7 +149,7 @@ def _person(figures: "RunFigures", person: "PersonFigures", shares: "Sequence[tu
 def _goal_tables(
     figures: "RunFigures", table: "Callable[..., Table]", text: "Callable[[object], Text]"
 ) -> "Iterator[Table]":
-    """Yield the tables of goals and of scores, if there are any."""
+    """Yield the tables of goals, of rules of the user's own and of scores, if there are any."""
     if figures.goals:
         goals = table("Goals", "goal", "reached in tick", "times", "score")
         for goal in figures.goals[:_TOP]:
@@ -156,6 +157,12 @@ def _goal_tables(
             end = ", the end" if goal.ended else ""
             goals.add_row(text(goal.name), f"{reached}{end}", f"{goal.times:,}", f"{goal.points:,}")
         yield goals
+    if figures.own_rules:
+        rules = table("Rules of your own", "rule", "first in tick", "times", "score")
+        for rule in figures.own_rules[:_TOP]:
+            end = ", the end" if rule.ended else ""
+            rules.add_row(text(rule.name), f"{rule.first_tick_id:,}{end}", f"{rule.times:,}", f"{rule.points:,}")
+        yield rules
     if figures.scores:
         scores = table("Scores", "who", "score")
         for score in figures.scores[:_TOP]:

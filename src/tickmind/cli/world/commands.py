@@ -58,7 +58,10 @@ def world(
     ] = None,
     agents: Annotated[
         Path | None,
-        typer.Option(help="Keep this mapping of agents beside the run, for `tickmind mind`."),
+        typer.Option(
+            help="Keep this mapping of agents beside the run, for `tickmind mind`. In lockstep, wait for those that "
+            "have an agent in it and are in the world, not for --controllers."
+        ),
     ] = None,
     sync: Annotated[
         str, typer.Option(help="When a tick must be on disk: every-tick, never, or at least every so many ms.")
@@ -73,11 +76,18 @@ def world(
         Path | None, typer.Option(help="A folder with the server's certificate chain and key: cert.pem, key.pem.")
     ] = None,
     token_file: Annotated[Path | None, typer.Option(help="A file with the tokens of clients, one per line.")] = None,
+    operator_token_file: Annotated[
+        Path | None,
+        typer.Option(help="A file with the tokens of operators, one per line: for `tickmind world spawn` and despawn."),
+    ] = None,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON schema of a scenario, for editors, and exit.")
     ] = False,
 ) -> None:
-    """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it."""
+    """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it.
+
+    While it runs, `tickmind world spawn` and `tickmind world despawn` bring actors into it and take them out.
+    """
     if schema:
         typer.echo(_schema_text())
         return
@@ -90,6 +100,7 @@ def world(
         address=f"unix:{socket}" if socket is not None else f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
         tls=ServerTls.load(tls / "cert.pem", tls / "key.pem") if tls is not None else None,
         tokens=load_tokens(token_file) if token_file is not None else (),
+        operator_tokens=load_tokens(operator_token_file) if operator_token_file is not None else (),
         reflection=reflection,
         metrics_port=metrics_port,
         checkpoint_every_ticks=checkpoint_every,
@@ -100,7 +111,7 @@ def world(
 
     def pace_of(loaded: "Scenario") -> TickPace:
         rules = loaded.rules
-        return TickPace.of(
+        pace = TickPace.of(
             rules.tick_duration_ms,
             rules.intent_deadline_ms,
             tps=tps,
@@ -108,6 +119,7 @@ def world(
             lockstep=lockstep,
             controllers=controllers,
         )
+        return replace(pace, awaited=_with_agents(loaded, agents)) if lockstep and agents is not None else pace
 
     if no_record:
         from tickmind.world import load_scenario
@@ -125,6 +137,14 @@ def world(
         Serving(run.scenario, config, pace, _fewer(ticks, left), run, runs, wait_for).run()
     finally:
         run.abandon()  # if it is not finished yet
+
+
+def _with_agents(scenario: "Scenario", agents: Path) -> frozenset[str]:
+    """Return the characters that have an agent in a mapping."""
+    from tickmind.cli.world.agents import characters_with_agents
+    from tickmind.runner import load_mapping
+
+    return characters_with_agents(scenario, load_mapping(agents))
 
 
 def _fewer(*limits: int | None) -> int | None:

@@ -1,11 +1,13 @@
 """The map of a scenario as coloured text, with a list of what its signs stand for."""
 
 from collections import Counter
+from itertools import product
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from tickmind.cli.screen import harmless
+from tickmind.protocol.record import AWAY
 
 if TYPE_CHECKING:
     from tickmind.world import Scenario
@@ -25,9 +27,14 @@ def draw_map(scenario: "Scenario") -> Text:
         tiles[heap.y * width + heap.x] = (HEAP, "magenta")
     signs = signs_of(scenario)
     walkable = {kind.name: {state.name: state.walkable for state in kind.states} for kind in scenario.kinds}
+    sizes = {kind.name: kind.size for kind in scenario.kinds}
     for thing in scenario.objects:
+        if thing.x == AWAY:
+            continue  # it may be built later
         style = "cyan" if walkable[thing.kind][thing.state] else "bold cyan"
-        tiles[thing.y * width + thing.x] = (signs[thing.kind], style)
+        wide, high = sizes[thing.kind]
+        for x, y in product(range(thing.x, thing.x + wide), range(thing.y, thing.y + high)):
+            tiles[y * width + x] = (signs[thing.kind], style)
     for actor in scenario.actors:
         tiles[actor.y * width + actor.x] = (ACTOR, "bold yellow")
     drawing = Text(no_wrap=True, overflow="ignore")
@@ -50,7 +57,7 @@ def signs_of(scenario: "Scenario") -> dict[str, str]:
 
 def legend_of(scenario: "Scenario") -> str:
     """Return what the signs of the map stand for, in one line each."""
-    counts = Counter(thing.kind for thing in scenario.objects)
+    counts = Counter(thing.kind for thing in scenario.objects if thing.x != AWAY)
     lines = [f"{sign} {kind}, {counts[kind]:,} of them" for kind, sign in signs_of(scenario).items() if counts[kind]]
     if scenario.ground:
         lines.append(f"{HEAP} items on the ground")

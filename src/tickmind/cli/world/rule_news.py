@@ -1,9 +1,9 @@
-"""Lines about goals reached and about rules of the user's own, while a world runs."""
+"""Lines about goals reached, rules of the user's own and orders of operators, while a world runs."""
 
 from collections.abc import Iterator, Sequence
 
 from tickmind.cli.screen import harmless
-from tickmind.protocol import RuleEvent
+from tickmind.protocol import Placement, RuleEvent
 
 MOST_LINES = 100  # of one run; ends and errors are always said
 _MOST_NAMES = 5
@@ -40,6 +40,12 @@ def rule_event_line(tick_id: int, event: RuleEvent) -> str:
         to = f" for {by}" if by else ""
         return harmless(f"Rule {event.name} in tick {tick_id:,}{to}: {event.text}{score}{end}.")
     return harmless(f"Goal {event.name} reached in tick {tick_id:,}{f' by {by}' if by else ''}{score}{end}.")
+
+
+def placement_line(tick_id: int, order: Placement) -> str:
+    """Return an order that was carried out as a sentence."""
+    what = "left the world" if order.leaves else f"came into the world at ({order.x}, {order.y})"
+    return harmless(f"{order.actor_id} {what} in tick {tick_id:,}, by an operator's order.")
 
 
 def _names(names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from tickmind.base import TickmindError
 from tickmind.base.files import RUNS_FOLDER, runs_option
 from tickmind.cli.runs.sealing_progress import SealingProgress
 from tickmind.cli.world.own_rules import load_own_rules
-from tickmind.cli.world.rule_news import RuleNews, rule_event_line
+from tickmind.cli.world.rule_news import RuleNews, placement_line, rule_event_line
 from tickmind.cli.world.scenarios import new_run_id
 from tickmind.cli.world.status import EVERY_S, LockstepWait, WorldStatus
 from tickmind.protocol import TickRecord
@@ -138,6 +138,9 @@ class Serving:
         self._is_over = record.ends
         for line in self._news.lines(record.tick_id, record.rule_events):
             self._status.say(line)
+        for order in record.placements:
+            if not order.reason:
+                self._status.say(placement_line(record.tick_id, order))
 
     async def _run_ticks(self, server: WorldServer) -> None:
         """Wait for the first characters, but not forever, and start the ticks."""
@@ -170,12 +173,13 @@ class Serving:
     async def _tick(self, server: WorldServer) -> None:
         """Run the ticks and show their status."""
         running = asyncio.create_task(self._run_ticks(server))
-        waits = LockstepWait(self._pace.controllers) if self._pace.lockstep else None
+        waits = LockstepWait() if self._pace.lockstep else None
         now_s = asyncio.get_running_loop().time
         while not running.done():
             await asyncio.wait({running}, timeout=EVERY_S)
             stats = server.statistics()
             self._status.show(stats)
-            if waits is not None and (line := waits.next_line(now_s(), stats.tick_id, stats.controlled)):
+            missing = server.authority.missing
+            if waits is not None and (line := waits.next_line(now_s(), stats.tick_id, stats.controlled, missing)):
                 self._status.say(line)
         await running

@@ -78,22 +78,24 @@ class WorldStatus:
 class LockstepWait:
     """Says what a world in lockstep waits for, once for each wait."""
 
-    def __init__(self, controllers: int) -> None:
-        self._controllers = controllers
+    def __init__(self) -> None:
         self._tick_id = -1
         self._since_s = 0.0
         self._said = False
 
-    def next_line(self, now_s: float, tick_id: int, controlled: int) -> str:
-        """Return what it waits for, if it has waited long and that was not said yet."""
+    def next_line(self, now_s: float, tick_id: int, controlled: int, missing: int) -> str:
+        """Return what it waits for, if it has waited long and that was not said yet.
+
+        `missing` more characters must be controlled.
+        """
         if tick_id != self._tick_id:
             self._tick_id, self._since_s, self._said = tick_id, now_s, False
         if self._said or now_s - self._since_s < WAIT_S:
             return ""
         self._said = True
-        if controlled < self._controllers:
+        if missing:
             return (
-                f"Tick {tick_id:,} waits until {self._controllers:,} characters have an agent that controls them; "
+                f"Tick {tick_id:,} waits until {controlled + missing:,} characters have an agent that controls them; "
                 f"{controlled:,} have one now."
             )
         return (

@@ -44,6 +44,8 @@ class LogTable(IntEnum):
     LEFT_OUT = 23  # one row, if reports could not be kept
     INTENT_WISHES = 24  # what offers are for
     RULE_EVENTS = 25  # goals reached, and what rules of the user's own did
+    OWN_NEEDS = 26  # those that the scenario declares: all of the first row of NEEDS, then all of the next
+    PLACEMENTS = 27  # orders of operators
 
 
 SCHEMAS: dict[int, pa.Schema] = {
@@ -136,6 +138,7 @@ SCHEMAS: dict[int, pa.Schema] = {
     LogTable.LEFT_OUT: _schema(count=_I64),
     LogTable.LATE_THOUGHTS: _schema(place=_I32),  # the place of the thought in its table
     LogTable.NEEDS: _schema(row=_I32, energy=_I16, hunger=_I16),
+    LogTable.OWN_NEEDS: _schema(value=_I16),
     LogTable.RULE_EVENTS: _schema(
         name=_TEXT,
         actors=pa.binary(),  # their rows, as int32
@@ -145,4 +148,5 @@ SCHEMAS: dict[int, pa.Schema] = {
         text=_TEXT,
         effects_json=_TEXT,
     ),
+    LogTable.PLACEMENTS: _schema(row=_I32, x=_I32, y=_I32, reason=_U8),  # reason: 0 if it happened
 }

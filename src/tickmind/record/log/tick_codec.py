@@ -1,7 +1,7 @@
 """Codec of a tick as the content of a frame."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -28,11 +28,13 @@ from tickmind.record.log.intent_codec import (
     read_results,
 )
 from tickmind.record.log.log_schema import SCHEMAS, LogTable
+from tickmind.record.log.placement_codec import pack_placements, read_placements
 from tickmind.record.log.report_codec import pack_reports, read_insights, read_left_out, read_statuses, read_thoughts
 from tickmind.record.log.rule_event_codec import pack_rule_events, read_rule_events
 from tickmind.record.log.steps import keyframe, read_state, steps
 
 _TICK = pa.struct(list(SCHEMAS[LogTable.TICK]))
+_ASKED = (*INTENT_TABLES, LogTable.PLACEMENTS)
 _SAID = ("actor_id", "channel", "text", "x", "y")
 
 
@@ -61,6 +63,7 @@ def pack_tick(record: TickRecord, before: ActorColumns | None, reports: TickRepo
             *_pack_deltas(record.object_deltas),
             *_pack_needs(record.needs),
             *pack_rule_events(record.rule_events, record.actor_ids),
+            *pack_placements(record.placements, record.actor_ids),
             *pack_reports(reports),
         ]
     )
@@ -78,7 +81,7 @@ class LoggedTick:
     record: TickRecord
     reports: TickReports
     askers: bytes | None  # bits of acting actors, as in the log
-    asked: bytes  # the intents, as in the log
+    asked: bytes  # the intents and the orders of operators, as in the log
 
 
 def read_tick(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequence[str]) -> TickRecord:
@@ -91,8 +94,8 @@ def read_all(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequenc
     batches = unpack_batches(content, SCHEMAS)
     record = _read_record(batches, before, actor_ids)
     askers = batches[LogTable.TICK].column("askers")[0].as_py()
-    intents = pack_batches((table, batches[table]) for table in INTENT_TABLES if table in batches)
-    return LoggedTick(record, _reports_in(batches), askers, intents)
+    asked = pack_batches((table, batches[table]) for table in _ASKED if table in batches)
+    return LoggedTick(record, _reports_in(batches), askers, asked)
 
 
 def _read_record(
@@ -119,6 +122,7 @@ def _read_record(
         controlled=controlled,
         needs=_read_needs(batches, actors),
         rule_events=read_rule_events(batches, actor_ids),
+        placements=read_placements(batches, actor_ids),
     )
 
 
@@ -139,13 +143,21 @@ def _reports_in(batches: dict[int, pa.RecordBatch]) -> TickReports:
 def _pack_needs(needs: NeedColumns | None) -> list[tuple[int, pa.RecordBatch]]:
     if needs is None:
         return []
-    return [(LogTable.NEEDS, batch(SCHEMAS[LogTable.NEEDS], needs.actor, needs.energy, needs.hunger))]
+    batches = [(int(LogTable.NEEDS), batch(SCHEMAS[LogTable.NEEDS], needs.actor, needs.energy, needs.hunger))]
+    if needs.own is not None:
+        batches.append((LogTable.OWN_NEEDS, batch(SCHEMAS[LogTable.OWN_NEEDS], needs.own.reshape(-1))))
+    return batches
 
 
 def _read_needs(batches: dict[int, pa.RecordBatch], actors: int) -> NeedColumns | None:
     if LogTable.NEEDS not in batches:
         return None
     needs = NeedColumns(*(numbers(batches[LogTable.NEEDS], name) for name in ("row", "energy", "hunger")))
+    if LogTable.OWN_NEEDS in batches:
+        values = numbers(batches[LogTable.OWN_NEEDS], "value")
+        if not len(needs.actor) or len(values) % len(needs.actor):
+            raise DamagedRunError("the log has own needs that belong to no actor; recover the run")
+        needs = replace(needs, own=values.reshape(len(needs.actor), -1))
     if len(needs.actor) and not 0 <= needs.actor.min() <= needs.actor.max() < actors:
         raise DamagedRunError("the log has needs of an unknown actor; recover the run")
     return needs

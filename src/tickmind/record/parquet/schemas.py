@@ -2,12 +2,12 @@
 
 The first five are public: within a schema version none of their columns changes, and a later minor version may add some
 at the end, which files of earlier ones lack (`TableSpec.added`). `replay` holds what is needed to step a world again;
-`thoughts`, `llm_calls`, `agent_statuses` and `insights` the reports of its agents; `needs` the energy and hunger of
+`thoughts`, `llm_calls`, `agent_statuses` and `insights` the reports of its agents; `needs` the needs of
 actors whenever they changed; `inventories` which items were held; `gifts` each gift for both sides; `rule_events` goals
 reached and what rules of the user's own did. Runs of earlier versions lack the last five.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -148,7 +148,7 @@ REPLAY = TableSpec(
         controlled=pa.binary(),  # actor row -> bit; null: all
         intents=_I32,
         askers=pa.binary(),  # actor row -> bit
-        asked=pa.binary(),  # the intents as in the log
+        asked=pa.binary(),  # the intents and the orders of operators, as in the log
         results_from=_I64,  # rows in action_results
         results=_I32,
         said_from=_I64,  # rows in utterances
@@ -255,6 +255,14 @@ NEEDS = TableSpec(
     ),
     delta=("tick_id",),
 )
+
+
+def needs_spec(own_needs: Sequence[str]) -> TableSpec:
+    """Return the table of needs of a world, with a column for each need that its scenario declares."""
+    own = [pa.field(f"own_{name}", _I16, nullable=False) for name in own_needs]
+    return replace(NEEDS, schema=pa.schema([*NEEDS.schema, *own]))
+
+
 INVENTORIES = TableSpec(
     "inventories",
     _columns(

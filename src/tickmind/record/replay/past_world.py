@@ -63,7 +63,7 @@ class PastWorld:
             if record.tick_id != world.tick_id:
                 raise RecordError(f"run {self._run.run_id} has no tick {world.tick_id}, so its world can't be stepped")
             yield PastTick(record, world)
-            if world.step(record.intents, record.controlled).state_hash != record.state_hash:
+            if not world.repeat(record):
                 raise RecordError(
                     f"tick {record.tick_id} of run {self._run.run_id} gives another state than recorded; "
                     "use the version of tickmind that it was made with"

@@ -189,11 +189,12 @@ class GoalFigures:
     """A goal, or a rule of the user's own: when it was reached, and what it brought."""
 
     name: str
-    condition: str  # in words; empty for a rule of the user's own
+    condition: str  # in words; empty if it is not known, as that of a rule of the user's own
     first_tick_id: int | None  # None: it was not reached
     times: int  # actors that reached it; of a rule, what it did
     points: int
     ended: bool  # whether it ended the run
+    own: bool = False  # whether it is a rule of the user's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +231,7 @@ class RunFigures:
     outages: tuple[Outage, ...]  # noted ones first, then the longest first
     items: tuple[ItemFigures, ...] = ()  # most gifts first; none of a run of an earlier version
     goals: tuple[GoalFigures, ...] = ()  # in the order of ticks; those that were not reached are last
+    own_rules: tuple[GoalFigures, ...] = ()  # in the order of ticks; without those that did nothing
     scores: tuple[ScoreFigures, ...] = ()  # highest first
     setting: WorldSetting = field(default_factory=WorldSetting)
     people: tuple[PersonFigures, ...] = ()  # actors with a persona, in the order of rows

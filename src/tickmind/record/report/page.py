@@ -53,6 +53,8 @@ def page(figures: RunFigures) -> str:
         _cards(figures),
         *([_section("Who is who", _people(figures))] if figures.people else []),
         *([_section("Goals", _goals(figures))] if figures.goals else []),
+        *([_section("Rules of your own", _own_rules(figures))] if figures.own_rules else []),
+        *([_section("Scores", _scores(figures))] if figures.scores else []),
         _section("Actors over time", _actors(figures)),
         _section("Where they were", _heat(figures)),
         *([_section("Who spent time where", _stays(figures))] if figures.zones else []),
@@ -154,22 +156,34 @@ def _goals(figures: RunFigures) -> str:
     rows = (
         (
             one.name,
-            one.condition or "a rule of your own",
+            one.condition,
             ("not reached" if one.first_tick_id is None else f"tick {one.first_tick_id}")
             + (", the end" if one.ended else ""),
             *map(number, (one.times, one.points)),
         )
         for one in figures.goals
     )
-    drawn = _table(("goal", "condition", "reached", "times", "score"), rows, numbers=2)
-    if not figures.scores:
-        return drawn
+    return _table(("goal", "condition", "reached", "times", "score"), rows, numbers=2)
+
+
+def _own_rules(figures: RunFigures) -> str:
+    rows = (
+        (
+            one.name,
+            f"tick {one.first_tick_id}" + (", the end" if one.ended else ""),
+            *map(number, (one.times, one.points)),
+        )
+        for one in figures.own_rules
+    )
+    return _table(("rule", "first in", "times", "score"), rows, numbers=2)
+
+
+def _scores(figures: RunFigures) -> str:
     scores = (
         (figures.name_of(one.actor_id) if one.actor_id else "the world", number(one.points))
         for one in figures.scores[:SHOWN_ITEMS]
     )
-    table = _table(("who", "score"), scores, numbers=1)
-    return f"{drawn}<h3>Scores</h3>{table}{_more(figures.scores, SHOWN_ITEMS)}"
+    return f"{_table(('who', 'score'), scores, numbers=1)}{_more(figures.scores, SHOWN_ITEMS)}"
 
 
 def _actors(figures: RunFigures) -> str:

@@ -79,7 +79,7 @@ _VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in queri
     "tiles": (WORLD_TABLES[MAP], ("x", "y", "walkable")),
     "actors": (WORLD_TABLES[ACTORS], ("actor_id",)),
     "inventories": (INVENTORIES, ("tick_id", "holder_id", "item", "quantity")),
-    "rule_events": (RULE_EVENTS, ("tick_id", "name", "actor_id", "score", "ends")),
+    "rule_events": (RULE_EVENTS, ("tick_id", "name", "actor_id", "score", "ends", "own", "effects_json")),
     "gifts": (GIFTS, ("tick_id", "actor_id", "side", "item", "amount")),
 }
 
@@ -245,14 +245,14 @@ class RunQueries:
         conditions = {goal.name: goal.condition for goal in goals}
         rows = self._all(
             """
-            SELECT name, min(tick_id) AS first, count(*), sum(score), max(CAST(ends AS INTEGER)) FROM rule_events
-            GROUP BY 1 ORDER BY first, 1 LIMIT ?
+            SELECT name, own, min(tick_id) AS first, count(*), sum(score), max(CAST(ends AS INTEGER)) FROM rule_events
+            WHERE own OR effects_json IS NULL GROUP BY 1, 2 ORDER BY first, 1 LIMIT ?
             """,
             int(MAX_KINDS.maximum),
         )
         reached = [
-            GoalFigures(name, conditions.pop(name, ""), first, times, int(points), bool(ended))
-            for name, first, times, points, ended in rows
+            GoalFigures(name, "" if own else conditions.pop(name, ""), first, times, int(points), bool(ended), own)
+            for name, own, first, times, points, ended in rows
         ]
         missed = [GoalFigures(name, condition, None, 0, 0, False) for name, condition in conditions.items()]
         return (*reached, *missed)

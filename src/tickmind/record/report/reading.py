@@ -46,7 +46,7 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
         progress("items")
         items = ask.items()
         progress("goals")
-        goals, scores = ask.goals(known_goals), ask.scores()
+        rules, scores = ask.goals(known_goals), ask.scores()
         progress("places")
         heat = ask.heat(width, height)
         progress("people")
@@ -90,7 +90,8 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
             names=display_names(actors),
             stays=stays,
             zones=zones,
-            goals=goals,
+            goals=tuple(one for one in rules if not one.own),
+            own_rules=tuple(one for one in rules if one.own),
             scores=scores,
             presence=presence,
         )

@@ -38,7 +38,7 @@ class TickCounts:
     done: "Int64"  # code of an action -> its count
     failed: int
     said: int
-    needs: NeedColumns | None  # recorded energy and hunger
+    needs: NeedColumns | None  # recorded in this tick
     away: "Int32"  # rows of actors that are away
 
     @classmethod

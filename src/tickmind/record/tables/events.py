@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from tickmind.protocol import ACTION_TYPES, REASONS, TickRecord, WorldInfo
 from tickmind.record.columns import Column, texts
+from tickmind.record.errors import DamagedRunError
 from tickmind.record.log.rule_event_codec import effects_json
 from tickmind.record.log.tick_codec import LoggedTick
 from tickmind.record.parquet.chunks import (
@@ -22,7 +23,15 @@ from tickmind.record.parquet.chunks import (
     true,
     words,
 )
-from tickmind.record.parquet.schemas import ACTION_RESULTS, NEEDS, OBJECT_DELTAS, REPLAY, TICKS, UTTERANCES, TableSpec
+from tickmind.record.parquet.schemas import (
+    ACTION_RESULTS,
+    OBJECT_DELTAS,
+    REPLAY,
+    TICKS,
+    UTTERANCES,
+    TableSpec,
+    needs_spec,
+)
 from tickmind.record.tables.result_intents import ResultIntents
 
 _ACTIONS = pa.array([str(one) for one in ACTION_TYPES], pa.string())
@@ -162,17 +171,21 @@ def deltas_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
     )
 
 
-def needs_table(records: Sequence[TickRecord], run_id: str, actor_ids: pa.Array) -> pa.Table:
+def needs_table(records: Sequence[TickRecord], run_id: str, actor_ids: pa.Array, own_needs: Sequence[str]) -> pa.Table:
     """Make the rows of `needs`."""
     ticks = [(record, record.needs) for record in records if record.needs is not None]
     counts = [len(needs.actor) for _, needs in ticks]
+    if any((0 if needs.own is None else needs.own.shape[1]) != len(own_needs) for _, needs in ticks):
+        raise DamagedRunError("the log has needs that the world does not declare; recover the run")
+    own = [[needs.own[:, at] for _, needs in ticks if needs.own is not None] for at in range(len(own_needs))]
     return _table(
-        NEEDS,
+        needs_spec(own_needs),
         _repeated(run_id, sum(counts)),
         pa.array(_of_ticks([record for record, _ in ticks], counts)),
         _coded(_joined([needs.actor for _, needs in ticks], np.int32), actor_ids),
         pa.array(_joined([needs.energy for _, needs in ticks], np.int16)),
         pa.array(_joined([needs.hunger for _, needs in ticks], np.int16)),
+        *(pa.array(_joined(values, np.int16)) for values in own),
     )
 
 

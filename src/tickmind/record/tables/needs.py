@@ -1,6 +1,6 @@
-"""The finished table of energy and hunger, by tick."""
+"""The finished table of needs, by tick."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,16 +20,15 @@ class _Group:
 
     number: int
     ticks: Column
-    actor: Column
-    energy: Column
-    hunger: Column
+    needs: NeedColumns
 
 
 class NeedsFile:
     """Reads recorded needs. A tick is never in two row groups, and the current row group is cached."""
 
-    def __init__(self, file: TableFile, rows: Mapping[str, int]) -> None:
+    def __init__(self, file: TableFile, rows: Mapping[str, int], own_needs: Sequence[str] = ()) -> None:
         self._file = file
+        self._own = [f"own_{name}" for name in own_needs]
         self._rows = rows
         self._spans = [file.ticks(group) for group in range(file.groups)]
         self._kept: _Group | None = None
@@ -48,16 +47,19 @@ class NeedsFile:
             while start < stop:
                 tick_id = int(group.ticks[start])
                 past = int(np.searchsorted(group.ticks, tick_id, side="right"))
-                yield tick_id, NeedColumns(*(one[start:past] for one in (group.actor, group.energy, group.hunger)))
+                yield tick_id, group.needs.some(slice(start, past))
                 start = past
 
     def _group(self, number: int) -> _Group:
         if self._kept is None or self._kept.number != number:
-            table = self._file.group(number, _COLUMNS)
-            ticks, energy, hunger = (np.asarray(table.column(name).to_numpy()) for name in ("tick_id", *_COLUMNS[2:]))
+            table = self._file.group(number, (*_COLUMNS, *self._own))
+            names = ("tick_id", *_COLUMNS[2:], *self._own)
+            ticks, energy, hunger, *own = (np.asarray(table.column(name).to_numpy()) for name in names)
             if (ticks[1:] < ticks[:-1]).any():
                 raise DamagedRunError("needs.parquet is not in the order of ticks")
-            self._kept = _Group(number, ticks, self._actors(table.column("actor_id")), energy, hunger)
+            actors = self._actors(table.column("actor_id"))
+            needs = NeedColumns(actors, energy, hunger, np.stack(own, axis=1) if own else None)
+            self._kept = _Group(number, ticks, needs)
         return self._kept
 
     def _actors(self, column: pa.ChunkedArray) -> Column:

@@ -14,7 +14,7 @@ from tickmind.record.columns import Column
 from tickmind.record.parquet.chunks import Chunk, absent, by_arrow, coded, encoded_text, same, words
 from tickmind.record.parquet.schemas import ACTION_RESULTS
 
-_INTERACT = ACTION_CODES[ActionType.INTERACT]
+_INTERACT, _BUILD = ACTION_CODES[ActionType.INTERACT], ACTION_CODES[ActionType.BUILD]
 _WITH_ITEMS = np.zeros(256, dtype=np.bool_)  # code of an action -> whether its intents name items
 _WITH_ITEMS[[ACTION_CODES[one] for one in OF_ITEMS]] = True
 _ON_OBJECT = np.zeros(256, dtype=np.bool_)  # code of an action -> whether its intents name an object
@@ -31,7 +31,8 @@ class ResultIntents:
     def __init__(self, info: WorldInfo) -> None:
         self._kinds = words(map(encoded_text, map(str, ACTION_TYPES)))
         self._verbs = _names(info.verbs)
-        self._items = _names(info.item_kinds)
+        self._items = _names([*info.item_kinds, *(kind.name for kind in info.kinds)])
+        self._item_kinds, self._kinds_of_objects = len(info.item_kinds), len(info.kinds)
         self._targets = _names([*(one.entity_id for one in info.actors), *(one.object_id for one in info.objects)])
         self._actors, self._objects = len(info.actors), len(info.objects)
 
@@ -44,7 +45,7 @@ class ResultIntents:
             _named("verb", kind, works & (kind > 0) & (kind < len(self._verbs)), self._verbs),
             self._kind(action),
             self._target(target, _ON_OBJECT[action], _WITH_ACTOR[action]),
-            _named("item", kind, has_items & (kind >= 0) & (kind < len(self._items)), self._items),
+            self._item(kind, has_items, action == _BUILD),
             _amount(amount, has_items),
         ]
 
@@ -55,6 +56,11 @@ class ResultIntents:
         if action.min() == action.max():
             return same(self._kinds, len(action), int(action[0]), optional=True)
         return coded(self._kinds, action, optional=True)
+
+    def _item(self, kind: Column, has_items: Column, builds: Column) -> Chunk:
+        """Return the kinds of items that intents name, and the kinds of objects that are built."""
+        there = (has_items & (kind < self._item_kinds)) | (builds & (kind < self._kinds_of_objects))
+        return _named("item", np.where(builds, kind + self._item_kinds, kind), there & (kind >= 0), self._items)
 
     def _target(self, target: Column, on_objects: Column, with_actors: Column) -> Chunk:
         there = (on_objects & (target < self._objects)) | (with_actors & (target < self._actors))

@@ -10,7 +10,6 @@ from tickmind.protocol import (
     ActorColumns,
     AgentStatus,
     Insight,
-    IntentColumns,
     NeedColumns,
     ObjectDelta,
     ResultColumns,
@@ -19,10 +18,11 @@ from tickmind.protocol import (
     TickRecord,
     Utterance,
 )
-from tickmind.record.columns import Column, unpack_batches
+from tickmind.record.columns import unpack_batches
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.log.intent_codec import read_bits, read_intents
 from tickmind.record.log.log_schema import SCHEMAS
+from tickmind.record.log.placement_codec import read_placements
 from tickmind.record.meta import RunMeta
 from tickmind.record.parquet.file import TableFile
 from tickmind.record.parquet.schemas import (
@@ -38,6 +38,7 @@ from tickmind.record.parquet.schemas import (
     TICKS,
     UTTERANCES,
     TableSpec,
+    needs_spec,
 )
 from tickmind.record.tables.actor_state_reader import ActorStateReader
 from tickmind.record.tables.counts import Between, SealedCounts, TickCounts
@@ -60,7 +61,13 @@ from tickmind.record.tables.rule_events import RuleEventsFile
 class SealedSource:
     """Reads ticks from the finished files."""
 
-    def __init__(self, meta: RunMeta, actor_ids: Sequence[str], open_table: Callable[[TableSpec], TableFile]) -> None:
+    def __init__(
+        self,
+        meta: RunMeta,
+        actor_ids: Sequence[str],
+        open_table: Callable[[TableSpec], TableFile],
+        own_needs: Sequence[str] = (),
+    ) -> None:
         self._meta = meta
         self._actor_ids = actor_ids
         self._open_table = open_table
@@ -69,6 +76,7 @@ class SealedSource:
         self._events: _Events | None = None
         self._actors: ActorStateReader | None = None
         self._needs: NeedsFile | None = None
+        self._own_needs = own_needs
         self._rule_events: RuleEventsFile | None = None
         self._counts: SealedCounts | None = None
         self._told = ReportTables(self._file)
@@ -167,7 +175,7 @@ class SealedSource:
 
     def _needs_file(self) -> NeedsFile | None:
         if self._needs is None and self._has(NEEDS):
-            self._needs = NeedsFile(self._file(NEEDS), self._rows)
+            self._needs = NeedsFile(self._file(needs_spec(self._own_needs)), self._rows, self._own_needs)
         return self._needs
 
     def _rule_events_file(self) -> RuleEventsFile | None:
@@ -210,6 +218,7 @@ class SealedSource:
             raise DamagedRunError(f"tick {tick_id} is missing or misplaced in the finished files")
         events = self._rule_events_file()
         state, bits = self._blocks().state_at(tick_id), replay["controlled"]
+        asked = unpack_batches(pa.py_buffer(replay["asked"]), SCHEMAS)
         return TickRecord(
             tick_id=tick_id,
             sim_time_ms=tick["sim_time_ms"],
@@ -220,10 +229,11 @@ class SealedSource:
             results=self._events.results(replay["results_from"], replay["results"]),
             utterances=self._events.utterances(replay["said_from"], replay["said"]),
             object_deltas=self._events.deltas(replay["deltas_from"], replay["deltas"]),
-            intents=_intents(replay, state.facing),
+            intents=read_intents(asked, replay["intents"], replay["askers"], state.facing),
             controlled=None if bits is None else read_bits(bits, len(self._actor_ids)),
             needs=self._needs_at(tick_id),
             rule_events=() if events is None else events.at(tick_id),
+            placements=read_placements(asked, self._actor_ids),
         )
 
 
@@ -263,8 +273,3 @@ class _Events:
             return ()
         group, where = self._deltas.find(start, count)
         return group[where]
-
-
-def _intents(replay: dict[str, Any], facing: Column) -> IntentColumns:
-    batches = unpack_batches(pa.py_buffer(replay["asked"]), SCHEMAS)
-    return read_intents(batches, replay["intents"], replay["askers"], facing)

@@ -31,6 +31,7 @@ from tickmind.record.parquet.schemas import (
     TICKS,
     UTTERANCES,
     TableSpec,
+    needs_spec,
 )
 from tickmind.record.parquet.targets import FileTarget, python_file
 from tickmind.record.tables.actor_state_writer import LARGE, ActorStateWriter, Blocks
@@ -99,11 +100,11 @@ class SealingThread:
 class _Tables:
     """The open writers of all tables, and their row counts."""
 
-    def __init__(self, target: FileTarget, stack: ExitStack) -> None:
+    def __init__(self, target: FileTarget, stack: ExitStack, own_needs: Sequence[str]) -> None:
         self.rows = dict.fromkeys(FINISHED, 0)
         self._writers = {}
         self._files = {}
-        for name, spec in FINISHED.items():
+        for name, spec in {**FINISHED, NEEDS.name: needs_spec(own_needs)}.items():
             stream: BinaryIO = stack.enter_context(target.open(spec.file_name))
             if spec in _LARGEST:
                 self._files[name] = stack.enter_context(ChunkFile(stream, spec))
@@ -135,7 +136,8 @@ class Sealer:
     def __init__(self, target: FileTarget, run_id: str, info: WorldInfo, stack: ExitStack) -> None:
         self._run_id = run_id
         self._ids = pa.array([actor.entity_id for actor in info.actors], pa.string())
-        self._tables = _Tables(target, stack)
+        self._own_needs = info.own_needs
+        self._tables = _Tables(target, stack, info.own_needs)
         self._actor_lane, self._event_lane = SealingThread(), SealingThread()
         for lane in (self._actor_lane, self._event_lane):
             stack.callback(lane.close)
@@ -210,7 +212,7 @@ class Sealer:
         records = [tick.record for tick in logged]
         tables.write(REPLAY, replay_table(logged, run_id, self._begin))
         tables.write(TICKS, ticks_table(logged, run_id))
-        tables.write(NEEDS, needs_table(records, run_id, self._ids))
+        tables.write(NEEDS, needs_table(records, run_id, self._ids, self._own_needs))
         tables.write(GIFTS, gifts_table(records, run_id))
         tables.write(RULE_EVENTS, rule_events_table(records, run_id))
         changes = [change for record in records for change in self._ledger.add(record)]

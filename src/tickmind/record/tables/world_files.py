@@ -20,7 +20,7 @@ from tickmind.protocol import (
 )
 from tickmind.record.columns import Column, values_of
 from tickmind.record.documents.goals import goal_document, goal_of
-from tickmind.record.documents.kinds import floor_document, floor_of, kind_document, kind_of
+from tickmind.record.documents.kinds import floor_document, floor_of, item_document, item_of, kind_document, kind_of
 from tickmind.record.documents.setting import persona_of, setting_of
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES
@@ -113,6 +113,8 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
         "verbs": list(info.verbs),
         "kinds": list(map(kind_document, info.kinds)),
         **({"goals": [goal_document(goal) for goal in info.goals]} if info.goals else {}),
+        **({"own_needs": list(info.own_needs)} if info.own_needs else {}),
+        **({"items": list(map(item_document, info.items))} if info.items else {}),
     }
 
 
@@ -267,6 +269,8 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
             ),
             inventories=_read_inventories(list(actors[0]), list(inventories)),
             goals=read_goals(document),
+            own_needs=tuple(map(str, document.get("own_needs", ()))),
+            items=tuple(map(item_of, document.get("items", ()))),
         )
     except _MALFORMED as error:
         raise DamagedRunError("the description of the world is malformed") from error

@@ -29,6 +29,7 @@ from tickmind.protocol import (
     NeedColumns,
     ObjectDelta,
     ObjectInfo,
+    Placement,
     ResultColumns,
     RuleEvent,
     Thought,
@@ -51,11 +52,14 @@ _DOOR = KindInfo(
 class RandomRun:
     """Makes one tick after another. `wild` is the share of actors with unlikely behaviour."""
 
-    def __init__(self, seed: int, actors: int = 20, *, side: int = 40, wild: float = 0.1) -> None:
+    def __init__(
+        self, seed: int, actors: int = 20, *, side: int = 40, wild: float = 0.1, own_needs: tuple[str, ...] = ()
+    ) -> None:
         self._random = random.Random(seed)
         self._rng = np.random.default_rng(seed)
         self._wild = wild
         self._side = side
+        self._own_needs = own_needs
         self.tick_id = 0
         self.actor_ids = tuple(f"entity:{row}" for row in range(actors))
         self._x, self._y = (self._rng.integers(0, side, actors).astype(np.int32) for _ in range(2))
@@ -86,6 +90,7 @@ class RandomRun:
             ),
             ground=(GroundInfo(7, 9, "berries", 4), GroundInfo(2, 11, "wood", 1)),
             inventories=tuple(InventoryInfo(name, "wood", row + 1) for row, name in enumerate(self.actor_ids[:2])),
+            own_needs=self._own_needs,
         )
 
     def tick(self) -> TickRecord:
@@ -122,6 +127,7 @@ class RandomRun:
             controlled=None if self._random.random() < 0.5 else self._rng.random(len(self.actor_ids)) < 0.9,
             needs=self._needs(),
             rule_events=self._rule_events(),
+            placements=self._placements(),
         )
 
     def _rule_events(self) -> tuple[RuleEvent, ...]:
@@ -135,10 +141,17 @@ class RandomRun:
             RuleEvent("festival", own=True, text="over"),
         )
 
+    def _placements(self) -> tuple[Placement, ...]:
+        if not self.actor_ids or self._random.random() < 0.8:
+            return ()
+        actor_id = self._random.choice(self.actor_ids)
+        return Placement(actor_id), Placement(actor_id, 3, 2**20, self._random.choice(REASONS))
+
     def _needs(self) -> NeedColumns | None:
         rows = np.flatnonzero(self._rng.random(len(self.actor_ids)) < 0.3).astype(np.int32)
         energy, hunger = (self._rng.integers(0, 1001, len(rows)).astype(np.int16) for _ in range(2))
-        return NeedColumns(rows, energy, hunger) if len(rows) else None
+        own = self._rng.integers(0, 1001, (len(rows), len(self._own_needs))).astype(np.int16)
+        return NeedColumns(rows, energy, hunger, own if self._own_needs else None) if len(rows) else None
 
     def _deltas(self) -> tuple[ObjectDelta, ...]:
         if self._random.random() < 0.5:
@@ -247,6 +260,7 @@ def differences(one: TickRecord, other: TickRecord) -> list[str]:
             "utterances",
             "object_deltas",
             "rule_events",
+            "placements",
         )
         if getattr(one, name) != getattr(other, name)
     ]
@@ -266,7 +280,7 @@ def differences(one: TickRecord, other: TickRecord) -> list[str]:
     if (one.needs is None) != (other.needs is None):
         fields.append("needs")
     elif one.needs is not None and other.needs is not None:
-        names = ("actor", "energy", "hunger")
+        names = ("actor", "energy", "hunger", "own")
         fields += [f"needs.{name}" for name in names if not _same(getattr(one.needs, name), getattr(other.needs, name))]
     if (one.controlled is None) != (other.controlled is None) or not _same(one.controlled, other.controlled):
         fields.append("controlled")

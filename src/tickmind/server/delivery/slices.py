@@ -7,7 +7,7 @@ import numpy as np
 from tickmind.protocol import ObservationColumns
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Int64
+    from tickmind.protocol.columns import Int32, Int64
 
 OF_OBSERVER = (
     "actor",
@@ -55,9 +55,16 @@ def slice_columns(columns: ObservationColumns, start: int, stop: int) -> Observa
         heard_offset=heard_offset,
         heard=heard.astype(np.int32),
         utterances=tuple(columns.utterances[place] for place in places.tolist()),
+        placed=_placed(columns, parts["object"]) if columns.placed else (),
         offers=tuple((place - start, offer) for place, offer in columns.offers if start <= place < stop),
+        own_needs=None if columns.own_needs is None else columns.own_needs[start:stop],
         **parts,
     )
+
+
+def _placed(columns: ObservationColumns, objects: "Int32") -> tuple[tuple[int, int, int], ...]:
+    seen = frozenset(objects.tolist())
+    return tuple(placed for placed in columns.placed if placed[0] in seen)
 
 
 def _bounds(offsets: "Int64", start: int, stop: int) -> "tuple[int, int, Int64]":

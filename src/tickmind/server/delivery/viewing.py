@@ -20,6 +20,7 @@ from tickmind.protocol import (
     TickReports,
     WorldInfo,
 )
+from tickmind.protocol.record import AWAY
 from tickmind.server.delivery.lens import Lens, Lenses
 from tickmind.wire import ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
 from tickmind.wire.columns import encode_viewer_event
@@ -43,8 +44,7 @@ class Viewing:
         self._run_id = run_id
         self._rows = {actor.entity_id: row for row, actor in enumerate(world.actors)}
         self._places = {thing.object_id: (thing.x, thing.y) for thing in world.objects}
-        self._object_x = np.array([thing.x for thing in world.objects], dtype=np.int32)
-        self._object_y = np.array([thing.y for thing in world.objects], dtype=np.int32)
+        self._objects_move = any(kind.comes_and_goes for kind in world.kinds)
         self._lenses = Lenses(world.width, world.height)
         self._looking = threading.Lock()  # snapshots are made in another thread
         self._before = before  # the actors as last shown to viewers
@@ -62,6 +62,9 @@ class Viewing:
             (old.x != now.x) | (old.y != now.y) | (old.status_bits != now.status_bits) | (old.facing != now.facing)
         )
         rows = np.flatnonzero(changed).astype(np.int32)
+        for delta in record.object_deltas if self._objects_move else ():
+            if (tile := delta.tile) is not None and tile[0] != AWAY:
+                self._places[delta.object_id] = tile
         self._event = ViewerEvent(
             tick_id=record.tick_id,
             sim_time_ms=record.sim_time_ms,
@@ -117,7 +120,8 @@ class Viewing:
         shown = self._shown(view, world.actors)
         rows = np.flatnonzero(shown).astype(np.int32)
         lens = self._lens(view)
-        objects = np.flatnonzero(lens.holds(self._object_x, self._object_y)).astype(np.int32)
+        objects = np.flatnonzero(lens.holds(world.object_x, world.object_y)).astype(np.int32)
+        places = (world.object_x[objects], world.object_y[objects]) if self._objects_move else ()
         lying = lens.holds(world.ground_x, world.ground_y)
         return ViewerSnapshot(
             tick_id=world.tick_id,
@@ -125,7 +129,7 @@ class Viewing:
             actor=rows,
             state=_take(world.actors, rows),
             objects=ObjectColumns(
-                objects, world.object_state[objects], world.object_work[objects], world.object_stock[objects]
+                objects, world.object_state[objects], world.object_work[objects], world.object_stock[objects], *places
             ),
             ground=GroundColumns(
                 world.ground_x[lying], world.ground_y[lying], world.ground_kind[lying], world.ground_amount[lying]
@@ -164,7 +168,8 @@ class Viewing:
                 placed.append((delta, place))
         at = np.array([place for _, place in placed], dtype=np.int32).reshape(-1, 2)
         held = self._lens(view).holds(at[:, 0], at[:, 1])
-        return [delta for (delta, _), kept in zip(placed, held.tolist(), strict=True) if kept]
+        held |= at[:, 0] == AWAY  # it was built before this world went on, nobody knows where
+        return [delta for (delta, _), kept in zip(placed, held.tolist(), strict=True) if kept or delta.field == "tile"]
 
 
 def _take(state: ActorColumns, rows: "Int32 | Bool") -> ActorColumns:
@@ -195,8 +200,7 @@ def _of_types(event: ViewerEvent, types: frozenset[ViewerEventType]) -> ViewerEv
 def _some_needs(needs: NeedColumns | None, shown: "Bool") -> NeedColumns | None:
     if needs is None:
         return None
-    kept = shown[needs.actor]
-    return NeedColumns(needs.actor[kept], needs.energy[kept], needs.hunger[kept])
+    return needs.some(np.flatnonzero(shown[needs.actor]))
 
 
 def _some_results(results: ResultColumns, kept: "Bool") -> ResultColumns:

@@ -8,6 +8,7 @@ from tickmind.server.authority import Authority
 from tickmind.server.services.control import control_methods
 from tickmind.server.services.gate import CallGate
 from tickmind.server.services.methods import beside, plain
+from tickmind.server.services.operator_calls import operator_calls
 from tickmind.server.services.plain_calls import plain_calls
 from tickmind.server.services.snapshots import Snapshots
 from tickmind.server.services.watching import discovery_streams, observation_methods, tick_methods, viewer_streams
@@ -33,6 +34,7 @@ def services_of(authority: Authority) -> dict[str, Any]:
         methods.setdefault(service, {}).update({name: plain(answer, gate) for name, answer in calls.items()})
     snapshots = Snapshots(authority)
     methods["ViewerService"]["GetViewerSnapshot"] = beside(snapshots.answer, others)
+    methods["OperatorService"] = {name: beside(answer, others) for name, answer in operator_calls(authority).items()}
     names = {f"{PACKAGE}.{service}": handlers for service, handlers in methods.items()}
     return {name: grpc.method_handlers_generic_handler(name, methods) for name, methods in names.items()}
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tickmind.record import RunReader
 
 MAX_CLIP_TICKS = Limit("number of ticks in a clip", 10_000)
-MAX_CLIP_NEEDS = Limit("number of energies and hungers in a clip", 500_000)
+MAX_CLIP_NEEDS = Limit("number of reports of needs in a clip", 500_000)
 MAX_CLIP_CHARS = Limit("length of the insights in a clip", 20_000_000, "characters")
 MAX_CLIP_BYTES = Limit("size of a clip's frames", 200 * 1024 * 1024, "bytes")
 _SCRIPT = re.compile(rb'<script type="module"[^>]*src="\./([^"]+)"></script>')
@@ -89,8 +89,10 @@ def _minds(reader: "RunReader", first: int, last: int, rows: Mapping[str, int]) 
         entries += len(needs.actor)
         if not MAX_CLIP_NEEDS.allows(entries):
             break
-        for row, energy, hunger in zip(needs.actor.tolist(), needs.energy.tolist(), needs.hunger.tolist(), strict=True):
-            minds.setdefault(str(row), {"insights": [], "needs": []})["needs"].append((tick_id, energy, hunger))
+        own = [()] * len(needs.actor) if needs.own is None else needs.own.tolist()
+        each = zip(needs.actor.tolist(), needs.energy.tolist(), needs.hunger.tolist(), own, strict=True)
+        for row, energy, hunger, rest in each:
+            minds.setdefault(str(row), {"insights": [], "needs": []})["needs"].append((tick_id, energy, hunger, *rest))
     return minds
 
 

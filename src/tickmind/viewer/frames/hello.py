@@ -38,10 +38,12 @@ def hello(world: WorldInfo, **more: Any) -> bytes:
                 "opaque": kind.opaque,
                 "tags": kind.tags,
                 "stock_item": kind.stock_item,
+                **({} if kind.size == (1, 1) else {"size": kind.size}),
             }
             for kind in world.kinds
         ],
         "items": world.item_kinds,
+        "own_needs": world.own_needs,
         "actor_types": types,
         "setting": asdict(world.setting),
         "people": people,

@@ -59,6 +59,7 @@ class Tag(IntEnum):
     OBJECT_STATE = 20  # uint8 for each object
     OBJECT_STOCK = 21  # int32 for each object
     GROUND = 22  # int32 x of all heaps, then y, item kind and amount
+    OBJECT_PLACES = 23  # int16 x of all objects, then int16 y, where some come and go; -1: it is not there
 
     # tick
     STEPS = 32  # uint8[16]: step codes by number; then 4 bits for each actor, the lower first: its code's number, or 15
@@ -73,7 +74,8 @@ class Tag(IntEnum):
     RESULT_CODES = 41  # uint8 action of these, then uint8 reason
     DETAILS = 42  # JSON list of [row, target, [[effect, value], ...]]
     SAID = 43  # JSON list of [row, channel, text, x, y]
-    OBJECTS = 44  # JSON list of [object row, field, value] and of [x, y, item kind, amount] on the ground
+    OBJECTS = 44  # JSON list of [object row, field, value] and of [x, y, item kind, amount] on the ground; the value of
+    # `tile` is y times 65536, and x, of an object that was built, and -1 of one that is gone
     RULES = 45  # JSON list of [name, actor rows, score, ends, own, text, [[effect, value], ...]], if there are any
 
     # notes

@@ -29,6 +29,8 @@ class Scene:
     object_state: "UInt8"
     object_stock: "Int32"
     ground: Mapping[tuple[int, int, int], int]  # x, y, item kind -> amount; none of them is 0
+    object_x: "Int32 | None" = None  # -1, as y: it is not there; None, as y: they stay where they are
+    object_y: "Int32 | None" = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +66,8 @@ def keyframe(scene: Scene) -> bytes:
         Tag.OBJECT_STOCK: _bytes(scene.object_stock, "<i4"),
         Tag.GROUND: _bytes(ground.T, "<i4"),
     }
+    if scene.object_x is not None:
+        sections[Tag.OBJECT_PLACES] = _bytes(scene.object_x, "<i2") + _bytes(scene.object_y, "<i2")
     return pack(FrameKind.KEYFRAME, scene.tick_id, scene.sim_time_ms, sections)
 
 
@@ -112,6 +116,8 @@ def _object(delta: ObjectDelta, names: Names) -> list[Any]:
     if place is not None:
         return [*place, names.item_kinds[delta.field], delta.new_value]
     row = names.object_rows[delta.object_id]
+    if (tile := delta.tile) is not None:
+        return [row, "tile", tile[1] * 65536 + tile[0] if tile[0] >= 0 else -1]
     if delta.field == "state":
         return [row, "state", names.object_states[row][str(delta.new_value)]]
     return [row, delta.field, delta.new_value]

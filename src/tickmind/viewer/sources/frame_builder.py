@@ -45,6 +45,7 @@ class FrameBuilder:
             return
         scene, names = self.scene, self.names
         state, stock, ground = scene.object_state.copy(), scene.object_stock.copy(), dict(scene.ground)
+        x, y = (None if side is None else side.copy() for side in (scene.object_x, scene.object_y))
         for delta in deltas:
             place = ground_place(delta.object_id)
             if place is not None:
@@ -59,7 +60,9 @@ class FrameBuilder:
                 state[row] = names.object_states[row][str(delta.new_value)]
             elif delta.field == "stock":
                 stock[row] = int(delta.new_value)
-        self.scene = replace(scene, object_state=state, object_stock=stock, ground=ground)
+            elif (tile := delta.tile) is not None and x is not None and y is not None:
+                x[row], y[row] = tile
+        self.scene = replace(scene, object_state=state, object_stock=stock, ground=ground, object_x=x, object_y=y)
 
     def _go_on(self, tick_id: int, sim_time_ms: int, actors: ActorColumns, happened: Happened) -> bytes:
         before = self.scene.actors
@@ -74,6 +77,8 @@ def scene_at_start(
     """Return a scene with the objects' initial states."""
     names = names or names_of(world)
     states = [names.object_states[row][thing.state] for row, thing in enumerate(world.objects)]
+    places = np.array([(thing.x, thing.y) for thing in world.objects], dtype=np.int32).reshape(-1, 2)
+    moves = any(kind.comes_and_goes for kind in world.kinds)
     return Scene(
         tick_id=tick_id,
         sim_time_ms=sim_time_ms,
@@ -81,6 +86,8 @@ def scene_at_start(
         object_state=np.array(states, dtype=np.uint8),
         object_stock=np.array([thing.stock for thing in world.objects], dtype=np.int32),
         ground={(heap.x, heap.y, names.item_kinds[heap.item]): heap.amount for heap in world.ground},
+        object_x=places[:, 0] if moves else None,
+        object_y=places[:, 1] if moves else None,
     )
 
 
@@ -95,4 +102,6 @@ def scene_of_snapshot(snapshot: "ViewerSnapshot") -> Scene:
         object_state=snapshot.objects.state,
         object_stock=snapshot.objects.stock,
         ground={(x, y, kind): amount for x, y, kind, amount in heaps if amount},
+        object_x=snapshot.objects.x,
+        object_y=snapshot.objects.y,
     )

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Callable
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ class LiveSource:
     """Follows a world. It reconnects by itself when the world was away; until then the last state stays.
 
     Use it in `async with`: it is ready when the world has sent its map, or at once if no world answers yet.
+    `tile_art_of` returns the picture of the map of a run; it is called in a thread whenever another run begins.
     """
 
     def __init__(
@@ -47,10 +49,10 @@ class LiveSource:
         retry: Backoff = RETRY,
         history: Limit = MAX_HISTORY_BYTES,
         rng: random.Random | None = None,
-        tile_art: TileArt | None = None,
+        tile_art_of: Callable[[str], TileArt | None] = lambda _run_id: None,
     ) -> None:
         self._client = client
-        self._art = shown_art(tile_art)
+        self._tile_art_of = tile_art_of
         self._clock = clock or SystemClock()
         self._retry = retry
         self._limit = history
@@ -66,6 +68,8 @@ class LiveSource:
         self._minds = Minds({})
         self._needs = NeedsNow(0)
         self._states = AgentStates({})
+        self.refused = ""
+        """Why the world that answers can't be shown; empty if it can, or if none answers."""
         self._connected = False
         self._seen_s = 0.0  # when the last tick came
         self._keyframe: tuple[int, bytes] = (-1, b"")  # tick, frame
@@ -153,8 +157,10 @@ class LiveSource:
                     failures = 0
                     self._take(event)
             except (UnreachableError, OverloadedError) as error:
+                self.refused = ""
                 _log.info("the world can't be reached", error=str(error))
-            except WireError:
+            except WireError as error:
+                self.refused = str(error)
                 _log.exception("watching the world failed")
             self._connected = False
             await asyncio.sleep(self._retry.wait_s(min(failures, 30), self._rng))
@@ -190,15 +196,17 @@ class LiveSource:
         scene = scene_of_snapshot(snapshot)
         named = snapshot.run_id != self._world_run_id
         if named or world != self._world or self._stage is None or scene.tick_id < self._stage.scene.tick_id:
+            art = shown_art(await asyncio.to_thread(self._tile_art_of, snapshot.run_id))
             window = window_ticks(len(world.actors))
             self._world = world
             self._world_run_id = snapshot.run_id
             self._run_id = snapshot.run_id if named and snapshot.run_id else f"{self._rng.getrandbits(64):016x}"
-            self._hello = hello(world, mode="live", window_ticks=window, run_id=self._run_id, **self._art)
+            self._hello = hello(world, mode="live", window_ticks=window, run_id=self._run_id, **art)
             self._history = FrameHistory(window, limit=self._limit)
             self._digest = Digest(scene.tick_id + 1)
             self._thoughts = LiveReportHistory(MAX_THOUGHT_BYTES)
-            self._minds = Minds({actor.entity_id: row for row, actor in enumerate(world.actors)})
+            rows = {actor.entity_id: row for row, actor in enumerate(world.actors)}
+            self._minds = Minds(rows, len(world.own_needs))
             self._needs = NeedsNow(len(world.actors))
             self._states = AgentStates({actor.entity_id: row for row, actor in enumerate(world.actors)})
         self._minds.add_needs(scene.tick_id, snapshot.needs)
@@ -208,6 +216,7 @@ class LiveSource:
         self._history.begin(scene.tick_id, self._newest_keyframe())
         self._seen_s = 0.0
         self._connected = True
+        self.refused = ""
         self._ready.set()
         self._watchers.restart()
 

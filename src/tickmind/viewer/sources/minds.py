@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LOOK_BACK_TICKS = 96  # every part of a mind is reported more often than that
 NEED_TICKS = 320  # of needs, for the curve of one character
 MAX_MIND_BYTES = Limit("memory for insights of a live world", 4 * 1024 * 1024, "bytes")
-MAX_NEED_BYTES = Limit("memory for energies and hungers of a live world", 32 * 1024 * 1024, "bytes")
+MAX_NEED_BYTES = Limit("memory for needs of a live world", 32 * 1024 * 1024, "bytes")
 
 
 def shown_insight(insight: "Insight") -> dict[str, Any]:
@@ -33,7 +33,7 @@ def shown_insight(insight: "Insight") -> dict[str, Any]:
     }
 
 
-def shown_mind(insights: Iterable[dict[str, Any]], needs: Sequence[tuple[int, int, int]]) -> dict[str, Any]:
+def shown_mind(insights: Iterable[dict[str, Any]], needs: Sequence[tuple[int, ...]]) -> dict[str, Any]:
     """Return one character's mind: its insights from the last whole one on, and its needs."""
     shown: list[dict[str, Any]] = []
     for insight in sorted(insights, key=lambda one: one["tick"]):
@@ -43,13 +43,14 @@ def shown_mind(insights: Iterable[dict[str, Any]], needs: Sequence[tuple[int, in
     return {"insights": shown, "needs": needs}
 
 
-def needs_of(row: int, recorded: Iterable[tuple[int, NeedColumns]]) -> list[tuple[int, int, int]]:
-    """Return tick, energy and hunger of one actor, where they were recorded."""
+def needs_of(row: int, recorded: Iterable[tuple[int, NeedColumns]]) -> list[tuple[int, ...]]:
+    """Return tick, energy, hunger and own needs of one actor, where they were recorded."""
     rows = []
     for tick_id, needs in recorded:
         at = int(np.searchsorted(needs.actor, row))
         if at < len(needs.actor) and needs.actor[at] == row:
-            rows.append((tick_id, int(needs.energy[at]), int(needs.hunger[at])))
+            own = () if needs.own is None else needs.own[at].tolist()
+            rows.append((tick_id, int(needs.energy[at]), int(needs.hunger[at]), *own))
     return rows
 
 
@@ -82,8 +83,9 @@ class NeedsNow:
 class Minds:
     """Recent insights and needs of a live world; the oldest are dropped first."""
 
-    def __init__(self, actor_rows: Mapping[str, int]) -> None:
+    def __init__(self, actor_rows: Mapping[str, int], own_needs: int = 0) -> None:
         self._rows = actor_rows
+        self._own_needs = own_needs  # how many the world declares
         self._insights = LiveReportHistory(MAX_MIND_BYTES)
         self._needs = Bundles(MAX_NEED_BYTES)
 
@@ -98,18 +100,19 @@ class Minds:
         """Add the needs of a tick."""
         if needs is None:
             return
-        self._needs.add(tick_id, b"".join((needs.actor.tobytes(), needs.energy.tobytes(), needs.hunger.tobytes())))
+        own = b"" if needs.own is None else needs.own.tobytes()
+        self._needs.add(tick_id, b"".join((needs.actor.tobytes(), needs.energy.tobytes(), needs.hunger.tobytes(), own)))
 
     def of(self, row: int, last_tick: int) -> dict[str, Any]:
         """Return one character's mind at a tick."""
         insights = list(self._insights.newest(row, last_tick - LOOK_BACK_TICKS, last_tick))
         recorded = list(self._needs.newest(last_tick - NEED_TICKS, last_tick))
         return shown_mind(
-            reversed(insights), needs_of(row, ((tick_id, _columns(part)) for tick_id, part in reversed(recorded)))
+            reversed(insights), needs_of(row, ((tick_id, self._columns(part)) for tick_id, part in reversed(recorded)))
         )
 
-
-def _columns(kept: memoryview) -> NeedColumns:
-    count = len(kept) // 8
-    values = np.frombuffer(kept, np.int16, offset=4 * count).reshape(2, count)
-    return NeedColumns(np.frombuffer(kept, np.int32, count), values[0], values[1])
+    def _columns(self, kept: memoryview) -> NeedColumns:
+        count = len(kept) // (8 + 2 * self._own_needs)
+        values = np.frombuffer(kept, np.int16, offset=4 * count)
+        own = values[2 * count :].reshape(count, self._own_needs) if self._own_needs else None
+        return NeedColumns(np.frombuffer(kept, np.int32, count), values[:count], values[count : 2 * count], own)

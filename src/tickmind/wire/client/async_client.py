@@ -32,6 +32,7 @@ from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.control import ControlSession
 from tickmind.wire.errors import LeaseRefusedError, MessageError, OverloadedError, UnreachableError
 from tickmind.wire.messages.frames import BatchOpen, Closed, ControlOpen
+from tickmind.wire.messages.placements import PlacementOutcome, PlacementRequest
 from tickmind.wire.messages.requests import (
     AcquireRequest,
     EntitiesRequest,
@@ -48,6 +49,7 @@ from tickmind.wire.v1.control_pb2_grpc import ControlServiceStub
 from tickmind.wire.v1.entity_pb2_grpc import EntityDiscoveryStub
 from tickmind.wire.v1.lease_pb2_grpc import LeaseServiceStub
 from tickmind.wire.v1.observation_pb2_grpc import ObservationServiceStub
+from tickmind.wire.v1.operator_pb2_grpc import OperatorServiceStub
 from tickmind.wire.v1.telemetry_pb2_grpc import AgentTelemetryStub
 from tickmind.wire.v1.tick_pb2_grpc import TickServiceStub
 from tickmind.wire.v1.viewer_pb2_grpc import ViewerServiceStub
@@ -83,6 +85,7 @@ class WorldClient:
         self._control = ControlServiceStub(channel)
         self._viewer = ViewerServiceStub(channel)
         self._telemetry = AgentTelemetryStub(channel)
+        self._operator = OperatorServiceStub(channel)
 
     async def __aenter__(self) -> "WorldClient":
         return self
@@ -251,6 +254,19 @@ class WorldClient:
         """Report insights into the minds of entities of the lease to the record and the viewers."""
         request = codec.encode_insights_request(InsightsRequest(lease.lease_id, tuple(insights)))
         return _ack(await self._call(self._telemetry.ReportInsights, request))
+
+    async def spawn(self, entity_id: str, at: tuple[int, int] | None = None) -> PlacementOutcome:
+        """Bring an actor that is away into the world, to a tile or to where its scenario puts it.
+
+        Returns when the tick is recorded at whose end it came, or was refused; the operator's token may be required.
+        """
+        request = codec.encode_placement_request(PlacementRequest(entity_id, at))
+        return codec.decode_placement_outcome(await self._call(self._operator.SpawnActor, request))
+
+    async def despawn(self, entity_id: str) -> PlacementOutcome:
+        """Take an actor out of the world, with all that it carries; `spawn` brings it back."""
+        request = codec.encode_placement_request(PlacementRequest(entity_id, leaves=True))
+        return codec.decode_placement_outcome(await self._call(self._operator.DespawnActor, request))
 
     async def _call(self, method: Any, request: Any) -> Any:
         connection = self._connection

@@ -28,6 +28,7 @@ from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.control import ControlSession, ControlStatistics
 from tickmind.wire.errors import UnreachableError, WireConfigError
 from tickmind.wire.messages.frames import AckBatch, BatchOpened, LeasesLost, ObservationBatch
+from tickmind.wire.messages.placements import PlacementOutcome
 from tickmind.wire.messages.viewing import ViewerEvent, ViewerSnapshot, ViewFilter
 
 if TYPE_CHECKING:
@@ -246,6 +247,14 @@ class SyncWorldClient:
     def report_insights(self, lease: Lease, insights: Sequence[Insight]) -> Ack:
         """Report insights into the minds of entities of the lease to the record and the viewers."""
         return self._background.run(self._client.report_insights(lease, insights))
+
+    def spawn(self, entity_id: str, at: tuple[int, int] | None = None) -> PlacementOutcome:
+        """Bring an actor that is away into the world."""
+        return self._background.run(self._client.spawn(entity_id, at))
+
+    def despawn(self, entity_id: str) -> PlacementOutcome:
+        """Take an actor out of the world."""
+        return self._background.run(self._client.despawn(entity_id))
 
 
 async def _make(connection: WorldEndpoint | str, rng: random.Random | None) -> WorldClient:

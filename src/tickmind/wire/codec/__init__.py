@@ -34,6 +34,12 @@ from tickmind.wire.codec.leases import (
     encode_tick,
 )
 from tickmind.wire.codec.observations import decode_observation, encode_observation
+from tickmind.wire.codec.placements import (
+    decode_placement_outcome,
+    decode_placement_request,
+    encode_placement_outcome,
+    encode_placement_request,
+)
 from tickmind.wire.codec.requests import (
     decode_acquire,
     decode_entities_request,
@@ -73,6 +79,8 @@ __all__ = [
     "decode_observation",
     "decode_observations_request",
     "decode_page",
+    "decode_placement_outcome",
+    "decode_placement_request",
     "decode_released",
     "decode_result",
     "decode_status",
@@ -95,6 +103,8 @@ __all__ = [
     "encode_lifecycle",
     "encode_observation",
     "encode_observations_request",
+    "encode_placement_outcome",
+    "encode_placement_request",
     "encode_renewed",
     "encode_result",
     "encode_status",

@@ -9,6 +9,7 @@ from tickmind.protocol import (
     Accept,
     Ack,
     ActionResult,
+    Build,
     Buy,
     Decline,
     Drop,
@@ -94,6 +95,8 @@ def encode_intent(intent: Intent) -> pb.Intent:
             return pb.Intent(accept=pb.Accept(target_id=target_id))
         case Decline(target_id):
             return pb.Intent(decline=pb.Decline(target_id=target_id))
+        case Build(kind, direction):
+            return pb.Intent(build=pb.Build(kind=kind, direction=_direction(direction)))
         case Sleep():
             return pb.Intent(sleep=pb.Sleep())
         case Wake():
@@ -171,6 +174,7 @@ _READERS: dict[str, Callable[[Any], Intent]] = {
     "offer": _offer,
     "accept": lambda accept: Accept(name(accept.target_id, "target_id")),
     "decline": lambda decline: Decline(name(decline.target_id, "target_id")),
+    "build": lambda build: Build(name(build.kind, "kind"), member(DIRECTIONS, build.direction, "direction")),
 }
 
 

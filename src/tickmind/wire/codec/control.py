@@ -5,7 +5,15 @@ from typing import Any
 
 from tickmind.protocol import REASON_CODES, Lease, Observation, RunInfo
 from tickmind.wire.codec.actions import decode_ack, decode_intent, encode_ack, encode_intent
-from tickmind.wire.codec.entities import decode_kind, encode_kind
+from tickmind.wire.codec.goals import decode_goal, encode_goal
+from tickmind.wire.codec.kinds import (
+    decode_floor,
+    decode_item,
+    decode_kind,
+    encode_floor,
+    encode_item,
+    encode_kind,
+)
 from tickmind.wire.codec.leases import DURATION_MS, decode_lease, encode_lease
 from tickmind.wire.codec.observations import decode_observation, encode_observation
 from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting
@@ -33,7 +41,7 @@ from tickmind.wire.messages.frames import (
     KeepAlive,
     Release,
 )
-from tickmind.wire.messages.limits import MAX_KINDS, MAX_SEED, MAX_THINKING_TICKS
+from tickmind.wire.messages.limits import MAX_GOALS, MAX_KINDS, MAX_SEED, MAX_THINKING_TICKS
 from tickmind.wire.v1 import control_pb2 as pb
 
 
@@ -94,18 +102,27 @@ def encode_down(frame: ControlDown) -> pb.ControlResponse:
             raise TypeError(frame)
 
 
+_SHARED = ("setting", "kinds", "items", "floors")
 _constant: tuple[RunInfo, pb.ControlOpened] | None = None  # a run, and the part that all of its leases share
 
 
 @encoder
 def _encode_opened(lease: Lease, run: RunInfo) -> pb.ControlOpened:
     global _constant  # noqa: PLW0603  a large world's setting is encoded once, not for each of its agents
-    if _constant is None or _constant[0].setting is not run.setting or _constant[0].kinds is not run.kinds:
-        shared = pb.ControlOpened(setting=encode_setting(run.setting), kinds=map(encode_kind, run.kinds))
+    if _constant is None or any(getattr(_constant[0], part) is not getattr(run, part) for part in _SHARED):
+        shared = pb.ControlOpened(
+            setting=encode_setting(run.setting),
+            kinds=map(encode_kind, run.kinds),
+            items=map(encode_item, run.items),
+            floors=map(encode_floor, run.floors),
+        )
         _constant = run, shared
     persona = run.personas.get(lease.entity_id)
     opened = pb.ControlOpened(
-        lease=encode_lease(lease), persona=None if persona is None else encode_persona(persona), **encode_run(run)
+        lease=encode_lease(lease),
+        persona=None if persona is None else encode_persona(persona),
+        goals=map(encode_goal, run.goals.get(lease.entity_id, ())),
+        **encode_run(run),
     )
     opened.MergeFrom(_constant[1])
     return opened
@@ -129,11 +146,17 @@ def _decode_opened(message: pb.ControlOpened) -> ControlOpened:
     lease = decode_lease(message.lease)
     personas = {lease.entity_id: decode_persona(message.persona)} if message.HasField("persona") else {}
     count(message.kinds, "kinds", MAX_KINDS)
+    count(message.items, "items", MAX_KINDS)
+    count(message.floors, "floors", MAX_KINDS)
+    count(message.goals, "goals", MAX_GOALS)
     run = replace(
         decode_run(message),
         setting=decode_setting(message.setting),
         personas=personas,
         kinds=tuple(map(decode_kind, message.kinds)),
+        items=tuple(map(decode_item, message.items)),
+        floors=tuple(map(decode_floor, message.floors)),
+        goals={lease.entity_id: tuple(map(decode_goal, message.goals))} if message.goals else {},
     )
     return ControlOpened(lease, run)
 

@@ -1,31 +1,28 @@
 """Codec of actors, their lifecycle, and the constant part of a world."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tickmind.protocol import (
-    ActionInfo,
-    ContainerInfo,
     EntityInfo,
-    FloorInfo,
     GroundInfo,
-    ItemAmounts,
-    KindInfo,
     LifecycleEvent,
     LifecycleKind,
     ObjectInfo,
     WorldInfo,
 )
-from tickmind.protocol.entity import Prices
-from tickmind.wire.codec.setting import (
-    decode_hours,
-    decode_persona,
-    decode_setting,
-    encode_hours,
-    encode_persona,
-    encode_setting,
+from tickmind.protocol.record import AWAY
+from tickmind.wire.codec.goals import decode_goal, encode_goal
+from tickmind.wire.codec.kinds import (
+    decode_floor,
+    decode_item,
+    decode_kind,
+    encode_floor,
+    encode_item,
+    encode_kind,
 )
+from tickmind.wire.codec.setting import decode_persona, decode_setting, encode_persona, encode_setting
 from tickmind.wire.codec.values import (
     INT32_MAX,
     LIFECYCLE_KINDS,
@@ -46,15 +43,14 @@ from tickmind.wire.messages.limits import (
     MAX_ACTORS,
     MAX_AMOUNT,
     MAX_DURATION_MS,
+    MAX_GOALS,
     MAX_HEARING,
     MAX_KINDS,
     MAX_OBJECTS,
+    MAX_OWN_NEEDS,
     MAX_PAGE,
     MAX_RADIUS,
-    MAX_SEASONS,
-    MAX_STATES,
     MAX_TAGS,
-    MAX_WEATHERS,
 )
 from tickmind.wire.v1 import entity_pb2 as pb
 
@@ -134,74 +130,18 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
         hearing_radius=world.hearing_radius,
         tick_duration_ms=world.tick_duration_ms,
         intent_deadline_ms=world.intent_deadline_ms,
-        floors=[
-            pb.FloorInfo(
-                name=floor.name,
-                walkable=floor.walkable,
-                opaque=floor.opaque,
-                hazards=floor.hazards,
-                energy=floor.energy,
-                hunger=floor.hunger,
-                step_ticks=floor.step_ticks,
-            )
-            for floor in world.floors
-        ],
+        floors=map(encode_floor, world.floors),
         item_kinds=world.item_kinds,
+        items=map(encode_item, world.items),
         verbs=world.verbs,
         kinds=[encode_kind(kind) for kind in world.kinds],
         object_count=len(world.objects),
         actor_count=len(world.actors),
         ground_count=len(world.ground),
         setting=encode_setting(world.setting),
+        own_needs=world.own_needs,
+        goals=map(encode_goal, world.goals),
     )
-
-
-@encoder
-def encode_kind(kind: KindInfo) -> pb.KindInfo:
-    """Encode a kind of object."""
-    states = [
-        pb.StateInfo(name=state, walkable=walkable, opaque=opaque, actions=map(_encode_action, actions))
-        for state, walkable, opaque, actions in zip(kind.states, kind.walkable, kind.opaque, kind.actions, strict=True)
-    ]
-    return pb.KindInfo(
-        name=kind.name,
-        states=states,
-        tags=kind.tags,
-        stock_item=kind.stock_item,
-        container=None if kind.container is None else _encode_container(kind.container),
-    )
-
-
-def _encode_container(container: ContainerInfo) -> pb.ContainerInfo:
-    return pb.ContainerInfo(
-        holds=container.holds,
-        sells=_encode_prices(container.sells),
-        buys=_encode_prices(container.buys),
-        hours=encode_hours(container.hours),
-    )
-
-
-def _encode_prices(prices: Prices) -> list[pb.Price]:
-    return [pb.Price(item=item, price=_encode_amounts(price)) for item, price in prices]
-
-
-def _encode_action(action: ActionInfo) -> pb.ActionInfo:
-    return pb.ActionInfo(
-        verb=action.verb,
-        to=action.to,
-        work=action.work,
-        needs=_encode_amounts(action.needs),
-        consumes=_encode_amounts(action.consumes),
-        yields=_encode_amounts(action.yields),
-        hours=encode_hours(action.hours),
-        seasons=action.seasons,
-        weather=action.weather,
-        wears=_encode_amounts(action.wears),
-    )
-
-
-def _encode_amounts(items: ItemAmounts) -> list[pb.ItemAmount]:
-    return [pb.ItemAmount(item=item, amount=amount) for item, amount in items]
 
 
 @encoder
@@ -285,7 +225,7 @@ class WorldReader:
             hearing_radius=header.hearing_radius,
             tick_duration_ms=header.tick_duration_ms,
             intent_deadline_ms=header.intent_deadline_ms,
-            floors=tuple(map(_decode_floor, header.floors)),
+            floors=tuple(map(decode_floor, header.floors)),
             floor_codes=bytes(self._floor_codes),
             item_kinds=tuple(header.item_kinds),
             verbs=tuple(header.verbs),
@@ -294,6 +234,9 @@ class WorldReader:
             actors=tuple(self._actors),
             ground=tuple(self._ground),
             setting=decode_setting(header.setting),
+            own_needs=tuple(header.own_needs),
+            items=tuple(map(decode_item, header.items)),
+            goals=tuple(map(decode_goal, header.goals)),
         )
 
 
@@ -309,81 +252,21 @@ def _check_header(header: pb.WorldHeader) -> None:
     number(header.ground_count, "ground_count", 0, int(MAX_OBJECTS.maximum))
     count(header.floors, "floors", MAX_KINDS)
     count(header.kinds, "kinds", MAX_KINDS)
+    count(header.goals, "goals", MAX_GOALS)
     names(header.item_kinds, "item_kinds", MAX_KINDS)
+    if len(set(names(header.own_needs, "own_needs", MAX_OWN_NEEDS))) != len(header.own_needs):
+        raise MessageError("own_needs", "all different")
+    if header.items and [item.name for item in header.items] != list(header.item_kinds):
+        raise MessageError("items", "those of item_kinds, in the same order")
     count(header.verbs, "verbs", MAX_KINDS)
     for place_of, verb in enumerate(header.verbs):
         if bool(optional_name(verb, "verbs")) is (place_of == 0):
             raise MessageError("verbs", "names, but the first one empty")
 
 
-def _decode_floor(message: pb.FloorInfo) -> FloorInfo:
-    return FloorInfo(
-        name(message.name, "floors.name"),
-        message.walkable,
-        message.opaque,
-        names(message.hazards, "floors.hazards", MAX_TAGS),
-        message.energy,
-        message.hunger,
-        number(message.step_ticks, "floors.step_ticks", 0, INT32_MAX) or 1,
-    )
-
-
-def decode_kind(message: pb.KindInfo) -> KindInfo:
-    """Decode a kind of object."""
-    count(message.states, "kinds.states", MAX_STATES)
-    return KindInfo(
-        name(message.name, "kinds.name"),
-        tuple(optional_name(state.name, "kinds.states") for state in message.states),
-        tuple(state.walkable for state in message.states),
-        tuple(state.opaque for state in message.states),
-        tuple(_decode_actions(state) for state in message.states),
-        names(message.tags, "kinds.tags", MAX_TAGS),
-        optional_name(message.stock_item, "kinds.stock_item"),
-        _decode_container(message.container) if message.HasField("container") else None,
-    )
-
-
-def _decode_container(message: pb.ContainerInfo) -> ContainerInfo:
-    return ContainerInfo(
-        number(message.holds, "container.holds", 1, int(MAX_AMOUNT.maximum)),
-        _decode_prices(message.sells),
-        _decode_prices(message.buys),
-        decode_hours(message),
-    )
-
-
-def _decode_prices(prices: Sequence[pb.Price]) -> Prices:
-    count(prices, "container.prices", MAX_KINDS)
-    return tuple((name(each.item, "container.prices.item"), _decode_amounts(each.price)) for each in prices)
-
-
-def _decode_actions(message: pb.StateInfo) -> tuple[ActionInfo, ...]:
-    count(message.actions, "kinds.states.actions", MAX_KINDS)
-    return tuple(
-        ActionInfo(
-            name(action.verb, "kinds.states.actions.verb"),
-            optional_name(action.to, "kinds.states.actions.to"),
-            number(action.work, "kinds.states.actions.work", 1, INT32_MAX),
-            _decode_amounts(action.needs),
-            _decode_amounts(action.consumes),
-            _decode_amounts(action.yields),
-            decode_hours(action),
-            names(action.seasons, "kinds.states.actions.seasons", MAX_SEASONS),
-            names(action.weather, "kinds.states.actions.weather", MAX_WEATHERS),
-            _decode_amounts(action.wears),
-        )
-        for action in message.actions
-    )
-
-
-def _decode_amounts(items: Sequence[pb.ItemAmount]) -> ItemAmounts:
-    count(items, "kinds.states.actions.items", MAX_KINDS)
-    return tuple((name(each.item, "item"), number(each.amount, "amount", 1, int(MAX_AMOUNT.maximum))) for each in items)
-
-
 def _decode_object(message: pb.ObjectInfo, header: pb.WorldHeader) -> ObjectInfo:
-    x, y = place(message.x, message.y, "objects")
-    if x >= header.width or y >= header.height:
+    x, y = message.x, message.y
+    if not (0 <= x < header.width and 0 <= y < header.height) and (x, y) != (AWAY, AWAY):
         raise MessageError("objects", "on the map")
     return ObjectInfo(
         name(message.object_id, "objects.object_id"),

@@ -19,6 +19,7 @@ from tickmind.protocol import (
     VisibleTiles,
 )
 from tickmind.wire.codec.actions import AMOUNT, decode_result, encode_result
+from tickmind.wire.codec.amounts import NEED, decode_needs
 from tickmind.wire.codec.values import (
     DIRECTIONS,
     INT32_MAX,
@@ -32,6 +33,8 @@ from tickmind.wire.codec.values import (
     optional_name,
     place,
     present,
+    sides,
+    size,
     status,
     text,
     tick,
@@ -40,7 +43,6 @@ from tickmind.wire.errors import MessageError
 from tickmind.wire.messages.limits import (
     MAX_DURATION_MS,
     MAX_EVENTS,
-    MAX_NEED,
     MAX_RADIUS,
     MAX_SEEN,
     MAX_STACKS,
@@ -50,7 +52,6 @@ from tickmind.wire.messages.limits import (
 from tickmind.wire.v1 import observation_pb2 as pb
 
 RADIUS = int(MAX_RADIUS.maximum)
-NEED = int(MAX_NEED.maximum)
 DURATION_MS = int(MAX_DURATION_MS.maximum)
 MAX_KNOWN_ENTITIES = 4096
 
@@ -86,6 +87,7 @@ def encode_own_part(observation: Observation) -> pb.Observation:
             inventory=_stacks(me.inventory),
             energy=me.energy,
             hunger=me.hunger,
+            needs=[pb.NeedValue(name=need, value=value) for need, value in me.needs],
         ),
         visible_tiles=pb.VisibleTiles(
             radius=tiles.radius,
@@ -146,6 +148,7 @@ def encode_object(seen: VisibleObject) -> pb.VisibleObject:
         items=_stacks(seen.items),
         verbs=seen.verbs,
         owner=seen.owner,
+        **sides(seen.size),
     )
 
 
@@ -219,6 +222,7 @@ def _decode_me(message: pb.SelfState) -> SelfState:
         _decode_stacks(message.inventory, "me.inventory"),
         number(message.energy, "me.energy", 0, NEED),
         number(message.hunger, "me.hunger", 0, NEED),
+        decode_needs(message.needs),
     )
 
 
@@ -293,6 +297,7 @@ def _decode_object(message: pb.VisibleObject) -> VisibleObject:
         _decode_stacks(message.items, "visible_objects.items"),
         names(message.verbs, "visible_objects.verbs", MAX_STACKS),
         optional_name(message.owner, "visible_objects.owner"),
+        size(message.width, message.height, "visible_objects"),
     )
 
 

@@ -11,7 +11,13 @@ from google.protobuf.message import DecodeError, Message
 from tickmind.base import Limit, Secret
 from tickmind.protocol import ACTION_TYPES, REASONS, ActorStatus, AgentState, Direction, LifecycleKind, Reason
 from tickmind.wire.errors import MessageError
-from tickmind.wire.messages.limits import MAX_CONTROLLER_CHARS, MAX_MAP_SIDE, MAX_NAME_CHARS, MAX_SECRET_CHARS
+from tickmind.wire.messages.limits import (
+    MAX_CONTROLLER_CHARS,
+    MAX_MAP_SIDE,
+    MAX_NAME_CHARS,
+    MAX_OBJECT_SIDE,
+    MAX_SECRET_CHARS,
+)
 from tickmind.wire.messages.viewing import ViewerEventType
 
 P = ParamSpec("P")
@@ -136,6 +142,17 @@ def tick(value: int, field: str = "tick_id") -> int:
     if value < 0:
         raise MessageError(field, "0 or more")
     return value
+
+
+def size(width: int, height: int, field: str) -> tuple[int, int]:
+    """Return the size of an object; a side of 0 is one tile, as older versions have it."""
+    most = int(MAX_OBJECT_SIDE.maximum)
+    return number(width, f"{field}.width", 0, most) or 1, number(height, f"{field}.height", 0, most) or 1
+
+
+def sides(of: tuple[int, int]) -> dict[str, int]:
+    """Return the size of an object as fields; nothing for one of a single tile."""
+    return {} if of == (1, 1) else {"width": of[0], "height": of[1]}
 
 
 def place(x: int, y: int, field: str) -> tuple[int, int]:

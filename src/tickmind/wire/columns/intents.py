@@ -32,6 +32,7 @@ COLUMNS = (("actor", I4), ("action", U1), ("direction", I1), ("kind", I4), ("amo
 ILLEGAL = REASON_CODES[Reason.ILLEGAL_ACTION]
 MOVE, SAY = ACTION_CODES[ActionType.MOVE], ACTION_CODES[ActionType.SAY]
 INTERACT, OFFER = ACTION_CODES[ActionType.INTERACT], ACTION_CODES[ActionType.OFFER]
+BUILD = ACTION_CODES[ActionType.BUILD]
 NAMES_ITEMS = np.array([action in OF_ITEMS for action in ACTION_TYPES])  # action code -> whether it names items
 NAMES_OBJECT = np.array([action in (ActionType.INTERACT, *AT_CONTAINERS) for action in ACTION_TYPES])
 NAMES_ACTOR = np.array([action in WITH_ACTORS for action in ACTION_TYPES])
@@ -79,11 +80,12 @@ def _legal(arrays: "dict[str, NDArray[Any]]", bounds: ColumnBounds) -> "NDArray[
     known = action < len(ACTION_TYPES)
     code = np.where(known, action, 0)
     of_items, on_objects, with_actors = NAMES_ITEMS[code], NAMES_OBJECT[code], NAMES_ACTOR[code]
-    works = action == INTERACT
-    kinds = np.where(of_items, bounds.item_kinds, np.where(works, bounds.verbs, 0))
+    works, builds = action == INTERACT, action == BUILD
+    kinds = np.select([of_items, works, builds], [bounds.item_kinds, bounds.verbs, bounds.kinds], 0)
+    goes = (action == MOVE) | builds
     targets = np.where(on_objects, bounds.objects, np.where(with_actors, bounds.actors, 0))
-    legal: NDArray[np.bool_] = known & np.where(action == MOVE, (direction >= 0) & (direction < 8), direction == UNUSED)
-    legal &= _named(kind, kinds, of_items | works) & _named(target, targets, on_objects | with_actors)
+    legal: NDArray[np.bool_] = known & np.where(goes, (direction >= 0) & (direction < 8), direction == UNUSED)
+    legal &= _named(kind, kinds, of_items | works | builds) & _named(target, targets, on_objects | with_actors)
     legal &= np.where(of_items, (amount >= 1) & (amount <= AMOUNT), amount == UNUSED)
     return legal
 

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from tickmind.protocol import ACTION_TYPES, REASONS, ObservationColumns, OpenOffer, Utterance
-from tickmind.wire.codec.observations import DURATION_MS, NEED, RADIUS, decode_open_offer, encode_open_offer
+from tickmind.wire.codec.amounts import NEED
+from tickmind.wire.codec.observations import DURATION_MS, RADIUS, decode_open_offer, encode_open_offer
 from tickmind.wire.codec.values import count, encoder, name, number, place, text, tick
 from tickmind.wire.columns.packing import (
     I1,
@@ -19,6 +20,7 @@ from tickmind.wire.columns.packing import (
     pack,
     read_column,
     read_offsets,
+    read_own_needs,
     read_rows,
     unpack,
 )
@@ -79,6 +81,7 @@ PACKED = [
         *(column for columns in LISTS.values() for column in columns),
         *(Column(offsets, I8) for offsets in (*LISTS, "heard_offset")),
         Column("heard", I4),
+        Column("own_needs", I4),  # None in a world without
     )
 ]
 
@@ -99,12 +102,15 @@ def encode_observation_columns(columns: ObservationColumns) -> pb.ObservationCol
 def write_observation_columns(message: pb.ObservationColumns, columns: ObservationColumns) -> None:
     """Encode into a message that is part of another; inserting it afterwards would copy all of it."""
     for field, own, dtype in PACKED:
-        setattr(message, field, pack(getattr(columns, own), dtype, field))
+        column = getattr(columns, own)
+        if column is not None:
+            setattr(message, field, pack(column, dtype, field))
     message.tick_id = columns.tick_id
     message.deadline_ms = columns.deadline_ms
     message.radius = columns.radius
     message.utterances.extend([encode_utterance(utterance) for utterance in columns.utterances])
     message.offers.extend(encode_placed_offers(columns.offers))
+    message.placed.extend(encode_placed_objects(columns.placed))
 
 
 def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBounds) -> ObservationColumns:
@@ -134,6 +140,8 @@ def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBou
         heard_offset=read_offsets(message.heard_offset, n, len(heard), "heard_offset"),
         utterances=utterances,
         offers=_decode_placed_offers(message, n),
+        own_needs=read_own_needs(message.own_needs, I4, n, bounds),
+        placed=_decode_placed_objects(message, bounds),
         **arrays,
     )
 
@@ -168,6 +176,23 @@ def _decode_placed_offers(message: pb.ObservationColumns, observers: int) -> tup
     if places != sorted(places):
         raise MessageError("offers", "in the order of the observers")
     return tuple((at, decode_open_offer(placed.offer)) for at, placed in zip(places, message.offers, strict=True))
+
+
+def encode_placed_objects(placed: tuple[tuple[int, int, int], ...]) -> list[pb.PlacedObject]:
+    """Encode where objects are."""
+    return [pb.PlacedObject(object_row=row, x=x, y=y) for row, x, y in placed]
+
+
+def _decode_placed_objects(message: pb.ObservationColumns, bounds: ColumnBounds) -> tuple[tuple[int, int, int], ...]:
+    last, found = -1, []
+    for placed in message.placed:
+        if not last < placed.object_row < bounds.objects:
+            raise MessageError("placed", "in ascending rows of objects")
+        if not (0 <= placed.x < bounds.width and 0 <= placed.y < bounds.height):
+            raise MessageError("placed", "on the map")
+        last = placed.object_row
+        found.append((last, placed.x, placed.y))
+    return tuple(found)
 
 
 def encode_utterance(utterance: Utterance) -> pb.Utterance:

@@ -7,6 +7,7 @@ import numpy as np
 
 from tickmind.protocol import WorldInfo
 from tickmind.wire.errors import MessageError
+from tickmind.wire.messages.limits import MAX_NEED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,9 +28,11 @@ class ColumnBounds:
     objects: int
     item_kinds: int
     verbs: int
+    kinds: int  # of objects
     states: int  # the most that any kind of object has
     width: int
     height: int
+    own_needs: int = 0
 
     @classmethod
     def of(cls, world: WorldInfo) -> "ColumnBounds":
@@ -39,9 +42,11 @@ class ColumnBounds:
             objects=len(world.objects),
             item_kinds=len(world.item_kinds),
             verbs=len(world.verbs),
+            kinds=len(world.kinds),
             states=max((len(kind.states) for kind in world.kinds), default=0),
             width=world.width,
             height=world.height,
+            own_needs=len(world.own_needs),
         )
 
 
@@ -100,6 +105,13 @@ def read_column(message: Any, column: Column, length: int, bounds: ColumnBounds)
     if bound is not None or (column.low == 0 and column.dtype.kind == "i"):
         check_range(array, column.low, bound, column.name)
     return array
+
+
+def read_own_needs(data: bytes, dtype: "np.dtype[Any]", length: int, bounds: ColumnBounds) -> "NDArray[Any] | None":
+    """Read the own needs of so many actors; None in a world that has none."""
+    values = unpack(data, dtype, "own_needs", length * bounds.own_needs)
+    check_range(values, 0, int(MAX_NEED.maximum) + 1, "own_needs")
+    return values.reshape(length, bounds.own_needs) if bounds.own_needs else None
 
 
 def read_rows(data: bytes, bound: int, field: str) -> "Int32":

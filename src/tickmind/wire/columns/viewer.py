@@ -42,6 +42,7 @@ from tickmind.wire.columns.packing import (
     pack,
     read_codes,
     read_column,
+    read_own_needs,
     read_rows,
 )
 from tickmind.wire.errors import MessageError
@@ -77,6 +78,7 @@ STATE = (
 _NEED = int(MAX_NEED.maximum) + 1
 NEED = (Column("energy", I2, 0, _NEED), Column("hunger", I2, 0, _NEED))
 OBJECT = (Column("state", U1, 0, "states"), Column("work", I4), Column("stock", I4))
+PLACE = (Column("x", I4, -1, "width"), Column("y", I4, -1, "height"))  # -1: it is not there
 GROUND = (
     Column("x", I4, 0, "width"),
     Column("y", I4, 0, "height"),
@@ -134,14 +136,16 @@ def encode_viewer_event(event: ViewerEvent) -> pb.ViewerEvent:
 def _encode_needs(needs: NeedColumns | None) -> pb.NeedColumns | None:
     if needs is None:
         return None
-    return pb.NeedColumns(actor=pack(needs.actor, I4, "actor"), **_pack_all(needs, NEED))
+    own = b"" if needs.own is None else pack(needs.own, I2, "own")
+    return pb.NeedColumns(actor=pack(needs.actor, I4, "actor"), own=own, **_pack_all(needs, NEED))
 
 
 def _decode_needs(message: pb.ViewerEvent | pb.ViewerSnapshot, bounds: ColumnBounds) -> NeedColumns | None:
     if not message.HasField("needs"):
         return None
     actor = read_rows(message.needs.actor, bounds.actors, "needs.actor")
-    return NeedColumns(actor=actor, **_read_all(message.needs, NEED, len(actor), bounds))
+    own = read_own_needs(message.needs.own, I2, len(actor), bounds)
+    return NeedColumns(actor=actor, own=own, **_read_all(message.needs, NEED, len(actor), bounds))
 
 
 def _encode_actors(actor: "Int32", state: ActorColumns) -> pb.ActorColumns:
@@ -268,7 +272,11 @@ def encode_snapshot(snapshot: ViewerSnapshot) -> pb.ViewerSnapshot:
         tick_id=snapshot.tick_id,
         sim_time_ms=snapshot.sim_time_ms,
         actors=_encode_actors(snapshot.actor, snapshot.state),
-        objects=pb.ObjectColumns(object_row=pack(objects.row, I4, "object_row"), **_pack_all(objects, OBJECT)),
+        objects=pb.ObjectColumns(
+            object_row=pack(objects.row, I4, "object_row"),
+            **_pack_all(objects, OBJECT),
+            **({} if objects.x is None else _pack_all(objects, PLACE)),
+        ),
         ground=pb.GroundColumns(**_pack_all(ground, GROUND)),
         needs=_encode_needs(snapshot.needs),
         run_id=snapshot.run_id,
@@ -285,7 +293,11 @@ def decode_snapshot(message: pb.ViewerSnapshot, bounds: ColumnBounds) -> ViewerS
         sim_time_ms=tick(message.sim_time_ms, "sim_time_ms"),
         actor=actor,
         state=state,
-        objects=ObjectColumns(row=row, **_read_all(message.objects, OBJECT, len(row), bounds)),
+        objects=ObjectColumns(
+            row=row,
+            **_read_all(message.objects, OBJECT, len(row), bounds),
+            **(_read_all(message.objects, PLACE, len(row), bounds) if message.objects.x else {}),
+        ),
         ground=GroundColumns(**_read_all(message.ground, GROUND, items, bounds)),
         needs=_decode_needs(message, bounds),
         run_id=optional_name(message.run_id, "run_id"),

@@ -17,12 +17,14 @@
     AgentTelemetry      ReportThought               unary       for the record and the viewer only
                         ReportStatus                unary       for the record and the viewer only
                         ReportInsights              unary       for the record and the viewer only
+    OperatorService     SpawnActor                  unary       answers after the tick in which the actor comes
+                        DespawnActor                unary       answers after the tick in which the actor leaves
     grpc.health.v1      Check, Watch                            the standard service; "" is the whole server
 
 Refusals are answers. A call fails only with
     INVALID_ARGUMENT    the message breaks a rule of the codec; the details say which
     UNAUTHENTICATED     the token in the metadata (`authorization: Bearer ...`) is missing or wrong
-    PERMISSION_DENIED   a stream was opened with a lease that does not allow it
+    PERMISSION_DENIED   a stream was opened with a lease that does not allow it, or the token is no operator's
     RESOURCE_EXHAUSTED  a message is too large, a peer has too many streams, or a reader stalled and was cut off
     UNAVAILABLE         the world is stopping or can't be reached
 and a malformed intent is not even that: it is `Ack(accepted=False, reason=ILLEGAL_ACTION)`.

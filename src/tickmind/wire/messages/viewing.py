@@ -82,6 +82,8 @@ class ObjectColumns:
     state: "UInt8"
     work: "Int32"
     stock: "Int32"
+    x: "Int32 | None" = None  # -1, as y: it is not there; None, as y: all are where they were at the beginning
+    y: "Int32 | None" = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -39,6 +39,7 @@ class ActionType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ACTION_TYPE_OFFER: _ClassVar[ActionType]
     ACTION_TYPE_ACCEPT: _ClassVar[ActionType]
     ACTION_TYPE_DECLINE: _ClassVar[ActionType]
+    ACTION_TYPE_BUILD: _ClassVar[ActionType]
 
 class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -84,6 +85,8 @@ class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_NO_OFFER: _ClassVar[Reason]
     REASON_AWAY: _ClassVar[Reason]
     REASON_STILL_WALKING: _ClassVar[Reason]
+    REASON_ALREADY_THERE: _ClassVar[Reason]
+    REASON_NONE_LEFT: _ClassVar[Reason]
 DIRECTION_UNSPECIFIED: Direction
 DIRECTION_N: Direction
 DIRECTION_NE: Direction
@@ -111,6 +114,7 @@ ACTION_TYPE_SELL: ActionType
 ACTION_TYPE_OFFER: ActionType
 ACTION_TYPE_ACCEPT: ActionType
 ACTION_TYPE_DECLINE: ActionType
+ACTION_TYPE_BUILD: ActionType
 REASON_UNSPECIFIED: Reason
 REASON_LATE_TICK: Reason
 REASON_EARLY_TICK: Reason
@@ -153,6 +157,8 @@ REASON_NOT_FOR_SALE: Reason
 REASON_NO_OFFER: Reason
 REASON_AWAY: Reason
 REASON_STILL_WALKING: Reason
+REASON_ALREADY_THERE: Reason
+REASON_NONE_LEFT: Reason
 
 class Wait(_message.Message):
     __slots__ = ()
@@ -258,6 +264,14 @@ class Decline(_message.Message):
     target_id: str
     def __init__(self, target_id: _Optional[str] = ...) -> None: ...
 
+class Build(_message.Message):
+    __slots__ = ("kind", "direction")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    direction: Direction
+    def __init__(self, kind: _Optional[str] = ..., direction: _Optional[_Union[Direction, str]] = ...) -> None: ...
+
 class Sleep(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
@@ -267,7 +281,7 @@ class Wake(_message.Message):
     def __init__(self) -> None: ...
 
 class Intent(_message.Message):
-    __slots__ = ("wait", "move", "pickup", "use", "say", "interact", "drop", "give", "sleep", "wake", "put", "take", "buy", "sell", "offer", "accept", "decline")
+    __slots__ = ("wait", "move", "pickup", "use", "say", "interact", "drop", "give", "sleep", "wake", "put", "take", "buy", "sell", "offer", "accept", "decline", "build")
     WAIT_FIELD_NUMBER: _ClassVar[int]
     MOVE_FIELD_NUMBER: _ClassVar[int]
     PICKUP_FIELD_NUMBER: _ClassVar[int]
@@ -285,6 +299,7 @@ class Intent(_message.Message):
     OFFER_FIELD_NUMBER: _ClassVar[int]
     ACCEPT_FIELD_NUMBER: _ClassVar[int]
     DECLINE_FIELD_NUMBER: _ClassVar[int]
+    BUILD_FIELD_NUMBER: _ClassVar[int]
     wait: Wait
     move: Move
     pickup: Pickup
@@ -302,7 +317,8 @@ class Intent(_message.Message):
     offer: Offer
     accept: Accept
     decline: Decline
-    def __init__(self, wait: _Optional[_Union[Wait, _Mapping]] = ..., move: _Optional[_Union[Move, _Mapping]] = ..., pickup: _Optional[_Union[Pickup, _Mapping]] = ..., use: _Optional[_Union[Use, _Mapping]] = ..., say: _Optional[_Union[Say, _Mapping]] = ..., interact: _Optional[_Union[Interact, _Mapping]] = ..., drop: _Optional[_Union[Drop, _Mapping]] = ..., give: _Optional[_Union[Give, _Mapping]] = ..., sleep: _Optional[_Union[Sleep, _Mapping]] = ..., wake: _Optional[_Union[Wake, _Mapping]] = ..., put: _Optional[_Union[Exchange, _Mapping]] = ..., take: _Optional[_Union[Exchange, _Mapping]] = ..., buy: _Optional[_Union[Exchange, _Mapping]] = ..., sell: _Optional[_Union[Exchange, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., accept: _Optional[_Union[Accept, _Mapping]] = ..., decline: _Optional[_Union[Decline, _Mapping]] = ...) -> None: ...
+    build: Build
+    def __init__(self, wait: _Optional[_Union[Wait, _Mapping]] = ..., move: _Optional[_Union[Move, _Mapping]] = ..., pickup: _Optional[_Union[Pickup, _Mapping]] = ..., use: _Optional[_Union[Use, _Mapping]] = ..., say: _Optional[_Union[Say, _Mapping]] = ..., interact: _Optional[_Union[Interact, _Mapping]] = ..., drop: _Optional[_Union[Drop, _Mapping]] = ..., give: _Optional[_Union[Give, _Mapping]] = ..., sleep: _Optional[_Union[Sleep, _Mapping]] = ..., wake: _Optional[_Union[Wake, _Mapping]] = ..., put: _Optional[_Union[Exchange, _Mapping]] = ..., take: _Optional[_Union[Exchange, _Mapping]] = ..., buy: _Optional[_Union[Exchange, _Mapping]] = ..., sell: _Optional[_Union[Exchange, _Mapping]] = ..., offer: _Optional[_Union[Offer, _Mapping]] = ..., accept: _Optional[_Union[Accept, _Mapping]] = ..., decline: _Optional[_Union[Decline, _Mapping]] = ..., build: _Optional[_Union[Build, _Mapping]] = ...) -> None: ...
 
 class Ack(_message.Message):
     __slots__ = ("accepted", "reason")

@@ -30,7 +30,7 @@ class PlacedOffer(_message.Message):
     def __init__(self, place: _Optional[int] = ..., offer: _Optional[_Union[_observation_pb2.OpenOffer, _Mapping]] = ...) -> None: ...
 
 class ObservationColumns(_message.Message):
-    __slots__ = ("tick_id", "deadline_ms", "radius", "actor", "x", "y", "status_bits", "facing", "energy", "hunger", "inventory", "result_action", "result_reason", "visible", "entity_offset", "entity", "entity_dx", "entity_dy", "entity_status", "entity_facing", "entity_flags", "entity_action", "entity_reason", "left_offset", "left", "object_offset", "object_row", "object_state", "object_work", "object_stock", "ground_offset", "ground_dx", "ground_dy", "ground_kind", "ground_amount", "heard_offset", "heard", "utterances", "offers")
+    __slots__ = ("tick_id", "deadline_ms", "radius", "actor", "x", "y", "status_bits", "facing", "energy", "hunger", "inventory", "result_action", "result_reason", "visible", "entity_offset", "entity", "entity_dx", "entity_dy", "entity_status", "entity_facing", "entity_flags", "entity_action", "entity_reason", "left_offset", "left", "object_offset", "object_row", "object_state", "object_work", "object_stock", "ground_offset", "ground_dx", "ground_dy", "ground_kind", "ground_amount", "heard_offset", "heard", "utterances", "offers", "own_needs", "placed")
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
     RADIUS_FIELD_NUMBER: _ClassVar[int]
@@ -70,6 +70,8 @@ class ObservationColumns(_message.Message):
     HEARD_FIELD_NUMBER: _ClassVar[int]
     UTTERANCES_FIELD_NUMBER: _ClassVar[int]
     OFFERS_FIELD_NUMBER: _ClassVar[int]
+    OWN_NEEDS_FIELD_NUMBER: _ClassVar[int]
+    PLACED_FIELD_NUMBER: _ClassVar[int]
     tick_id: int
     deadline_ms: int
     radius: int
@@ -109,7 +111,19 @@ class ObservationColumns(_message.Message):
     heard: bytes
     utterances: _containers.RepeatedCompositeFieldContainer[Utterance]
     offers: _containers.RepeatedCompositeFieldContainer[PlacedOffer]
-    def __init__(self, tick_id: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., radius: _Optional[int] = ..., actor: _Optional[bytes] = ..., x: _Optional[bytes] = ..., y: _Optional[bytes] = ..., status_bits: _Optional[bytes] = ..., facing: _Optional[bytes] = ..., energy: _Optional[bytes] = ..., hunger: _Optional[bytes] = ..., inventory: _Optional[bytes] = ..., result_action: _Optional[bytes] = ..., result_reason: _Optional[bytes] = ..., visible: _Optional[bytes] = ..., entity_offset: _Optional[bytes] = ..., entity: _Optional[bytes] = ..., entity_dx: _Optional[bytes] = ..., entity_dy: _Optional[bytes] = ..., entity_status: _Optional[bytes] = ..., entity_facing: _Optional[bytes] = ..., entity_flags: _Optional[bytes] = ..., entity_action: _Optional[bytes] = ..., entity_reason: _Optional[bytes] = ..., left_offset: _Optional[bytes] = ..., left: _Optional[bytes] = ..., object_offset: _Optional[bytes] = ..., object_row: _Optional[bytes] = ..., object_state: _Optional[bytes] = ..., object_work: _Optional[bytes] = ..., object_stock: _Optional[bytes] = ..., ground_offset: _Optional[bytes] = ..., ground_dx: _Optional[bytes] = ..., ground_dy: _Optional[bytes] = ..., ground_kind: _Optional[bytes] = ..., ground_amount: _Optional[bytes] = ..., heard_offset: _Optional[bytes] = ..., heard: _Optional[bytes] = ..., utterances: _Optional[_Iterable[_Union[Utterance, _Mapping]]] = ..., offers: _Optional[_Iterable[_Union[PlacedOffer, _Mapping]]] = ...) -> None: ...
+    own_needs: bytes
+    placed: _containers.RepeatedCompositeFieldContainer[PlacedObject]
+    def __init__(self, tick_id: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., radius: _Optional[int] = ..., actor: _Optional[bytes] = ..., x: _Optional[bytes] = ..., y: _Optional[bytes] = ..., status_bits: _Optional[bytes] = ..., facing: _Optional[bytes] = ..., energy: _Optional[bytes] = ..., hunger: _Optional[bytes] = ..., inventory: _Optional[bytes] = ..., result_action: _Optional[bytes] = ..., result_reason: _Optional[bytes] = ..., visible: _Optional[bytes] = ..., entity_offset: _Optional[bytes] = ..., entity: _Optional[bytes] = ..., entity_dx: _Optional[bytes] = ..., entity_dy: _Optional[bytes] = ..., entity_status: _Optional[bytes] = ..., entity_facing: _Optional[bytes] = ..., entity_flags: _Optional[bytes] = ..., entity_action: _Optional[bytes] = ..., entity_reason: _Optional[bytes] = ..., left_offset: _Optional[bytes] = ..., left: _Optional[bytes] = ..., object_offset: _Optional[bytes] = ..., object_row: _Optional[bytes] = ..., object_state: _Optional[bytes] = ..., object_work: _Optional[bytes] = ..., object_stock: _Optional[bytes] = ..., ground_offset: _Optional[bytes] = ..., ground_dx: _Optional[bytes] = ..., ground_dy: _Optional[bytes] = ..., ground_kind: _Optional[bytes] = ..., ground_amount: _Optional[bytes] = ..., heard_offset: _Optional[bytes] = ..., heard: _Optional[bytes] = ..., utterances: _Optional[_Iterable[_Union[Utterance, _Mapping]]] = ..., offers: _Optional[_Iterable[_Union[PlacedOffer, _Mapping]]] = ..., own_needs: _Optional[bytes] = ..., placed: _Optional[_Iterable[_Union[PlacedObject, _Mapping]]] = ...) -> None: ...
+
+class PlacedObject(_message.Message):
+    __slots__ = ("object_row", "x", "y")
+    OBJECT_ROW_FIELD_NUMBER: _ClassVar[int]
+    X_FIELD_NUMBER: _ClassVar[int]
+    Y_FIELD_NUMBER: _ClassVar[int]
+    object_row: int
+    x: int
+    y: int
+    def __init__(self, object_row: _Optional[int] = ..., x: _Optional[int] = ..., y: _Optional[int] = ...) -> None: ...
 
 class IntentColumns(_message.Message):
     __slots__ = ("actor", "action", "direction", "kind", "amount", "target", "speech_place", "speeches", "wishes")

@@ -72,7 +72,7 @@ class ControlResponse(_message.Message):
     def __init__(self, opened: _Optional[_Union[ControlOpened, _Mapping]] = ..., observation: _Optional[_Union[_observation_pb2.Observation, _Mapping]] = ..., ack: _Optional[_Union[ControlAck, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ...) -> None: ...
 
 class ControlOpened(_message.Message):
-    __slots__ = ("lease", "run_id", "mind_seed", "thinking_ticks", "setting", "persona", "kinds")
+    __slots__ = ("lease", "run_id", "mind_seed", "thinking_ticks", "setting", "persona", "kinds", "items", "floors", "goals")
     LEASE_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     MIND_SEED_FIELD_NUMBER: _ClassVar[int]
@@ -80,6 +80,9 @@ class ControlOpened(_message.Message):
     SETTING_FIELD_NUMBER: _ClassVar[int]
     PERSONA_FIELD_NUMBER: _ClassVar[int]
     KINDS_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    FLOORS_FIELD_NUMBER: _ClassVar[int]
+    GOALS_FIELD_NUMBER: _ClassVar[int]
     lease: _lease_pb2.Lease
     run_id: str
     mind_seed: int
@@ -87,7 +90,10 @@ class ControlOpened(_message.Message):
     setting: _entity_pb2.WorldSetting
     persona: _entity_pb2.Persona
     kinds: _containers.RepeatedCompositeFieldContainer[_entity_pb2.KindInfo]
-    def __init__(self, lease: _Optional[_Union[_lease_pb2.Lease, _Mapping]] = ..., run_id: _Optional[str] = ..., mind_seed: _Optional[int] = ..., thinking_ticks: _Optional[int] = ..., setting: _Optional[_Union[_entity_pb2.WorldSetting, _Mapping]] = ..., persona: _Optional[_Union[_entity_pb2.Persona, _Mapping]] = ..., kinds: _Optional[_Iterable[_Union[_entity_pb2.KindInfo, _Mapping]]] = ...) -> None: ...
+    items: _containers.RepeatedCompositeFieldContainer[_entity_pb2.ItemInfo]
+    floors: _containers.RepeatedCompositeFieldContainer[_entity_pb2.FloorInfo]
+    goals: _containers.RepeatedCompositeFieldContainer[_entity_pb2.GoalInfo]
+    def __init__(self, lease: _Optional[_Union[_lease_pb2.Lease, _Mapping]] = ..., run_id: _Optional[str] = ..., mind_seed: _Optional[int] = ..., thinking_ticks: _Optional[int] = ..., setting: _Optional[_Union[_entity_pb2.WorldSetting, _Mapping]] = ..., persona: _Optional[_Union[_entity_pb2.Persona, _Mapping]] = ..., kinds: _Optional[_Iterable[_Union[_entity_pb2.KindInfo, _Mapping]]] = ..., items: _Optional[_Iterable[_Union[_entity_pb2.ItemInfo, _Mapping]]] = ..., floors: _Optional[_Iterable[_Union[_entity_pb2.FloorInfo, _Mapping]]] = ..., goals: _Optional[_Iterable[_Union[_entity_pb2.GoalInfo, _Mapping]]] = ...) -> None: ...
 
 class ControlAck(_message.Message):
     __slots__ = ("tick_id", "ack")

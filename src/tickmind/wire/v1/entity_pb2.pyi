@@ -240,8 +240,28 @@ class Hours(_message.Message):
     end: int
     def __init__(self, first: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
 
+class NeedChange(_message.Message):
+    __slots__ = ("need", "by")
+    NEED_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    need: str
+    by: int
+    def __init__(self, need: _Optional[str] = ..., by: _Optional[int] = ...) -> None: ...
+
+class ItemInfo(_message.Message):
+    __slots__ = ("name", "use", "lasts", "becomes")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    USE_FIELD_NUMBER: _ClassVar[int]
+    LASTS_FIELD_NUMBER: _ClassVar[int]
+    BECOMES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    use: _containers.RepeatedCompositeFieldContainer[NeedChange]
+    lasts: int
+    becomes: _containers.RepeatedCompositeFieldContainer[ItemAmount]
+    def __init__(self, name: _Optional[str] = ..., use: _Optional[_Iterable[_Union[NeedChange, _Mapping]]] = ..., lasts: _Optional[int] = ..., becomes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
+
 class ActionInfo(_message.Message):
-    __slots__ = ("verb", "to", "work", "needs", "consumes", "yields", "hours", "seasons", "weather", "wears")
+    __slots__ = ("verb", "to", "work", "needs", "consumes", "yields", "hours", "seasons", "weather", "wears", "removes")
     VERB_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
     WORK_FIELD_NUMBER: _ClassVar[int]
@@ -252,6 +272,7 @@ class ActionInfo(_message.Message):
     SEASONS_FIELD_NUMBER: _ClassVar[int]
     WEATHER_FIELD_NUMBER: _ClassVar[int]
     WEARS_FIELD_NUMBER: _ClassVar[int]
+    REMOVES_FIELD_NUMBER: _ClassVar[int]
     verb: str
     to: str
     work: int
@@ -262,33 +283,44 @@ class ActionInfo(_message.Message):
     seasons: _containers.RepeatedScalarFieldContainer[str]
     weather: _containers.RepeatedScalarFieldContainer[str]
     wears: _containers.RepeatedCompositeFieldContainer[ItemAmount]
-    def __init__(self, verb: _Optional[str] = ..., to: _Optional[str] = ..., work: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., consumes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., yields: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ..., seasons: _Optional[_Iterable[str]] = ..., weather: _Optional[_Iterable[str]] = ..., wears: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
+    removes: bool
+    def __init__(self, verb: _Optional[str] = ..., to: _Optional[str] = ..., work: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., consumes: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., yields: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., hours: _Optional[_Union[Hours, _Mapping]] = ..., seasons: _Optional[_Iterable[str]] = ..., weather: _Optional[_Iterable[str]] = ..., wears: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., removes: _Optional[bool] = ...) -> None: ...
 
 class StateInfo(_message.Message):
-    __slots__ = ("name", "walkable", "opaque", "actions")
+    __slots__ = ("name", "walkable", "opaque", "actions", "each_tick")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WALKABLE_FIELD_NUMBER: _ClassVar[int]
     OPAQUE_FIELD_NUMBER: _ClassVar[int]
     ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    EACH_TICK_FIELD_NUMBER: _ClassVar[int]
     name: str
     walkable: bool
     opaque: bool
     actions: _containers.RepeatedCompositeFieldContainer[ActionInfo]
-    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., actions: _Optional[_Iterable[_Union[ActionInfo, _Mapping]]] = ...) -> None: ...
+    each_tick: _containers.RepeatedCompositeFieldContainer[NeedChange]
+    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., actions: _Optional[_Iterable[_Union[ActionInfo, _Mapping]]] = ..., each_tick: _Optional[_Iterable[_Union[NeedChange, _Mapping]]] = ...) -> None: ...
 
 class KindInfo(_message.Message):
-    __slots__ = ("name", "states", "tags", "stock_item", "container")
+    __slots__ = ("name", "states", "tags", "stock_item", "container", "build", "most_built", "width", "height")
     NAME_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
     STOCK_ITEM_FIELD_NUMBER: _ClassVar[int]
     CONTAINER_FIELD_NUMBER: _ClassVar[int]
+    BUILD_FIELD_NUMBER: _ClassVar[int]
+    MOST_BUILT_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
     name: str
     states: _containers.RepeatedCompositeFieldContainer[StateInfo]
     tags: _containers.RepeatedScalarFieldContainer[str]
     stock_item: str
     container: ContainerInfo
-    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[StateInfo, _Mapping]]] = ..., tags: _Optional[_Iterable[str]] = ..., stock_item: _Optional[str] = ..., container: _Optional[_Union[ContainerInfo, _Mapping]] = ...) -> None: ...
+    build: ActionInfo
+    most_built: int
+    width: int
+    height: int
+    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[StateInfo, _Mapping]]] = ..., tags: _Optional[_Iterable[str]] = ..., stock_item: _Optional[str] = ..., container: _Optional[_Union[ContainerInfo, _Mapping]] = ..., build: _Optional[_Union[ActionInfo, _Mapping]] = ..., most_built: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ...) -> None: ...
 
 class ContainerInfo(_message.Message):
     __slots__ = ("holds", "sells", "buys", "hours")
@@ -311,7 +343,7 @@ class Price(_message.Message):
     def __init__(self, item: _Optional[str] = ..., price: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ...) -> None: ...
 
 class FloorInfo(_message.Message):
-    __slots__ = ("name", "walkable", "opaque", "hazards", "energy", "hunger", "step_ticks")
+    __slots__ = ("name", "walkable", "opaque", "hazards", "energy", "hunger", "step_ticks", "own_needs")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WALKABLE_FIELD_NUMBER: _ClassVar[int]
     OPAQUE_FIELD_NUMBER: _ClassVar[int]
@@ -319,6 +351,7 @@ class FloorInfo(_message.Message):
     ENERGY_FIELD_NUMBER: _ClassVar[int]
     HUNGER_FIELD_NUMBER: _ClassVar[int]
     STEP_TICKS_FIELD_NUMBER: _ClassVar[int]
+    OWN_NEEDS_FIELD_NUMBER: _ClassVar[int]
     name: str
     walkable: bool
     opaque: bool
@@ -326,10 +359,39 @@ class FloorInfo(_message.Message):
     energy: int
     hunger: int
     step_ticks: int
-    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., hazards: _Optional[_Iterable[str]] = ..., energy: _Optional[int] = ..., hunger: _Optional[int] = ..., step_ticks: _Optional[int] = ...) -> None: ...
+    own_needs: _containers.RepeatedCompositeFieldContainer[NeedChange]
+    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., hazards: _Optional[_Iterable[str]] = ..., energy: _Optional[int] = ..., hunger: _Optional[int] = ..., step_ticks: _Optional[int] = ..., own_needs: _Optional[_Iterable[_Union[NeedChange, _Mapping]]] = ...) -> None: ...
+
+class GoalInfo(_message.Message):
+    __slots__ = ("name", "score", "ends", "tags", "types", "ids", "all_in", "each_in", "carry", "object_id", "state", "tick_id")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    ENDS_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    TYPES_FIELD_NUMBER: _ClassVar[int]
+    IDS_FIELD_NUMBER: _ClassVar[int]
+    ALL_IN_FIELD_NUMBER: _ClassVar[int]
+    EACH_IN_FIELD_NUMBER: _ClassVar[int]
+    CARRY_FIELD_NUMBER: _ClassVar[int]
+    OBJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    TICK_ID_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    score: int
+    ends: bool
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    types: _containers.RepeatedScalarFieldContainer[str]
+    ids: _containers.RepeatedScalarFieldContainer[str]
+    all_in: str
+    each_in: str
+    carry: _containers.RepeatedCompositeFieldContainer[ItemAmount]
+    object_id: str
+    state: str
+    tick_id: int
+    def __init__(self, name: _Optional[str] = ..., score: _Optional[int] = ..., ends: _Optional[bool] = ..., tags: _Optional[_Iterable[str]] = ..., types: _Optional[_Iterable[str]] = ..., ids: _Optional[_Iterable[str]] = ..., all_in: _Optional[str] = ..., each_in: _Optional[str] = ..., carry: _Optional[_Iterable[_Union[ItemAmount, _Mapping]]] = ..., object_id: _Optional[str] = ..., state: _Optional[str] = ..., tick_id: _Optional[int] = ...) -> None: ...
 
 class WorldHeader(_message.Message):
-    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count", "ground_count", "setting")
+    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count", "ground_count", "setting", "own_needs", "items", "goals")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WORLD_VERSION_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
@@ -346,6 +408,9 @@ class WorldHeader(_message.Message):
     ACTOR_COUNT_FIELD_NUMBER: _ClassVar[int]
     GROUND_COUNT_FIELD_NUMBER: _ClassVar[int]
     SETTING_FIELD_NUMBER: _ClassVar[int]
+    OWN_NEEDS_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    GOALS_FIELD_NUMBER: _ClassVar[int]
     name: str
     world_version: str
     width: int
@@ -362,7 +427,10 @@ class WorldHeader(_message.Message):
     actor_count: int
     ground_count: int
     setting: WorldSetting
-    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ..., ground_count: _Optional[int] = ..., setting: _Optional[_Union[WorldSetting, _Mapping]] = ...) -> None: ...
+    own_needs: _containers.RepeatedScalarFieldContainer[str]
+    items: _containers.RepeatedCompositeFieldContainer[ItemInfo]
+    goals: _containers.RepeatedCompositeFieldContainer[GoalInfo]
+    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ..., ground_count: _Optional[int] = ..., setting: _Optional[_Union[WorldSetting, _Mapping]] = ..., own_needs: _Optional[_Iterable[str]] = ..., items: _Optional[_Iterable[_Union[ItemInfo, _Mapping]]] = ..., goals: _Optional[_Iterable[_Union[GoalInfo, _Mapping]]] = ...) -> None: ...
 
 class ListControllableEntitiesRequest(_message.Message):
     __slots__ = ("uncontrolled_only", "page_size", "after_entity_id")

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from tickmind.wire.v1 import action_pb2 as tickmind_dot_v1_dot_action__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dtickmind/v1/observation.proto\x12\x0btickmind.v1\x1a\x18tickmind/v1/action.proto\"<\n\tItemStack\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x10\n\x08quantity\x18\x02 \x01(\x03\x12\x0f\n\x07item_id\x18\x03 \x01(\t\"\xbc\x01\n\tSelfState\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\t\n\x01x\x18\x02 \x01(\x05\x12\t\n\x01y\x18\x03 \x01(\x05\x12\x13\n\x0bstatus_bits\x18\x04 \x01(\x05\x12&\n\x06\x66\x61\x63ing\x18\x05 \x01(\x0e\x32\x16.tickmind.v1.Direction\x12)\n\tinventory\x18\x06 \x03(\x0b\x32\x16.tickmind.v1.ItemStack\x12\x0e\n\x06\x65nergy\x18\x07 \x01(\x05\x12\x0e\n\x06hunger\x18\x08 \x01(\x05\"u\n\x0cVisibleTiles\x12\x0e\n\x06radius\x18\x01 \x01(\x05\x12\x10\n\x08\x63\x65ntre_x\x18\x02 \x01(\x05\x12\x10\n\x08\x63\x65ntre_y\x18\x03 \x01(\x05\x12\x0f\n\x07visible\x18\x04 \x01(\x0c\x12\x10\n\x08walkable\x18\x05 \x01(\x0c\x12\x0e\n\x06\x66loors\x18\x06 \x01(\x0c\"\x91\x01\n\rVisibleEntity\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\t\n\x01x\x18\x02 \x01(\x05\x12\t\n\x01y\x18\x03 \x01(\x05\x12\x0c\n\x04type\x18\x04 \x01(\t\x12\x0c\n\x04tags\x18\x05 \x03(\t\x12\x13\n\x0bstatus_bits\x18\x06 \x01(\x05\x12&\n\x06\x66\x61\x63ing\x18\x07 \x01(\x0e\x32\x16.tickmind.v1.Direction\"\xb2\x01\n\rVisibleObject\x12\x11\n\tobject_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\t\n\x01x\x18\x03 \x01(\x05\x12\t\n\x01y\x18\x04 \x01(\x05\x12\r\n\x05state\x18\x05 \x01(\t\x12\x16\n\x0ework_remaining\x18\x06 \x01(\x05\x12%\n\x05items\x18\x07 \x03(\x0b\x32\x16.tickmind.v1.ItemStack\x12\r\n\x05verbs\x18\x08 \x03(\t\x12\r\n\x05owner\x18\t \x01(\t\"g\n\tOpenOffer\x12\x10\n\x08\x61\x63tor_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0e\n\x06\x61mount\x18\x03 \x01(\x05\x12\x13\n\x0bwanted_kind\x18\x04 \x01(\t\x12\x15\n\rwanted_amount\x18\x05 \x01(\x05\"2\n\x07\x45ntered\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\t\n\x01x\x18\x02 \x01(\x05\x12\t\n\x01y\x18\x03 \x01(\x05\"/\n\x04Left\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\t\n\x01x\x18\x02 \x01(\x05\x12\t\n\x01y\x18\x03 \x01(\x05\"[\n\x05Moved\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\t\n\x01x\x18\x02 \x01(\x05\x12\t\n\x01y\x18\x03 \x01(\x05\x12)\n\tdirection\x18\x04 \x01(\x0e\x32\x16.tickmind.v1.Direction\"2\n\x05\x41\x63ted\x12)\n\x06result\x18\x01 \x01(\x0b\x32\x19.tickmind.v1.ActionResult\"P\n\x05Heard\x12\x12\n\nspeaker_id\x18\x01 \x01(\t\x12\x0f\n\x07\x63hannel\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\t\n\x01x\x18\x04 \x01(\x05\x12\t\n\x01y\x18\x05 \x01(\x05\"\xca\x01\n\x05\x45vent\x12\'\n\x07\x65ntered\x18\x01 \x01(\x0b\x32\x14.tickmind.v1.EnteredH\x00\x12!\n\x04left\x18\x02 \x01(\x0b\x32\x11.tickmind.v1.LeftH\x00\x12#\n\x05moved\x18\x03 \x01(\x0b\x32\x12.tickmind.v1.MovedH\x00\x12#\n\x05\x61\x63ted\x18\x04 \x01(\x0b\x32\x12.tickmind.v1.ActedH\x00\x12#\n\x05heard\x18\x05 \x01(\x0b\x32\x12.tickmind.v1.HeardH\x00\x42\x06\n\x04kind\"\xb6\x03\n\x0bObservation\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12\x13\n\x0b\x64\x65\x61\x64line_ms\x18\x02 \x01(\x05\x12\"\n\x02me\x18\x03 \x01(\x0b\x32\x16.tickmind.v1.SelfState\x12\x30\n\rvisible_tiles\x18\x04 \x01(\x0b\x32\x19.tickmind.v1.VisibleTiles\x12\x34\n\x10visible_entities\x18\x05 \x03(\x0b\x32\x1a.tickmind.v1.VisibleEntity\x12\x33\n\x0fvisible_objects\x18\x06 \x03(\x0b\x32\x1a.tickmind.v1.VisibleObject\x12\"\n\x06\x65vents\x18\x07 \x03(\x0b\x32\x12.tickmind.v1.Event\x12)\n\x06result\x18\x08 \x01(\x0b\x32\x19.tickmind.v1.ActionResult\x12!\n\x19tick_start_server_time_ms\x18\t \x01(\x03\x12&\n\x1eintent_deadline_server_time_ms\x18\n \x01(\x03\x12&\n\x06offers\x18\x0b \x03(\x0b\x32\x16.tickmind.v1.OpenOffer\"h\n\x19StreamObservationsRequest\x12\x15\n\x08lease_id\x18\x01 \x01(\tB\x03\x80\x01\x01\x12\x11\n\tentity_id\x18\x02 \x01(\t\x12\x13\n\x0bwant_floors\x18\x03 \x01(\x08\x12\x0c\n\x04once\x18\x04 \x01(\x08\"K\n\x1aStreamObservationsResponse\x12-\n\x0bobservation\x18\x01 \x01(\x0b\x32\x18.tickmind.v1.Observation2}\n\x12ObservationService\x12g\n\x12StreamObservations\x12&.tickmind.v1.StreamObservationsRequest\x1a\'.tickmind.v1.StreamObservationsResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dtickmind/v1/observation.proto\x12\x0btickmind.v1\x1a\x18tickmind/v1/action.proto\"<\n\tItemStack\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x10\n\x08quantity\x18\x02 \x01(\x03\x12\x0f\n\x07item_id\x18\x03 \x01(\t\"(\n\tNeedValue\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05\"\xe3\x01\n\tSelfState\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\t\n\x01x\x18\x02 \x01(\x05\x12\t\n\x01y\x18\x03 \x01(\x05\x12\x13\n\x0bstatus_bits\x18\x04 \x01(\x05\x12&\n\x06\x66\x61\x63ing\x18\x05 \x01(\x0e\x32\x16.tickmind.v1.Direction\x12)\n\tinventory\x18\x06 \x03(\x0b\x32\x16.tickmind.v1.ItemStack\x12\x0e\n\x06\x65nergy\x18\x07 \x01(\x05\x12\x0e\n\x06hunger\x18\x08 \x01(\x05\x12%\n\x05needs\x18\t \x03(\x0b\x32\x16.tickmind.v1.NeedValue\"u\n\x0cVisibleTiles\x12\x0e\n\x06radius\x18\x01 \x01(\x05\x12\x10\n\x08\x63\x65ntre_x\x18\x02 \x01(\x05\x12\x10\n\x08\x63\x65ntre_y\x18\x03 \x01(\x05\x12\x0f\n\x07visible\x18\x04 \x01(\x0c\x12\x10\n\x08walkable\x18\x05 \x01(\x0c\x12\x0e\n\x06\x66loors\x18\x06 \x01(\x0c\"\x91\x01\n\rVisibleEntity\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\t\n\x01x\x18\x02 \x01(\x05\x12\t\n\x01y\x18\x03 \x01(\x05\x12\x0c\n\x04type\x18\x04 \x01(\t\x12\x0c\n\x04tags\x18\x05 \x03(\t\x12\x13\n\x0bstatus_bits\x18\x06 \x01(\x05\x12&\n\x06\x66\x61\x63ing\x18\x07 \x01(\x0e\x32\x16.tickmind.v1.Direction\"\xd1\x01\n\rVisibleObject\x12\x11\n\tobject_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\t\n\x01x\x18\x03 \x01(\x05\x12\t\n\x01y\x18\x04 \x01(\x05\x12\r\n\x05state\x18\x05 \x01(\t\x12\x16\n\x0ework_remaining\x18\x06 \x01(\x05\x12%\n\x05items\x18\x07 \x03(\x0b\x32\x16.tickmind.v1.ItemStack\x12\r\n\x05verbs\x18\x08 \x03(\t\x12\r\n\x05owner\x18\t \x01(\t\x12\r\n\x05width\x18\n \x01(\x05\x12\x0e\n\x06height\x18\x0b \x01(\x05\"g\n\tOpenOffer\x12\x10\n\x08\x61\x63tor_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0e\n\x06\x61mount\x18\x03 \x01(\x05\x12\x13\n\x0bwanted_kind\x18\x04 \x01(\t\x12\x15\n\rwanted_amount\x18\x05 \x01(\x05\"2\n\x07\x45ntered\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\t\n\x01x\x18\x02 \x01(\x05\x12\t\n\x01y\x18\x03 \x01(\x05\"/\n\x04Left\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\t\n\x01x\x18\x02 \x01(\x05\x12\t\n\x01y\x18\x03 \x01(\x05\"[\n\x05Moved\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\t\n\x01x\x18\x02 \x01(\x05\x12\t\n\x01y\x18\x03 \x01(\x05\x12)\n\tdirection\x18\x04 \x01(\x0e\x32\x16.tickmind.v1.Direction\"2\n\x05\x41\x63ted\x12)\n\x06result\x18\x01 \x01(\x0b\x32\x19.tickmind.v1.ActionResult\"P\n\x05Heard\x12\x12\n\nspeaker_id\x18\x01 \x01(\t\x12\x0f\n\x07\x63hannel\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\t\n\x01x\x18\x04 \x01(\x05\x12\t\n\x01y\x18\x05 \x01(\x05\"\xca\x01\n\x05\x45vent\x12\'\n\x07\x65ntered\x18\x01 \x01(\x0b\x32\x14.tickmind.v1.EnteredH\x00\x12!\n\x04left\x18\x02 \x01(\x0b\x32\x11.tickmind.v1.LeftH\x00\x12#\n\x05moved\x18\x03 \x01(\x0b\x32\x12.tickmind.v1.MovedH\x00\x12#\n\x05\x61\x63ted\x18\x04 \x01(\x0b\x32\x12.tickmind.v1.ActedH\x00\x12#\n\x05heard\x18\x05 \x01(\x0b\x32\x12.tickmind.v1.HeardH\x00\x42\x06\n\x04kind\"\xb6\x03\n\x0bObservation\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12\x13\n\x0b\x64\x65\x61\x64line_ms\x18\x02 \x01(\x05\x12\"\n\x02me\x18\x03 \x01(\x0b\x32\x16.tickmind.v1.SelfState\x12\x30\n\rvisible_tiles\x18\x04 \x01(\x0b\x32\x19.tickmind.v1.VisibleTiles\x12\x34\n\x10visible_entities\x18\x05 \x03(\x0b\x32\x1a.tickmind.v1.VisibleEntity\x12\x33\n\x0fvisible_objects\x18\x06 \x03(\x0b\x32\x1a.tickmind.v1.VisibleObject\x12\"\n\x06\x65vents\x18\x07 \x03(\x0b\x32\x12.tickmind.v1.Event\x12)\n\x06result\x18\x08 \x01(\x0b\x32\x19.tickmind.v1.ActionResult\x12!\n\x19tick_start_server_time_ms\x18\t \x01(\x03\x12&\n\x1eintent_deadline_server_time_ms\x18\n \x01(\x03\x12&\n\x06offers\x18\x0b \x03(\x0b\x32\x16.tickmind.v1.OpenOffer\"h\n\x19StreamObservationsRequest\x12\x15\n\x08lease_id\x18\x01 \x01(\tB\x03\x80\x01\x01\x12\x11\n\tentity_id\x18\x02 \x01(\t\x12\x13\n\x0bwant_floors\x18\x03 \x01(\x08\x12\x0c\n\x04once\x18\x04 \x01(\x08\"K\n\x1aStreamObservationsResponse\x12-\n\x0bobservation\x18\x01 \x01(\x0b\x32\x18.tickmind.v1.Observation2}\n\x12ObservationService\x12g\n\x12StreamObservations\x12&.tickmind.v1.StreamObservationsRequest\x1a\'.tickmind.v1.StreamObservationsResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,34 +36,36 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_STREAMOBSERVATIONSREQUEST'].fields_by_name['lease_id']._serialized_options = b'\200\001\001'
   _globals['_ITEMSTACK']._serialized_start=72
   _globals['_ITEMSTACK']._serialized_end=132
-  _globals['_SELFSTATE']._serialized_start=135
-  _globals['_SELFSTATE']._serialized_end=323
-  _globals['_VISIBLETILES']._serialized_start=325
-  _globals['_VISIBLETILES']._serialized_end=442
-  _globals['_VISIBLEENTITY']._serialized_start=445
-  _globals['_VISIBLEENTITY']._serialized_end=590
-  _globals['_VISIBLEOBJECT']._serialized_start=593
-  _globals['_VISIBLEOBJECT']._serialized_end=771
-  _globals['_OPENOFFER']._serialized_start=773
-  _globals['_OPENOFFER']._serialized_end=876
-  _globals['_ENTERED']._serialized_start=878
-  _globals['_ENTERED']._serialized_end=928
-  _globals['_LEFT']._serialized_start=930
-  _globals['_LEFT']._serialized_end=977
-  _globals['_MOVED']._serialized_start=979
-  _globals['_MOVED']._serialized_end=1070
-  _globals['_ACTED']._serialized_start=1072
-  _globals['_ACTED']._serialized_end=1122
-  _globals['_HEARD']._serialized_start=1124
-  _globals['_HEARD']._serialized_end=1204
-  _globals['_EVENT']._serialized_start=1207
-  _globals['_EVENT']._serialized_end=1409
-  _globals['_OBSERVATION']._serialized_start=1412
-  _globals['_OBSERVATION']._serialized_end=1850
-  _globals['_STREAMOBSERVATIONSREQUEST']._serialized_start=1852
-  _globals['_STREAMOBSERVATIONSREQUEST']._serialized_end=1956
-  _globals['_STREAMOBSERVATIONSRESPONSE']._serialized_start=1958
-  _globals['_STREAMOBSERVATIONSRESPONSE']._serialized_end=2033
-  _globals['_OBSERVATIONSERVICE']._serialized_start=2035
-  _globals['_OBSERVATIONSERVICE']._serialized_end=2160
+  _globals['_NEEDVALUE']._serialized_start=134
+  _globals['_NEEDVALUE']._serialized_end=174
+  _globals['_SELFSTATE']._serialized_start=177
+  _globals['_SELFSTATE']._serialized_end=404
+  _globals['_VISIBLETILES']._serialized_start=406
+  _globals['_VISIBLETILES']._serialized_end=523
+  _globals['_VISIBLEENTITY']._serialized_start=526
+  _globals['_VISIBLEENTITY']._serialized_end=671
+  _globals['_VISIBLEOBJECT']._serialized_start=674
+  _globals['_VISIBLEOBJECT']._serialized_end=883
+  _globals['_OPENOFFER']._serialized_start=885
+  _globals['_OPENOFFER']._serialized_end=988
+  _globals['_ENTERED']._serialized_start=990
+  _globals['_ENTERED']._serialized_end=1040
+  _globals['_LEFT']._serialized_start=1042
+  _globals['_LEFT']._serialized_end=1089
+  _globals['_MOVED']._serialized_start=1091
+  _globals['_MOVED']._serialized_end=1182
+  _globals['_ACTED']._serialized_start=1184
+  _globals['_ACTED']._serialized_end=1234
+  _globals['_HEARD']._serialized_start=1236
+  _globals['_HEARD']._serialized_end=1316
+  _globals['_EVENT']._serialized_start=1319
+  _globals['_EVENT']._serialized_end=1521
+  _globals['_OBSERVATION']._serialized_start=1524
+  _globals['_OBSERVATION']._serialized_end=1962
+  _globals['_STREAMOBSERVATIONSREQUEST']._serialized_start=1964
+  _globals['_STREAMOBSERVATIONSREQUEST']._serialized_end=2068
+  _globals['_STREAMOBSERVATIONSRESPONSE']._serialized_start=2070
+  _globals['_STREAMOBSERVATIONSRESPONSE']._serialized_end=2145
+  _globals['_OBSERVATIONSERVICE']._serialized_start=2147
+  _globals['_OBSERVATIONSERVICE']._serialized_end=2272
 # @@protoc_insertion_point(module_scope)

@@ -17,8 +17,16 @@ class ItemStack(_message.Message):
     item_id: str
     def __init__(self, kind: _Optional[str] = ..., quantity: _Optional[int] = ..., item_id: _Optional[str] = ...) -> None: ...
 
+class NeedValue(_message.Message):
+    __slots__ = ("name", "value")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: int
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+
 class SelfState(_message.Message):
-    __slots__ = ("entity_id", "x", "y", "status_bits", "facing", "inventory", "energy", "hunger")
+    __slots__ = ("entity_id", "x", "y", "status_bits", "facing", "inventory", "energy", "hunger", "needs")
     ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
     X_FIELD_NUMBER: _ClassVar[int]
     Y_FIELD_NUMBER: _ClassVar[int]
@@ -27,6 +35,7 @@ class SelfState(_message.Message):
     INVENTORY_FIELD_NUMBER: _ClassVar[int]
     ENERGY_FIELD_NUMBER: _ClassVar[int]
     HUNGER_FIELD_NUMBER: _ClassVar[int]
+    NEEDS_FIELD_NUMBER: _ClassVar[int]
     entity_id: str
     x: int
     y: int
@@ -35,7 +44,8 @@ class SelfState(_message.Message):
     inventory: _containers.RepeatedCompositeFieldContainer[ItemStack]
     energy: int
     hunger: int
-    def __init__(self, entity_id: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., status_bits: _Optional[int] = ..., facing: _Optional[_Union[_action_pb2.Direction, str]] = ..., inventory: _Optional[_Iterable[_Union[ItemStack, _Mapping]]] = ..., energy: _Optional[int] = ..., hunger: _Optional[int] = ...) -> None: ...
+    needs: _containers.RepeatedCompositeFieldContainer[NeedValue]
+    def __init__(self, entity_id: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., status_bits: _Optional[int] = ..., facing: _Optional[_Union[_action_pb2.Direction, str]] = ..., inventory: _Optional[_Iterable[_Union[ItemStack, _Mapping]]] = ..., energy: _Optional[int] = ..., hunger: _Optional[int] = ..., needs: _Optional[_Iterable[_Union[NeedValue, _Mapping]]] = ...) -> None: ...
 
 class VisibleTiles(_message.Message):
     __slots__ = ("radius", "centre_x", "centre_y", "visible", "walkable", "floors")
@@ -72,7 +82,7 @@ class VisibleEntity(_message.Message):
     def __init__(self, entity_id: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., type: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., status_bits: _Optional[int] = ..., facing: _Optional[_Union[_action_pb2.Direction, str]] = ...) -> None: ...
 
 class VisibleObject(_message.Message):
-    __slots__ = ("object_id", "kind", "x", "y", "state", "work_remaining", "items", "verbs", "owner")
+    __slots__ = ("object_id", "kind", "x", "y", "state", "work_remaining", "items", "verbs", "owner", "width", "height")
     OBJECT_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     X_FIELD_NUMBER: _ClassVar[int]
@@ -82,6 +92,8 @@ class VisibleObject(_message.Message):
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     VERBS_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
     object_id: str
     kind: str
     x: int
@@ -91,7 +103,9 @@ class VisibleObject(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[ItemStack]
     verbs: _containers.RepeatedScalarFieldContainer[str]
     owner: str
-    def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., work_remaining: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ItemStack, _Mapping]]] = ..., verbs: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ...) -> None: ...
+    width: int
+    height: int
+    def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., work_remaining: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ItemStack, _Mapping]]] = ..., verbs: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ...) -> None: ...
 
 class OpenOffer(_message.Message):
     __slots__ = ("actor_id", "kind", "amount", "wanted_kind", "wanted_amount")

@@ -28,15 +28,15 @@ from tickmind.wire.v1 import entity_pb2 as tickmind_dot_v1_dot_entity__pb2
 from tickmind.wire.v1 import telemetry_pb2 as tickmind_dot_v1_dot_telemetry__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18tickmind/v1/viewer.proto\x12\x0btickmind.v1\x1a\x18tickmind/v1/action.proto\x1a\x19tickmind/v1/columns.proto\x1a\x18tickmind/v1/entity.proto\x1a\x1btickmind/v1/telemetry.proto\"D\n\x06Region\x12\r\n\x05min_x\x18\x01 \x01(\x05\x12\r\n\x05min_y\x18\x02 \x01(\x05\x12\r\n\x05max_x\x18\x03 \x01(\x05\x12\r\n\x05max_y\x18\x04 \x01(\x05\"r\n\nViewFilter\x12\x11\n\tactor_ids\x18\x01 \x03(\t\x12$\n\x07regions\x18\x02 \x03(\x0b\x32\x13.tickmind.v1.Region\x12+\n\x05types\x18\x03 \x03(\x0e\x32\x1c.tickmind.v1.ViewerEventType\"X\n\x0c\x41\x63torColumns\x12\r\n\x05\x61\x63tor\x18\x01 \x01(\x0c\x12\t\n\x01x\x18\x02 \x01(\x0c\x12\t\n\x01y\x18\x03 \x01(\x0c\x12\x13\n\x0bstatus_bits\x18\x04 \x01(\x0c\x12\x0e\n\x06\x66\x61\x63ing\x18\x05 \x01(\x0c\"<\n\x0bNeedColumns\x12\r\n\x05\x61\x63tor\x18\x01 \x01(\x0c\x12\x0e\n\x06\x65nergy\x18\x02 \x01(\x0c\x12\x0e\n\x06hunger\x18\x03 \x01(\x0c\"j\n\rResultColumns\x12\r\n\x05\x61\x63tor\x18\x01 \x01(\x0c\x12\x0e\n\x06\x61\x63tion\x18\x02 \x01(\x0c\x12\x0e\n\x06reason\x18\x03 \x01(\x0c\x12*\n\x07\x64\x65tails\x18\x04 \x03(\x0b\x32\x19.tickmind.v1.ResultDetail\"V\n\x0cResultDetail\x12\r\n\x05place\x18\x01 \x01(\x05\x12\x11\n\ttarget_id\x18\x02 \x01(\t\x12$\n\x07\x65\x66\x66\x65\x63ts\x18\x03 \x03(\x0b\x32\x13.tickmind.v1.Effect\"^\n\x0bObjectDelta\x12\x11\n\tobject_id\x18\x01 \x01(\t\x12\r\n\x05\x66ield\x18\x02 \x01(\t\x12\x10\n\x06number\x18\x03 \x01(\x12H\x00\x12\x0e\n\x04word\x18\x04 \x01(\tH\x00\x42\x0b\n\tnew_value\"\x8a\x01\n\tRuleEvent\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tactor_ids\x18\x02 \x03(\t\x12\r\n\x05score\x18\x03 \x01(\x12\x12\x0c\n\x04\x65nds\x18\x04 \x01(\x08\x12\x0b\n\x03own\x18\x05 \x01(\x08\x12\x0c\n\x04text\x18\x06 \x01(\t\x12$\n\x07\x65\x66\x66\x65\x63ts\x18\x07 \x03(\x0b\x32\x13.tickmind.v1.Effect\"\xf0\x03\n\x0bViewerEvent\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12\x13\n\x0bsim_time_ms\x18\x02 \x01(\x03\x12)\n\x06\x61\x63tors\x18\x03 \x01(\x0b\x32\x19.tickmind.v1.ActorColumns\x12+\n\x07results\x18\x04 \x01(\x0b\x32\x1a.tickmind.v1.ResultColumns\x12*\n\nutterances\x18\x05 \x03(\x0b\x32\x16.tickmind.v1.Utterance\x12/\n\robject_deltas\x18\x06 \x03(\x0b\x32\x18.tickmind.v1.ObjectDelta\x12.\n\tlifecycle\x18\x07 \x03(\x0b\x32\x1b.tickmind.v1.LifecycleEvent\x12,\n\x08thoughts\x18\x08 \x03(\x0b\x32\x1a.tickmind.v1.ThoughtReport\x12*\n\x08statuses\x18\t \x03(\x0b\x32\x18.tickmind.v1.AgentStatus\x12&\n\x08insights\x18\n \x03(\x0b\x32\x14.tickmind.v1.Insight\x12\'\n\x05needs\x18\x0b \x01(\x0b\x32\x18.tickmind.v1.NeedColumns\x12+\n\x0brule_events\x18\x0c \x03(\x0b\x32\x16.tickmind.v1.RuleEvent\"O\n\rObjectColumns\x12\x12\n\nobject_row\x18\x01 \x01(\x0c\x12\r\n\x05state\x18\x02 \x01(\x0c\x12\x0c\n\x04work\x18\x03 \x01(\x0c\x12\r\n\x05stock\x18\x04 \x01(\x0c\"C\n\rGroundColumns\x12\t\n\x01x\x18\x01 \x01(\x0c\x12\t\n\x01y\x18\x02 \x01(\x0c\x12\x0c\n\x04kind\x18\x03 \x01(\x0c\x12\x0e\n\x06\x61mount\x18\x04 \x01(\x0c\"\xf3\x01\n\x0eViewerSnapshot\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12\x13\n\x0bsim_time_ms\x18\x02 \x01(\x03\x12)\n\x06\x61\x63tors\x18\x03 \x01(\x0b\x32\x19.tickmind.v1.ActorColumns\x12+\n\x07objects\x18\x04 \x01(\x0b\x32\x1a.tickmind.v1.ObjectColumns\x12*\n\x06ground\x18\x05 \x01(\x0b\x32\x1a.tickmind.v1.GroundColumns\x12\'\n\x05needs\x18\x06 \x01(\x0b\x32\x18.tickmind.v1.NeedColumns\x12\x0e\n\x06run_id\x18\x07 \x01(\t\"D\n\x19StreamViewerEventsRequest\x12\'\n\x06\x66ilter\x18\x01 \x01(\x0b\x32\x17.tickmind.v1.ViewFilter\"E\n\x1aStreamViewerEventsResponse\x12\'\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x18.tickmind.v1.ViewerEvent\"C\n\x18GetViewerSnapshotRequest\x12\'\n\x06\x66ilter\x18\x01 \x01(\x0b\x32\x17.tickmind.v1.ViewFilter\"J\n\x19GetViewerSnapshotResponse\x12-\n\x08snapshot\x18\x01 \x01(\x0b\x32\x1b.tickmind.v1.ViewerSnapshot*\xe3\x02\n\x0fViewerEventType\x12!\n\x1dVIEWER_EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1b\n\x17VIEWER_EVENT_TYPE_STATE\x10\x01\x12\x1c\n\x18VIEWER_EVENT_TYPE_RESULT\x10\x02\x12\x1f\n\x1bVIEWER_EVENT_TYPE_UTTERANCE\x10\x03\x12\x1c\n\x18VIEWER_EVENT_TYPE_OBJECT\x10\x04\x12\x1f\n\x1bVIEWER_EVENT_TYPE_LIFECYCLE\x10\x05\x12\x1d\n\x19VIEWER_EVENT_TYPE_THOUGHT\x10\x06\x12\x1c\n\x18VIEWER_EVENT_TYPE_STATUS\x10\x07\x12\x1d\n\x19VIEWER_EVENT_TYPE_INSIGHT\x10\x08\x12\x1a\n\x16VIEWER_EVENT_TYPE_NEED\x10\t\x12\x1a\n\x16VIEWER_EVENT_TYPE_RULE\x10\n2\xdc\x01\n\rViewerService\x12g\n\x12StreamViewerEvents\x12&.tickmind.v1.StreamViewerEventsRequest\x1a\'.tickmind.v1.StreamViewerEventsResponse0\x01\x12\x62\n\x11GetViewerSnapshot\x12%.tickmind.v1.GetViewerSnapshotRequest\x1a&.tickmind.v1.GetViewerSnapshotResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18tickmind/v1/viewer.proto\x12\x0btickmind.v1\x1a\x18tickmind/v1/action.proto\x1a\x19tickmind/v1/columns.proto\x1a\x18tickmind/v1/entity.proto\x1a\x1btickmind/v1/telemetry.proto\"D\n\x06Region\x12\r\n\x05min_x\x18\x01 \x01(\x05\x12\r\n\x05min_y\x18\x02 \x01(\x05\x12\r\n\x05max_x\x18\x03 \x01(\x05\x12\r\n\x05max_y\x18\x04 \x01(\x05\"r\n\nViewFilter\x12\x11\n\tactor_ids\x18\x01 \x03(\t\x12$\n\x07regions\x18\x02 \x03(\x0b\x32\x13.tickmind.v1.Region\x12+\n\x05types\x18\x03 \x03(\x0e\x32\x1c.tickmind.v1.ViewerEventType\"X\n\x0c\x41\x63torColumns\x12\r\n\x05\x61\x63tor\x18\x01 \x01(\x0c\x12\t\n\x01x\x18\x02 \x01(\x0c\x12\t\n\x01y\x18\x03 \x01(\x0c\x12\x13\n\x0bstatus_bits\x18\x04 \x01(\x0c\x12\x0e\n\x06\x66\x61\x63ing\x18\x05 \x01(\x0c\"I\n\x0bNeedColumns\x12\r\n\x05\x61\x63tor\x18\x01 \x01(\x0c\x12\x0e\n\x06\x65nergy\x18\x02 \x01(\x0c\x12\x0e\n\x06hunger\x18\x03 \x01(\x0c\x12\x0b\n\x03own\x18\x04 \x01(\x0c\"j\n\rResultColumns\x12\r\n\x05\x61\x63tor\x18\x01 \x01(\x0c\x12\x0e\n\x06\x61\x63tion\x18\x02 \x01(\x0c\x12\x0e\n\x06reason\x18\x03 \x01(\x0c\x12*\n\x07\x64\x65tails\x18\x04 \x03(\x0b\x32\x19.tickmind.v1.ResultDetail\"V\n\x0cResultDetail\x12\r\n\x05place\x18\x01 \x01(\x05\x12\x11\n\ttarget_id\x18\x02 \x01(\t\x12$\n\x07\x65\x66\x66\x65\x63ts\x18\x03 \x03(\x0b\x32\x13.tickmind.v1.Effect\"^\n\x0bObjectDelta\x12\x11\n\tobject_id\x18\x01 \x01(\t\x12\r\n\x05\x66ield\x18\x02 \x01(\t\x12\x10\n\x06number\x18\x03 \x01(\x12H\x00\x12\x0e\n\x04word\x18\x04 \x01(\tH\x00\x42\x0b\n\tnew_value\"\x8a\x01\n\tRuleEvent\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tactor_ids\x18\x02 \x03(\t\x12\r\n\x05score\x18\x03 \x01(\x12\x12\x0c\n\x04\x65nds\x18\x04 \x01(\x08\x12\x0b\n\x03own\x18\x05 \x01(\x08\x12\x0c\n\x04text\x18\x06 \x01(\t\x12$\n\x07\x65\x66\x66\x65\x63ts\x18\x07 \x03(\x0b\x32\x13.tickmind.v1.Effect\"\xf0\x03\n\x0bViewerEvent\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12\x13\n\x0bsim_time_ms\x18\x02 \x01(\x03\x12)\n\x06\x61\x63tors\x18\x03 \x01(\x0b\x32\x19.tickmind.v1.ActorColumns\x12+\n\x07results\x18\x04 \x01(\x0b\x32\x1a.tickmind.v1.ResultColumns\x12*\n\nutterances\x18\x05 \x03(\x0b\x32\x16.tickmind.v1.Utterance\x12/\n\robject_deltas\x18\x06 \x03(\x0b\x32\x18.tickmind.v1.ObjectDelta\x12.\n\tlifecycle\x18\x07 \x03(\x0b\x32\x1b.tickmind.v1.LifecycleEvent\x12,\n\x08thoughts\x18\x08 \x03(\x0b\x32\x1a.tickmind.v1.ThoughtReport\x12*\n\x08statuses\x18\t \x03(\x0b\x32\x18.tickmind.v1.AgentStatus\x12&\n\x08insights\x18\n \x03(\x0b\x32\x14.tickmind.v1.Insight\x12\'\n\x05needs\x18\x0b \x01(\x0b\x32\x18.tickmind.v1.NeedColumns\x12+\n\x0brule_events\x18\x0c \x03(\x0b\x32\x16.tickmind.v1.RuleEvent\"e\n\rObjectColumns\x12\x12\n\nobject_row\x18\x01 \x01(\x0c\x12\r\n\x05state\x18\x02 \x01(\x0c\x12\x0c\n\x04work\x18\x03 \x01(\x0c\x12\r\n\x05stock\x18\x04 \x01(\x0c\x12\t\n\x01x\x18\x05 \x01(\x0c\x12\t\n\x01y\x18\x06 \x01(\x0c\"C\n\rGroundColumns\x12\t\n\x01x\x18\x01 \x01(\x0c\x12\t\n\x01y\x18\x02 \x01(\x0c\x12\x0c\n\x04kind\x18\x03 \x01(\x0c\x12\x0e\n\x06\x61mount\x18\x04 \x01(\x0c\"\xf3\x01\n\x0eViewerSnapshot\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12\x13\n\x0bsim_time_ms\x18\x02 \x01(\x03\x12)\n\x06\x61\x63tors\x18\x03 \x01(\x0b\x32\x19.tickmind.v1.ActorColumns\x12+\n\x07objects\x18\x04 \x01(\x0b\x32\x1a.tickmind.v1.ObjectColumns\x12*\n\x06ground\x18\x05 \x01(\x0b\x32\x1a.tickmind.v1.GroundColumns\x12\'\n\x05needs\x18\x06 \x01(\x0b\x32\x18.tickmind.v1.NeedColumns\x12\x0e\n\x06run_id\x18\x07 \x01(\t\"D\n\x19StreamViewerEventsRequest\x12\'\n\x06\x66ilter\x18\x01 \x01(\x0b\x32\x17.tickmind.v1.ViewFilter\"E\n\x1aStreamViewerEventsResponse\x12\'\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x18.tickmind.v1.ViewerEvent\"C\n\x18GetViewerSnapshotRequest\x12\'\n\x06\x66ilter\x18\x01 \x01(\x0b\x32\x17.tickmind.v1.ViewFilter\"J\n\x19GetViewerSnapshotResponse\x12-\n\x08snapshot\x18\x01 \x01(\x0b\x32\x1b.tickmind.v1.ViewerSnapshot*\xe3\x02\n\x0fViewerEventType\x12!\n\x1dVIEWER_EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1b\n\x17VIEWER_EVENT_TYPE_STATE\x10\x01\x12\x1c\n\x18VIEWER_EVENT_TYPE_RESULT\x10\x02\x12\x1f\n\x1bVIEWER_EVENT_TYPE_UTTERANCE\x10\x03\x12\x1c\n\x18VIEWER_EVENT_TYPE_OBJECT\x10\x04\x12\x1f\n\x1bVIEWER_EVENT_TYPE_LIFECYCLE\x10\x05\x12\x1d\n\x19VIEWER_EVENT_TYPE_THOUGHT\x10\x06\x12\x1c\n\x18VIEWER_EVENT_TYPE_STATUS\x10\x07\x12\x1d\n\x19VIEWER_EVENT_TYPE_INSIGHT\x10\x08\x12\x1a\n\x16VIEWER_EVENT_TYPE_NEED\x10\t\x12\x1a\n\x16VIEWER_EVENT_TYPE_RULE\x10\n2\xdc\x01\n\rViewerService\x12g\n\x12StreamViewerEvents\x12&.tickmind.v1.StreamViewerEventsRequest\x1a\'.tickmind.v1.StreamViewerEventsResponse0\x01\x12\x62\n\x11GetViewerSnapshot\x12%.tickmind.v1.GetViewerSnapshotRequest\x1a&.tickmind.v1.GetViewerSnapshotResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tickmind.v1.viewer_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_VIEWEREVENTTYPE']._serialized_start=2102
-  _globals['_VIEWEREVENTTYPE']._serialized_end=2457
+  _globals['_VIEWEREVENTTYPE']._serialized_start=2137
+  _globals['_VIEWEREVENTTYPE']._serialized_end=2492
   _globals['_REGION']._serialized_start=149
   _globals['_REGION']._serialized_end=217
   _globals['_VIEWFILTER']._serialized_start=219
@@ -44,31 +44,31 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ACTORCOLUMNS']._serialized_start=335
   _globals['_ACTORCOLUMNS']._serialized_end=423
   _globals['_NEEDCOLUMNS']._serialized_start=425
-  _globals['_NEEDCOLUMNS']._serialized_end=485
-  _globals['_RESULTCOLUMNS']._serialized_start=487
-  _globals['_RESULTCOLUMNS']._serialized_end=593
-  _globals['_RESULTDETAIL']._serialized_start=595
-  _globals['_RESULTDETAIL']._serialized_end=681
-  _globals['_OBJECTDELTA']._serialized_start=683
-  _globals['_OBJECTDELTA']._serialized_end=777
-  _globals['_RULEEVENT']._serialized_start=780
-  _globals['_RULEEVENT']._serialized_end=918
-  _globals['_VIEWEREVENT']._serialized_start=921
-  _globals['_VIEWEREVENT']._serialized_end=1417
-  _globals['_OBJECTCOLUMNS']._serialized_start=1419
-  _globals['_OBJECTCOLUMNS']._serialized_end=1498
-  _globals['_GROUNDCOLUMNS']._serialized_start=1500
-  _globals['_GROUNDCOLUMNS']._serialized_end=1567
-  _globals['_VIEWERSNAPSHOT']._serialized_start=1570
-  _globals['_VIEWERSNAPSHOT']._serialized_end=1813
-  _globals['_STREAMVIEWEREVENTSREQUEST']._serialized_start=1815
-  _globals['_STREAMVIEWEREVENTSREQUEST']._serialized_end=1883
-  _globals['_STREAMVIEWEREVENTSRESPONSE']._serialized_start=1885
-  _globals['_STREAMVIEWEREVENTSRESPONSE']._serialized_end=1954
-  _globals['_GETVIEWERSNAPSHOTREQUEST']._serialized_start=1956
-  _globals['_GETVIEWERSNAPSHOTREQUEST']._serialized_end=2023
-  _globals['_GETVIEWERSNAPSHOTRESPONSE']._serialized_start=2025
-  _globals['_GETVIEWERSNAPSHOTRESPONSE']._serialized_end=2099
-  _globals['_VIEWERSERVICE']._serialized_start=2460
-  _globals['_VIEWERSERVICE']._serialized_end=2680
+  _globals['_NEEDCOLUMNS']._serialized_end=498
+  _globals['_RESULTCOLUMNS']._serialized_start=500
+  _globals['_RESULTCOLUMNS']._serialized_end=606
+  _globals['_RESULTDETAIL']._serialized_start=608
+  _globals['_RESULTDETAIL']._serialized_end=694
+  _globals['_OBJECTDELTA']._serialized_start=696
+  _globals['_OBJECTDELTA']._serialized_end=790
+  _globals['_RULEEVENT']._serialized_start=793
+  _globals['_RULEEVENT']._serialized_end=931
+  _globals['_VIEWEREVENT']._serialized_start=934
+  _globals['_VIEWEREVENT']._serialized_end=1430
+  _globals['_OBJECTCOLUMNS']._serialized_start=1432
+  _globals['_OBJECTCOLUMNS']._serialized_end=1533
+  _globals['_GROUNDCOLUMNS']._serialized_start=1535
+  _globals['_GROUNDCOLUMNS']._serialized_end=1602
+  _globals['_VIEWERSNAPSHOT']._serialized_start=1605
+  _globals['_VIEWERSNAPSHOT']._serialized_end=1848
+  _globals['_STREAMVIEWEREVENTSREQUEST']._serialized_start=1850
+  _globals['_STREAMVIEWEREVENTSREQUEST']._serialized_end=1918
+  _globals['_STREAMVIEWEREVENTSRESPONSE']._serialized_start=1920
+  _globals['_STREAMVIEWEREVENTSRESPONSE']._serialized_end=1989
+  _globals['_GETVIEWERSNAPSHOTREQUEST']._serialized_start=1991
+  _globals['_GETVIEWERSNAPSHOTREQUEST']._serialized_end=2058
+  _globals['_GETVIEWERSNAPSHOTRESPONSE']._serialized_start=2060
+  _globals['_GETVIEWERSNAPSHOTRESPONSE']._serialized_end=2134
+  _globals['_VIEWERSERVICE']._serialized_start=2495
+  _globals['_VIEWERSERVICE']._serialized_end=2715
 # @@protoc_insertion_point(module_scope)

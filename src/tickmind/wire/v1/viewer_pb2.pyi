@@ -73,14 +73,16 @@ class ActorColumns(_message.Message):
     def __init__(self, actor: _Optional[bytes] = ..., x: _Optional[bytes] = ..., y: _Optional[bytes] = ..., status_bits: _Optional[bytes] = ..., facing: _Optional[bytes] = ...) -> None: ...
 
 class NeedColumns(_message.Message):
-    __slots__ = ("actor", "energy", "hunger")
+    __slots__ = ("actor", "energy", "hunger", "own")
     ACTOR_FIELD_NUMBER: _ClassVar[int]
     ENERGY_FIELD_NUMBER: _ClassVar[int]
     HUNGER_FIELD_NUMBER: _ClassVar[int]
+    OWN_FIELD_NUMBER: _ClassVar[int]
     actor: bytes
     energy: bytes
     hunger: bytes
-    def __init__(self, actor: _Optional[bytes] = ..., energy: _Optional[bytes] = ..., hunger: _Optional[bytes] = ...) -> None: ...
+    own: bytes
+    def __init__(self, actor: _Optional[bytes] = ..., energy: _Optional[bytes] = ..., hunger: _Optional[bytes] = ..., own: _Optional[bytes] = ...) -> None: ...
 
 class ResultColumns(_message.Message):
     __slots__ = ("actor", "action", "reason", "details")
@@ -163,16 +165,20 @@ class ViewerEvent(_message.Message):
     def __init__(self, tick_id: _Optional[int] = ..., sim_time_ms: _Optional[int] = ..., actors: _Optional[_Union[ActorColumns, _Mapping]] = ..., results: _Optional[_Union[ResultColumns, _Mapping]] = ..., utterances: _Optional[_Iterable[_Union[_columns_pb2.Utterance, _Mapping]]] = ..., object_deltas: _Optional[_Iterable[_Union[ObjectDelta, _Mapping]]] = ..., lifecycle: _Optional[_Iterable[_Union[_entity_pb2.LifecycleEvent, _Mapping]]] = ..., thoughts: _Optional[_Iterable[_Union[_telemetry_pb2.ThoughtReport, _Mapping]]] = ..., statuses: _Optional[_Iterable[_Union[_telemetry_pb2.AgentStatus, _Mapping]]] = ..., insights: _Optional[_Iterable[_Union[_telemetry_pb2.Insight, _Mapping]]] = ..., needs: _Optional[_Union[NeedColumns, _Mapping]] = ..., rule_events: _Optional[_Iterable[_Union[RuleEvent, _Mapping]]] = ...) -> None: ...
 
 class ObjectColumns(_message.Message):
-    __slots__ = ("object_row", "state", "work", "stock")
+    __slots__ = ("object_row", "state", "work", "stock", "x", "y")
     OBJECT_ROW_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     WORK_FIELD_NUMBER: _ClassVar[int]
     STOCK_FIELD_NUMBER: _ClassVar[int]
+    X_FIELD_NUMBER: _ClassVar[int]
+    Y_FIELD_NUMBER: _ClassVar[int]
     object_row: bytes
     state: bytes
     work: bytes
     stock: bytes
-    def __init__(self, object_row: _Optional[bytes] = ..., state: _Optional[bytes] = ..., work: _Optional[bytes] = ..., stock: _Optional[bytes] = ...) -> None: ...
+    x: bytes
+    y: bytes
+    def __init__(self, object_row: _Optional[bytes] = ..., state: _Optional[bytes] = ..., work: _Optional[bytes] = ..., stock: _Optional[bytes] = ..., x: _Optional[bytes] = ..., y: _Optional[bytes] = ...) -> None: ...
 
 class GroundColumns(_message.Message):
     __slots__ = ("x", "y", "kind", "amount")

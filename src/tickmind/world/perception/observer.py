@@ -96,7 +96,7 @@ class Observer:
         )
 
     def _me(self, row: int, lists: "_Lists", place: int) -> SelfState:
-        names = self._tables.item_names
+        names, own = self._tables.item_names, self._tables.needs.names
         return SelfState(
             entity_id=self._tables.actor_ids[row],
             x=lists.x[place],
@@ -108,6 +108,7 @@ class Observer:
             ),
             energy=lists.energy[place],
             hunger=lists.hunger[place],
+            needs=tuple(zip(own, lists.own_needs[place], strict=True)) if own else (),
         )
 
     def _tiles(self, columns: ObservationColumns, *, floors: bool) -> list[VisibleTiles]:
@@ -150,13 +151,14 @@ class Observer:
         self._objects[row] = view = VisibleObject(
             object_id=tables.object_ids[row],
             kind=kind.name,
-            x=int(tables.object_x[row]),
-            y=int(tables.object_y[row]),
+            x=int(self._maps.object_x[row]),
+            y=int(self._maps.object_y[row]),
             state=kind.states[now].name,
             work_remaining=int(state.object_work[row]),
             items=(ItemStack(kind.stock.item, stock),) if kind.stock and stock else (),
             verbs=tuple(action.verb for action in kind.states[now].actions),
             owner=tables.object_owner.get(row, ""),
+            size=kind.size,
         )
         return view
 

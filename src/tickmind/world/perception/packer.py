@@ -10,8 +10,10 @@ from tickmind.protocol.record import AWAY
 from tickmind.world.kernels import Placed, RowLists, visible_pairs
 from tickmind.world.kernels.packing import list_left, pack_entities, write_cards
 from tickmind.world.perception.perception import Perception, Seen, take_lists
+from tickmind.world.perception.standing import StandingObjects
 from tickmind.world.rules.aftermath import Aftermath
-from tickmind.world.state.columns import WorldColumns
+from tickmind.world.state.columns import StandingOffer, WorldColumns
+from tickmind.world.state.maps import Maps
 from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
@@ -55,7 +57,8 @@ class Packer:
         tick_id: int,
         tables: Tables,
         state: WorldColumns,
-        objects: Placed,
+        maps: Maps,
+        objects: StandingObjects,
         ground: "GroundMap",
         now: Perception,
         before: Perception | None,
@@ -64,6 +67,7 @@ class Packer:
         self._tick_id = tick_id
         self._tables = tables
         self._state = state
+        self._maps = maps
         self._objects = objects
         self._ground = ground
         self._now = now
@@ -77,7 +81,8 @@ class Packer:
         seen = self._now.seen_by(rows)
         own, news = self._deeds()
         signed, unsigned, left = self._entities(rows, seen, news)
-        objects = self._standing(rows, seen, self._objects, len(self._tables.object_ids))
+        standing = self._objects
+        objects = standing.whole(self._standing(rows, seen, standing.placed, len(self._tables.object_ids)))
         ground, ground_at, ground_kind, ground_amount = self._ground_items(rows, seen)
         heard = self._heard(rows)
         return ObservationColumns(
@@ -120,7 +125,16 @@ class Packer:
             heard=heard.ids,
             utterances=self._last.utterances,
             offers=self._offers(rows) if len(state.offers) else (),
+            own_needs=state.own_needs[rows] if len(state.own_needs) else None,
+            placed=self._placed(objects.ids) if self._tables.objects_move else (),
         )
+
+    def _placed(self, objects: "Int32") -> tuple[tuple[int, int, int], ...]:
+        """Return where those of some objects are that come and go."""
+        rows = np.unique(objects)
+        rows = rows[self._tables.kind_moves[self._tables.object_kind[rows]]]
+        columns = rows, self._maps.object_x[rows], self._maps.object_y[rows]
+        return tuple(zip(*(column.tolist() for column in columns), strict=True))
 
     def _deeds(self) -> "tuple[UInt8, UInt8]":
         """Return by actor row the codes of its action and of why it failed: all of them, and those that are news."""
@@ -171,16 +185,14 @@ class Packer:
         """Return the offers that stand to these actors, by their places."""
         place_of = {row: place for place, row in enumerate(rows.tolist())}
         names, ids = self._tables.item_names, self._tables.actor_ids
-        return tuple(
-            sorted(
-                (
-                    (place_of[taker], OpenOffer(ids[maker], names[kind], amount, names[wanted] if price else "", price))
-                    for maker, taker, kind, amount, wanted, price, last_tick in self._state.offers.tolist()
-                    if taker in place_of and last_tick >= self._tick_id
-                ),
-                key=itemgetter(0),
-            )
-        )
+        found = []
+        for offer in (StandingOffer(*line) for line in self._state.offers.tolist()):
+            if offer.taker in place_of and offer.last_tick >= self._tick_id:
+                price = offer.wanted_amount
+                wanted = names[offer.wanted_kind] if price else ""
+                shown = OpenOffer(ids[offer.maker], names[offer.kind], offer.amount, wanted, price)
+                found.append((place_of[offer.taker], shown))
+        return tuple(sorted(found, key=itemgetter(0)))
 
     def _heard(self, rows: "Int32") -> RowLists:
         """Return for each observer the places of the utterances that it hears; an actor does not hear itself."""

@@ -24,6 +24,8 @@ class WorldView:
     object_state: "UInt8"  # by object row
     object_work: "Int32"
     object_stock: "Int32"
+    object_x: "Int32"  # -1, as y: it is not there
+    object_y: "Int32"
     ground_x: "Int32"  # one entry for each kind of item on each tile
     ground_y: "Int32"
     ground_kind: "UInt16"
@@ -42,6 +44,8 @@ def take_view(tick_id: int, tables: Tables, state: WorldColumns) -> WorldView:
         object_state=state.object_state.copy(),
         object_work=state.object_work.copy(),
         object_stock=state.object_stock.copy(),
+        object_x=state.object_x.copy() if tables.objects_move else tables.object_x,
+        object_y=state.object_y.copy() if tables.objects_move else tables.object_y,
         ground_x=x.astype(np.int32),
         ground_y=y.astype(np.int32),
         ground_kind=kind.astype(np.uint16),

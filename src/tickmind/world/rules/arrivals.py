@@ -1,10 +1,14 @@
-"""Arrivals and departures: actors come into the world and leave it, as the scenario says or a rule wishes."""
+"""Arrivals and departures: actors come into the world and leave it, by the scenario, a rule or an operator's order."""
+
+from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
+from tickmind.protocol import Placement, Reason
 from tickmind.protocol.record import AWAY
 from tickmind.world.rules.turn import Turn
-from tickmind.world.state.tables import NEVER
+from tickmind.world.scenario.scenario import NEVER
 
 
 def come_and_go(turn: Turn) -> None:
@@ -23,6 +27,21 @@ def come_and_go(turn: Turn) -> None:
                 state.arrive_due[row] = NEVER
 
 
+def place_actors(turn: Turn, placements: Iterable[Placement]) -> None:
+    """Carry out orders of operators, one after another, and note their outcomes."""
+    for order in placements:
+        row = turn.tables.actor_row[order.actor_id]
+        is_away = bool(turn.state.x[row] == AWAY)
+        if order.leaves:
+            reason = Reason.AWAY if is_away else Reason.NONE
+            leave(turn, row)
+        else:
+            reason = why_not_at(turn, order.x, order.y) if is_away else Reason.ALREADY_THERE
+            if not reason:
+                arrive(turn, row, order.x, order.y)
+        turn.placements.append(replace(order, reason=reason))
+
+
 def leave(turn: Turn, row: int) -> None:
     """Take an actor out of the world, with all that it carries."""
     state = turn.state
@@ -30,21 +49,30 @@ def leave(turn: Turn, row: int) -> None:
         return
     turn.maps.occupancy[state.y[row], state.x[row]] = -1
     if len(state.offers):
-        state.offers = state.offers[(state.offers[:, :2] != row).all(axis=1)]  # neither made by it nor to it
+        state.offers = state.offers[(state.offers[:, :2] != row).all(axis=1)]  # neither its maker nor its taker
     _place(turn, row, AWAY, AWAY)
 
 
 def arrive(turn: Turn, row: int, x: int, y: int) -> bool:
     """Bring an actor that is away to a tile. Return False if no actor can stand there now."""
-    maps, tables, state = turn.maps, turn.tables, turn.state
-    if not maps.walkable[y, x] or maps.occupancy[y, x] >= 0:
+    if why_not_at(turn, x, y):
         return False
-    thing = int(tables.object_at[y, x])  # which may have closed in this tick, before the maps show it
-    if thing >= 0 and not tables.kind_walkable[tables.object_kind[thing], state.object_state[thing]]:
-        return False
-    maps.occupancy[y, x] = row
+    turn.maps.occupancy[y, x] = row
     _place(turn, row, x, y)
     return True
+
+
+def why_not_at(turn: Turn, x: int, y: int) -> Reason:
+    """Return why no further actor can stand on a tile now; `NONE` if one can."""
+    maps, tables = turn.maps, turn.tables
+    if not (0 <= x < tables.width and 0 <= y < tables.height):
+        return Reason.OUT_OF_BOUNDS
+    if not maps.walkable[y, x]:
+        return Reason.NOT_WALKABLE
+    thing = int(maps.object_at[y, x])  # which may have closed in this tick, before the maps show it
+    if thing >= 0 and not tables.kind_walkable[tables.object_kind[thing], turn.state.object_state[thing]]:
+        return Reason.NOT_WALKABLE
+    return Reason.OCCUPIED if maps.occupancy[y, x] >= 0 else Reason.NONE
 
 
 def _place(turn: Turn, row: int, x: int, y: int) -> None:

@@ -41,7 +41,8 @@ def _holds(turn: Turn, goal: GoalTable) -> bool:
     if info.all_in:
         return bool(turn.in_areas(goal.areas, goal.rows).all())
     if info.object_id:
-        return bool(turn.state.object_state[goal.object_row] == goal.state)
+        there = turn.maps.object_x[goal.object_row] != AWAY
+        return bool(there and turn.state.object_state[goal.object_row] == goal.state)
     return turn.tick_id >= info.tick_id
 
 

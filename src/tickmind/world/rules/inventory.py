@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def use_items(turn: Turn) -> None:
-    """Use up items; where there are needs, food changes hunger and energy."""
+    """Use up items; where there are needs, they change these."""
     places = turn.items(ActionType.USE)
     if not len(places):
         return
@@ -32,10 +32,14 @@ def use_items(turn: Turn) -> None:
     _change(turn, places, rows, -amount)
     if turn.rules.needs is None:
         return
-    for name, column, change in (
+    changes = [
         ("hunger", state.hunger, tables.item_hunger[kind]),
         ("energy", state.energy, tables.item_energy[kind]),
-    ):
+    ]
+    if len(state.own_needs):
+        own = tables.needs
+        changes += [(name, state.own_needs[:, at], own.items[kind, at]) for at, name in enumerate(own.names)]
+    for name, column, change in changes:
         before = column[rows]
         after = np.clip(before + amount * change, 0, NEED_MOST)
         column[rows] = after
@@ -65,7 +69,7 @@ def pick_up_items(turn: Turn) -> None:
     tables, state = turn.tables, turn.state
     rows = turn.intents.actor[places]
     ground = lying(turn, _keys(turn, places))
-    objects = tables.object_at[state.y[rows], state.x[rows]]
+    objects = turn.maps.object_at[state.y[rows], state.x[rows]]
     stocked = np.zeros(len(places), dtype=np.int64)
     there = np.flatnonzero(objects >= 0)
     there = there[tables.stock_item[tables.object_kind[objects[there]]] == turn.intents.kind[places[there]]]

@@ -8,9 +8,10 @@ from tickmind.protocol import ACTION_CODES, REASON_CODES, ActionType, ActorStatu
 from tickmind.protocol.record import AWAY
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.settings import NEED_MOST
+from tickmind.world.state.needs import BODY
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Bool, Int64
+    from tickmind.protocol.columns import Bool, Int32, Int64
 
 _ASLEEP = int(ActorStatus.ASLEEP)
 _INCAPACITATED = int(ActorStatus.INCAPACITATED)
@@ -73,13 +74,13 @@ def leave_alone(turn: Turn) -> None:
     rows = np.flatnonzero(((state.status & (_UNCONTROLLED | _ASLEEP)) == _UNCONTROLLED) & (state.x != AWAY))
     if not len(rows):
         return
-    objects = tables.object_at[state.y[rows], state.x[rows]]
+    objects = turn.maps.object_at[state.y[rows], state.x[rows]]
     rows, objects = rows[objects >= 0], objects[objects >= 0]
     state.status[rows[tables.kind_restful[tables.object_kind[objects]]]] |= _ASLEEP
 
 
 def feel_needs(turn: Turn) -> None:
-    """Let controlled actors hunger and tire, or rest, also by the floor on which they stand.
+    """Let controlled actors hunger and tire, or rest, also by the floor on which they stand and by objects near.
 
     The exhausted fall asleep, the starving are incapacitated.
     """
@@ -87,18 +88,71 @@ def feel_needs(turn: Turn) -> None:
     if needs is None:
         return
     living = ((state.status & _UNCONTROLLED) == 0) & (state.x != AWAY)
+    near = _near_objects(turn) if len(tables.needs.objects) else None
+    if len(state.own_needs):
+        _feel_own_needs(turn, living, near)
     asleep = (state.status & _ASLEEP) != 0
     energy: Int64 = np.where(asleep, needs.rest_per_tick, -needs.energy_per_tick)
     hunger: Int64 = np.full(1, needs.hunger_per_tick)
     if tables.floors_change_needs:
         floor = tables.floor[state.y, state.x]
         energy, hunger = energy + tables.floor_energy[floor], hunger + tables.floor_hunger[floor]
+    if near is not None:
+        energy, hunger = energy + near[:, 0], hunger + near[:, 1]
     state.energy = np.clip(state.energy + np.where(living, energy, 0), 0, NEED_MOST).astype(np.int32)
     state.hunger = np.clip(state.hunger + np.where(living, hunger, 0), 0, NEED_MOST).astype(np.int32)
     state.status[living & (state.energy == 0)] |= _ASLEEP
-    starving = (state.hunger == NEED_MOST) & needs.starvation
-    state.status[starving] |= _INCAPACITATED
-    state.status[~starving] &= ~_INCAPACITATED
+    incapacitate(turn)
+
+
+def incapacitate(turn: Turn) -> None:
+    """Incapacitate the starving, and those of whom an own need that does so is at 0; let the others act again."""
+    needs, state, own = turn.rules.needs, turn.state, turn.tables.needs
+    assert needs is not None, "nothing else incapacitates"
+    unable = (state.hunger == NEED_MOST) & needs.starvation
+    if len(own.incapacitates) and len(state.own_needs):
+        unable |= (state.own_needs[:, own.incapacitates] == 0).any(axis=1)
+    state.status[unable] |= _INCAPACITATED
+    state.status[~unable] &= ~_INCAPACITATED
+
+
+def _feel_own_needs(turn: Turn, living: "Bool", near: "Int32 | None") -> None:
+    """Change the needs that the scenario declares, by what all needs are at the beginning."""
+    state, own = turn.state, turn.tables.needs
+    change: Int32 = np.tile(own.each_tick, (len(living), 1))
+    if own.go_by_calendar:
+        time = turn.time
+        change += own.at_night * time.night + own.in_weather.get(time.weather, 0)
+    if own.at_zero.any():
+        change += (state.own_needs == 0) @ own.at_zero
+    if own.when_starving.any():
+        change += (state.hunger == NEED_MOST)[:, None] * own.when_starving
+    if own.floors.any():
+        change += own.floors[turn.tables.floor[state.y, state.x]]
+    if near is not None:
+        change += near[:, BODY:]
+    state.own_needs = np.clip(state.own_needs + living[:, None] * change, 0, NEED_MOST).astype(np.int32)
+
+
+def _near_objects(turn: Turn) -> "Int32":
+    """Return by actor row what objects on its tile and beside it add to energy, hunger and own needs."""
+    state, tables, maps = turn.state, turn.tables, turn.maps
+    rows = tables.needs.objects
+    rows = rows[maps.object_x[rows] != AWAY]
+    adds = tables.needs.states[tables.object_kind[rows], state.object_state[rows]]
+    rows, adds = rows[adds.any(axis=1)], adds[adds.any(axis=1)]
+    near: Int32 = np.zeros((len(state.x), tables.needs.states.shape[2]), dtype=np.int32)
+    west, north = maps.object_x[rows], maps.object_y[rows]
+    width, height = tables.object_width[rows], tables.object_height[rows]
+    for dy in range(-1, int(height.max(initial=0)) + 1):
+        for dx in range(-1, int(width.max(initial=0)) + 1):
+            x, y = west + dx, north + dy
+            on_map = (x >= 0) & (x < tables.width) & (y >= 0) & (y < tables.height)
+            beside = np.flatnonzero(on_map & (dx <= width) & (dy <= height))
+            actors = maps.occupancy[y[beside], x[beside]]
+            there = actors >= 0
+            near[actors[there]] += adds[beside[there]]  # two objects have no actor in common at one offset
+    return near
 
 
 def _wake_energy(turn: Turn) -> int:

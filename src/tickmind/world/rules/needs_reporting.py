@@ -1,4 +1,4 @@
-"""Reports of energy and hunger. They change a little in every tick, so only larger changes are reported."""
+"""Reports of needs. They change a little in every tick, so only larger changes are reported."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from tickmind.world.state.columns import WorldColumns
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32
 
-STEP = 20  # an actor is reported when its energy or hunger goes from one multiple of this to another
+STEP = 20  # an actor is reported when one of its needs goes from one multiple of this to another
 CENSUS_TICKS = 64  # in the first of so many ticks all actors are reported, so that no reader has to look back further
 
 
@@ -25,14 +25,18 @@ class NeedsBefore:
     def __init__(self, state: WorldColumns) -> None:
         self._energy: Int32 = state.energy // STEP
         self._hunger: Int32 = state.hunger // STEP
+        self._own: Int32 = state.own_needs // STEP
 
     def moved(self, tick_id: int, state: WorldColumns) -> NeedColumns | None:
         """Return the needs to report after the tick; None if there are none."""
         if tick_id % CENSUS_TICKS == 1:
             return all_needs(state)
         moved: Bool = (state.energy // STEP != self._energy) | (state.hunger // STEP != self._hunger)
+        if len(state.own_needs):
+            moved |= (state.own_needs // STEP != self._own).any(axis=1)
         return _some(state, np.flatnonzero(moved).astype(np.int32)) if moved.any() else None
 
 
 def _some(state: WorldColumns, rows: "Int32") -> NeedColumns:
-    return NeedColumns(rows, state.energy[rows].astype(np.int16), state.hunger[rows].astype(np.int16))
+    own = state.own_needs[rows].astype(np.int16) if len(state.own_needs) else None
+    return NeedColumns(rows, state.energy[rows].astype(np.int16), state.hunger[rows].astype(np.int16), own)

@@ -15,6 +15,7 @@ from tickmind.world.chance import draw
 from tickmind.world.rules.inventory import hand_over, use_up
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.kinds import ObjectAction
+from tickmind.world.scenario.scenario import NEVER
 from tickmind.world.state.timing import change_times, stock_times
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def interact(turn: Turn) -> None:
 
 def _work_on(turn: Turn, places: "Int64", work: _Work) -> None:
     """Let actors work, each on an object of its own."""
+    places = turn.still_there(places)
     objects = turn.intents.target[places]
     actions = turn.tables.find_actions(objects, turn.state.object_state[objects], turn.intents.kind[places])
     known = actions >= 0
@@ -68,29 +70,43 @@ def _work_on(turn: Turn, places: "Int64", work: _Work) -> None:
 def _do(turn: Turn, places: "Int64", kind: int, action: ObjectAction, work: _Work) -> None:
     """Let actors do one action with objects of one kind and state."""
     tables = turn.tables
-    if action.limited and not turn.time.allows(action.hours, action.seasons, action.weather):
-        turn.refuse(places, Reason.CLOSED)
-        if action.hours is not None and turn.time.allows(None, action.seasons, action.weather):
-            turn.effects.update(dict.fromkeys(places.tolist(), (Effect("opens_at", action.hours[0]),)))
-        return
-    places = _equipped(turn, places, action)
+    places = able_now(turn, places, action)
     if action.work > 1:
         places = _steps(turn, places, work)
     code = tables.scenario.kinds[kind].state_code(action.to)
     objects = turn.intents.target[places].astype(np.int64)
-    blocked = in_the_way(turn, objects, kind, code)
-    places, objects = turn.keep(places, ~blocked, Reason.TARGET_OCCUPIED), objects[~blocked]
+    if action.removes:
+        deltas = [(at, delta) for at, row in enumerate(objects.tolist()) for delta in remove_object(turn, row)]
+    else:
+        blocked = in_the_way(turn, objects, kind, code)
+        places, objects = turn.keep(places, ~blocked, Reason.TARGET_OCCUPIED), objects[~blocked]
+        deltas = enter_state(turn, objects, kind, code)
     if not len(places):
         return
-    for at, delta in enter_state(turn, objects, kind, code):
-        work.deltas.append((int(places[at]), delta))
-    rows, consumes = turn.intents.actor[places], tables.item_codes(action.consumes)
+    work.deltas += [(int(places[at]), delta) for at, delta in deltas]
+    exchange_items(turn, places, action, work.step(0))
+
+
+def able_now(turn: Turn, places: "Int64", action: ObjectAction) -> "Int64":
+    """Return the places of actors that can do an action now, and carry what it takes."""
+    if action.limited and not turn.time.allows(action.hours, action.seasons, action.weather):
+        turn.refuse(places, Reason.CLOSED)
+        if action.hours is not None and turn.time.allows(None, action.seasons, action.weather):
+            turn.effects.update(dict.fromkeys(places.tolist(), (Effect("opens_at", action.hours[0]),)))
+        return places[:0]
+    return _equipped(turn, places, action)
+
+
+def exchange_items(turn: Turn, places: "Int64", action: ObjectAction, first: tuple[Effect, ...]) -> None:
+    """Take what an action consumes from those that have done it, and give them what it yields."""
+    tables, rows = turn.tables, turn.intents.actor[places]
+    consumes = tables.item_codes(action.consumes)
     use_up(turn, rows, consumes)
     changes = [(item, np.full(len(places), -amount)) for item, amount in consumes]
     changes += _wear(turn, rows, action)
     changes += hand_over(turn, rows, tables.item_codes(action.yields))
     named = [(f"inventory.{tables.item_names[item]}", by) for item, by in changes]
-    turn.set_effects(places, work.step(0), named)
+    turn.set_effects(places, first, named)
 
 
 def _wear(turn: Turn, rows: "Int32", action: ObjectAction) -> "list[tuple[int, Int64]]":
@@ -168,7 +184,9 @@ def in_the_way(turn: Turn, objects: "Int64", kind: int, code: int) -> "Bool":
     tables = turn.tables
     if tables.kind_walkable[kind, code]:
         return np.zeros(len(objects), dtype=np.bool_)
-    stands: Bool = turn.maps.occupancy[tables.object_y[objects], tables.object_x[objects]] >= 0
+    which, at = turn.maps.tiles_of(objects)
+    stands: Bool = np.zeros(len(objects), dtype=np.bool_)
+    stands[which[turn.maps.occupancy[at] >= 0]] = True
     return stands
 
 
@@ -191,4 +209,36 @@ def enter_state(turn: Turn, objects: "Int64", kind: int, code: int) -> list[tupl
     state.object_work[objects] = work
     codes = np.full(len(rows), code, dtype=np.uint8)
     state.change_due[objects] = change_times(tables, objects.astype(np.int64), codes, turn.tick_id)
+    return deltas
+
+
+def remove_object(turn: Turn, row: int) -> list[ObjectDelta]:
+    """Take an object out of the world, with its stock; what it holds stays on the ground. Return what is new of it."""
+    state, name = turn.state, turn.tables.object_ids[row]
+    turn.bare_tiles += turn.maps.remove(row)
+    turn.objects_moved = True
+    deltas = [ObjectDelta(name, "tile", "")]
+    if state.object_stock[row]:
+        state.object_stock[row] = 0
+        deltas.append(ObjectDelta(name, "stock", 0))
+    state.change_due[row] = state.stock_due[row] = NEVER
+    return deltas
+
+
+def place_object(turn: Turn, row: int, x: int, y: int) -> list[ObjectDelta]:
+    """Put an object that is not there on a tile, in its first state and without stock. Return what is new of it."""
+    state, tables = turn.state, turn.tables
+    name, kind, rows = tables.object_ids[row], tables.kind_of(row), np.array([row], dtype=np.int64)
+    turn.maps.place(row, x, y)
+    turn.objects_moved = True
+    turn.changed_objects.append(row)
+    deltas = [ObjectDelta(name, "tile", f"{x},{y}")]
+    if state.object_state[row]:
+        deltas.append(ObjectDelta(name, "state", kind.states[0].name))
+    work = int(tables.kind_work[tables.object_kind[row], 0])
+    if state.object_work[row] != work:
+        deltas.append(ObjectDelta(name, "work_remaining", work))
+    state.object_state[row], state.object_work[row] = 0, work
+    state.change_due[row] = change_times(tables, rows, state.object_state[rows], turn.tick_id)[0]
+    state.stock_due[row] = stock_times(tables, rows, state.object_stock[rows], turn.tick_id)[0]
     return deltas

@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tickmind.protocol import (
     ActionType,
     Effect,
     ObjectDelta,
+    Reason,
     ResultColumns,
     RuleEvent,
     Utterance,
@@ -24,10 +25,16 @@ from tickmind.protocol.setting import minute_of
 from tickmind.world.chance import draw
 from tickmind.world.errors import OwnRuleError
 from tickmind.world.rules.arrivals import arrive, leave
+from tickmind.world.rules.building import free_row, why_not
 from tickmind.world.rules.inventory import hand_over, use_up
-from tickmind.world.rules.objects import enter_state, in_the_way
+from tickmind.world.rules.needs_and_rest import incapacitate
+from tickmind.world.rules.objects import enter_state, in_the_way, place_object, remove_object
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.limits import MAX_INVENTORY, MAX_SCORE, MAX_TEXT_CHARS
+from tickmind.world.scenario.settings import NEED_MOST
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int32
 
 _HERE = str(Path(__file__).parents[1])
 _CHANCE = 16  # purpose of the random numbers
@@ -55,6 +62,7 @@ class RuleTick:
         self._name = name
         self._number = number
         self._draws = 0
+        self._changed_needs = False
         self._actions_left = _ACTIONS + _ACTIONS_PER_ACTOR * len(turn.tables.actor_ids)
         self._scores: dict[tuple[int, str], list[str]] = {}  # points and reason -> to whom
 
@@ -68,13 +76,13 @@ class RuleTick:
     @property
     def time(self) -> WorldTime:
         """The day and the time of the day."""
-        return self._turn.tables.scenario.setting.calendar.at(self.tick_id)
+        return self._turn.time
 
     def time_comes(self, clock: str) -> bool:
         """Return whether a time of the day, such as `18:00`, comes with this tick: once in each day."""
         calendar = self._turn.tables.scenario.setting.calendar
         minute = minute_of(clock)
-        before, now = calendar.at(self.tick_id - 1), calendar.at(self.tick_id)
+        before, now = calendar.at(self.tick_id - 1), self.time
         return (before.day + (before.minute >= minute)) < (now.day + (now.minute >= minute))
 
     @property
@@ -84,7 +92,7 @@ class RuleTick:
 
     @property
     def object_ids(self) -> Sequence[str]:
-        """The ids of all objects."""
+        """The ids of all objects, also of those that may be built later."""
         return self._turn.tables.object_ids
 
     @cached_property
@@ -138,10 +146,21 @@ class RuleTick:
         carried = self._turn.state.inventory[self._actor(actor_id)].tolist()
         return {item: count for item, count in zip(self._turn.tables.item_names, carried, strict=True) if count}
 
+    def need(self, actor_id: str, need: str) -> int:
+        """Return the value of a need of an actor: `energy`, `hunger`, or one that the scenario declares."""
+        return int(self._needs(need)[self._actor(actor_id)])
+
     def object_state(self, object_id: str) -> str:
-        """Return the state of an object."""
+        """Return the state of an object; empty if it is not there."""
         row = self._object(object_id)
+        if self._turn.maps.object_x[row] == AWAY:
+            return ""
         return self._turn.tables.kind_of(row).states[int(self._turn.state.object_state[row])].name
+
+    def object_position(self, object_id: str) -> tuple[int, int]:
+        """Return the tile of an object; (-1, -1) if it was not built yet, or was removed."""
+        row, maps = self._object(object_id), self._turn.maps
+        return int(maps.object_x[row]), int(maps.object_y[row])
 
     def chance(self, below: int) -> int:
         """Return a number from 0 up to, not including, `below`, from the seed of the run: the same in every repetition.
@@ -164,7 +183,7 @@ class RuleTick:
         if not self.is_there(actor_id):  # there is no ground below it for what it can't carry
             amount = min(amount, int(self._turn.room(np.array([row], dtype=np.int32))[0]))
         ((_, taken),) = hand_over(self._turn, np.array([row], dtype=np.int32), [(kind, amount)])
-        self._note_items(actor_id, item, int(taken[0]))
+        self._note(actor_id, Effect(f"inventory.{item}", int(taken[0])))
         return int(taken[0])
 
     def take_items(self, actor_id: str, item: str, amount: int) -> int:
@@ -173,11 +192,24 @@ class RuleTick:
         self._count()
         taken = min(amount, int(self._turn.state.inventory[row, kind]))
         use_up(self._turn, np.array([row], dtype=np.int32), [(kind, taken)])
-        self._note_items(actor_id, item, -taken)
+        self._note(actor_id, Effect(f"inventory.{item}", -taken))
         return taken
 
+    def change_need(self, actor_id: str, need: str, by: int) -> int:
+        """Add to a need of an actor, which stays from 0 to 1000. Return by how much it changed."""
+        row, values = self._actor(actor_id), self._needs(need)
+        if abs(by) > NEED_MOST or int(by) != by:
+            raise OwnRuleError(f"a need changes by a whole number from -{NEED_MOST} to {NEED_MOST}, not by {by}")
+        self._count()
+        before = int(values[row])
+        values[row] = min(max(before + int(by), 0), NEED_MOST)
+        change = int(values[row]) - before
+        self._changed_needs |= bool(change)
+        self._note(actor_id, Effect(need, change))
+        return change
+
     def set_object_state(self, object_id: str, state: str) -> bool:
-        """Put an object into a state. Return False if an actor stands where it would block the tile."""
+        """Put an object into a state. Return False if it is not there, or an actor stands where it would block it."""
         row, turn = self._object(object_id), self._turn
         names = [one.name for one in turn.tables.kind_of(row).states]
         if state not in names:
@@ -185,9 +217,35 @@ class RuleTick:
         code = names.index(state)
         self._count()
         objects, kind = np.array([row], dtype=np.int64), int(turn.tables.object_kind[row])
-        if in_the_way(turn, objects, kind, code).any():
+        if turn.maps.object_x[row] == AWAY or in_the_way(turn, objects, kind, code).any():
             return False
         turn.deltas += [delta for _, delta in enter_state(turn, objects, kind, code)]
+        return True
+
+    def build_object(self, kind: str, x: int, y: int) -> str:
+        """Put an object of a kind that can be built on a tile, the north-west one of several.
+
+        Return its id; empty if it can't be there now.
+        """
+        turn, code = self._turn, self._turn.tables.kind_code.get(kind)
+        if code is None or turn.tables.scenario.kinds[code].build is None:
+            raise OwnRuleError(f"there is no kind {str(kind)[:100]!r} that can be built")
+        self._count()
+        row = free_row(turn, code)
+        if row is None or why_not(turn, code, int(x), int(y)) is not Reason.NONE:
+            return ""
+        turn.deltas += place_object(turn, row, int(x), int(y))
+        return turn.tables.object_ids[row]
+
+    def remove_object(self, object_id: str) -> bool:
+        """Take an object out of the world, of a kind that can be built or removed. Return False if it is not there."""
+        row, turn = self._object(object_id), self._turn
+        if not turn.tables.kind_of(row).comes_and_goes:
+            raise OwnRuleError(f"{object_id} can't be removed; give its kind `build`, or an action with `removes`")
+        self._count()
+        if turn.maps.object_x[row] == AWAY:
+            return False
+        turn.deltas += remove_object(turn, row)
         return True
 
     def bring(self, actor_id: str, x: int, y: int) -> bool:
@@ -228,14 +286,15 @@ class RuleTick:
         """Record the scores; from then on nothing can be done. Once is enough, and more does no harm."""
         if self._open is None:
             return
+        if self._changed_needs:
+            incapacitate(self._open)
         for (points, why), actor_ids in self._scores.items():
             self._add(RuleEvent(self._name, tuple(actor_ids), points, own=True, text=why))
         self._open = None
 
-    def _note_items(self, actor_id: str, item: str, by: int) -> None:
-        if by:
-            effects = (Effect(f"inventory.{item}", by),)
-            self._add(RuleEvent(self._name, (actor_id,), own=True, effects=effects))
+    def _note(self, actor_id: str, effect: Effect) -> None:
+        if effect.value:
+            self._add(RuleEvent(self._name, (actor_id,), own=True, effects=(effect,)))
 
     @property
     def _turn(self) -> Turn:
@@ -256,6 +315,16 @@ class RuleTick:
         if row is None:
             raise OwnRuleError(f"there is no actor {str(actor_id)[:100]!r}")
         return row
+
+    def _needs(self, need: str) -> "Int32":
+        """Return the values of a need, by actor row."""
+        state, names = self._turn.state, self._turn.tables.needs.names
+        if need in names:
+            values: Int32 = state.own_needs[:, names.index(need)]
+            return values
+        if self._turn.rules.needs is None or need not in ("energy", "hunger"):
+            raise OwnRuleError(f"there is no need {str(need)[:100]!r}")
+        return state.energy if need == "energy" else state.hunger
 
     def _object(self, object_id: str) -> int:
         row = self._turn.tables.object_row.get(object_id)

@@ -39,6 +39,13 @@ def lying_in_all(turn: Turn, tiles: "Int64", sums: "Int64") -> "Int64":
     return total
 
 
+def is_bare(turn: Turn, tile: int, width: int) -> bool:
+    """Return whether no items lie on a tile and some to the east of it, so many in all."""
+    kinds = max(len(turn.tables.item_names), 1)
+    first, last = np.searchsorted(turn.state.ground_key, (tile * kinds, (tile + width) * kinds)).tolist()
+    return bool(first == last)
+
+
 def lay(turn: Turn, keys: "Int64", amounts: "Int64") -> None:
     """Add items to the ground, or remove them: all amounts are positive, or all negative. No key is there twice."""
     state = turn.state

@@ -1,6 +1,7 @@
 """`Turn`: one tick while it is being resolved, with its intents and their outcomes so far."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from tickmind.protocol import (
     Effect,
     IntentColumns,
     ObjectDelta,
+    Placement,
     Reason,
     RuleEvent,
     Utterance,
@@ -49,10 +51,13 @@ class Turn:
         self.utterances: list[Utterance] = []
         self.deltas: list[ObjectDelta] = []
         self.rule_events: list[RuleEvent] = []
+        self.placements: list[Placement] = []  # with their outcomes
         self.has_own_positions = False  # whether x and y of the state are copies that this tick may change
         self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
+        self.bare_tiles: list[tuple[int, int]] = []  # y and x of tiles from which objects were removed, likewise
+        self.objects_moved = False  # whether some were built or removed
 
-    @property
+    @cached_property
     def time(self) -> WorldTime:
         """The time in the world."""
         return self.tables.scenario.setting.calendar.at(self.tick_id)
@@ -79,17 +84,26 @@ class Turn:
         """Return the places of all intents whose object there is; their results name it."""
         target = self.intents.target[places]
         places = self.keep(places, (target >= 0) & (target < len(self.tables.object_ids)), Reason.UNKNOWN_TARGET)
+        places = self.still_there(places)
         names, target = self.tables.object_ids, self.intents.target[places]
         self.target_ids.update(zip(places.tolist(), [names[row] for row in target.tolist()], strict=True))
         return places
 
+    def still_there(self, places: "Int64") -> "Int64":
+        """Return the places of all intents whose object was not removed."""
+        if not self.tables.objects_move:
+            return places
+        return self.keep(places, self.maps.object_x[self.intents.target[places]] != AWAY, Reason.UNKNOWN_TARGET)
+
     def in_reach(self, places: "Int64") -> "Int64":
-        """Return the places of all intents whose object is on the actor's tile or one beside it."""
+        """Return the places of all intents whose object is on the actor's tile or one beside it, or a part of it is."""
         rows, target = self.intents.actor[places], self.intents.target[places]
-        away = np.maximum(
-            np.abs(self.tables.object_x[target] - self.state.x[rows]),
-            np.abs(self.tables.object_y[target] - self.state.y[rows]),
-        )
+        across = self.state.x[rows] - self.maps.object_x[target]
+        down = self.state.y[rows] - self.maps.object_y[target]
+        away = np.maximum(np.abs(across), np.abs(down))
+        if self.tables.some_are_large:
+            past_x, past_y = across - self.tables.object_width[target], down - self.tables.object_height[target]
+            away = np.maximum(np.maximum(-across, past_x + 1), np.maximum(-down, past_y + 1))
         return self.keep(places, away <= 1, Reason.TOO_FAR)
 
     def near(self, one: int, other: int) -> bool:

@@ -39,13 +39,6 @@ def read_calendar(node: Node | None, seed: int) -> CalendarInfo:
     )
 
 
-def check_night(rules: Node | None, calendar: CalendarInfo) -> None:
-    """Note dark nights in a world that has none."""
-    key = table(rules).keys.get("night_sight_radius") if rules is not None else None
-    if key is not None and calendar.night is None:
-        key.note('the calendar has no night; say when it is with `night: ["21:00", "06:00"]`')
-
-
 def _weather_key(seed: int) -> int:
     """Return the key of all weather; it does not give away the seed."""
     return int.from_bytes(hashlib.blake2b(b"weather:%d" % seed, digest_size=4).digest())
@@ -116,13 +109,31 @@ def check_festival_places(node: Node | None, zones: Collection[str]) -> None:
 def check_kind_times(kinds: Node | None, calendar: Node | None) -> None:
     """Note each season and each weather in the section `kinds` that the section `calendar` does not name."""
     seasons = _entries(_entry(calendar, "seasons"))
-    weather = {name for node in (calendar, *seasons.values()) for name in _entries(_entry(node, "weather"))}
+    weather = _weather_names(calendar)
     for action in _actions(kinds):
         for key, what, there in (("seasons", "season", seasons), ("weather", "kind of weather", weather)):
             names = _entry(action, key)
             for name in names.items if isinstance(names, Many) else ():
                 with name.place.source.noting():
                     known(name, there, what)
+
+
+def check_rule_times(rules: Node | None, calendar: Node | None) -> None:
+    """Note nights and weather in the section `rules` that the section `calendar` does not name."""
+    weather, needs = _weather_names(calendar), _entries(_entry(_entry(rules, "needs"), "own")).values()
+    for node, key in ((rules, "night_sight_radius"), *((need, "at_night") for need in needs)):
+        if isinstance(node, YamlMapping) and key in node.keys and _entry(calendar, "night") is None:
+            node.keys[key].note('the calendar has no night; say when it is with `night: ["21:00", "06:00"]`')
+    for need in needs:
+        kinds = _entry(need, "in_weather")
+        for name, place in kinds.keys.items() if isinstance(kinds, YamlMapping) else ():
+            with place.source.noting():
+                known(Leaf(place, name, plain=True), weather, "kind of weather")
+
+
+def _weather_names(calendar: Node | None) -> set[str]:
+    seasons = _entries(_entry(calendar, "seasons"))
+    return {name for node in (calendar, *seasons.values()) for name in _entries(_entry(node, "weather"))}
 
 
 def _actions(kinds: Node | None) -> Iterator[Node]:

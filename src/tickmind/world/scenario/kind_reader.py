@@ -1,6 +1,7 @@
 """The parts of a scenario file that name things: rules, floors, items and kinds of objects."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from tickmind.base import Limit
 from tickmind.protocol.entity import ContainerInfo, Prices
@@ -17,11 +18,14 @@ from tickmind.world.scenario.kinds import (
     Stock,
 )
 from tickmind.world.scenario.limits import (
+    MAX_DECAYED,
     MAX_GROUND,
     MAX_HEARING,
     MAX_INVENTORY,
     MAX_ITEM_CHARS,
     MAX_KINDS,
+    MAX_OBJECT_SIDE,
+    MAX_OBJECTS,
     MAX_PRICES,
     MAX_RADIUS,
     MAX_RECIPE_ITEMS,
@@ -31,10 +35,11 @@ from tickmind.world.scenario.limits import (
     MAX_TICKS,
     MAX_VERBS,
 )
-from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES, Needs, Rules
+from tickmind.world.scenario.need_reader import WorldNeeds, read_changes, read_needs
+from tickmind.world.scenario.settings import SIGHT_RULES, Rules
 from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, NodePosition, YamlMapping, leaf, many, table
 
-_OF_A_STATE = ("walkable", "opaque", "actions", "light")  # what a kind with one state may say itself
+_OF_A_STATE = ("walkable", "opaque", "actions", "light", "each_tick")  # what a kind with one state may say itself
 _OF_A_CONTAINER = ("sells", "buys", "hours")
 
 
@@ -71,62 +76,43 @@ def read_rules(node: Node | None) -> Rules:
         inventory_limit=given.integer("inventory_limit", usual.inventory_limit, 1, MAX_INVENTORY),
         text_limit_chars=given.integer("text_limit_chars", usual.text_limit_chars, 1, MAX_TEXT_CHARS),
         rest_tag=given.name("rest_tag", usual.rest_tag),
-        needs=given.place.source.part(None, _read_needs, needs) if needs else None,
+        needs=given.place.source.part(None, read_needs, needs) if needs else None,
         offer_ticks=given.integer("offer_ticks", usual.offer_ticks, 1, MAX_TICKS),
         gifts_need_consent=given.truth("gifts_need_consent", usual.gifts_need_consent),
         night_sight_radius=given.integer("night_sight_radius", 0, 0, sight_radius) if is_dark else None,
     )
 
 
-def _read_needs(node: Node) -> Needs | None:
-    if isinstance(node, Leaf) and node.plain and node.text in ("true", "false"):
-        return Needs() if node.truth() else None
-    given, usual = table(node), Needs()
-    given.nothing_but("hunger_per_tick", "energy_per_tick", "rest_per_tick", "wake_energy", "starvation")
-    return Needs(
-        hunger_per_tick=given.integer("hunger_per_tick", usual.hunger_per_tick, 0, NEED_MOST),
-        energy_per_tick=given.integer("energy_per_tick", usual.energy_per_tick, 0, NEED_MOST),
-        rest_per_tick=given.integer("rest_per_tick", usual.rest_per_tick, 0, NEED_MOST),
-        wake_energy=given.integer("wake_energy", usual.wake_energy, 0, NEED_MOST),
-        starvation=given.truth("starvation", usual.starvation),
-    )
-
-
-def read_floors(given: YamlMapping, *, has_needs: bool = True) -> tuple[FloorKind, ...]:
+def read_floors(given: YamlMapping, needs: WorldNeeds) -> tuple[FloorKind, ...]:
     """The section `floors`, in the order of the file; in a world without needs no floor changes them."""
     _few(given)
-    found = [
-        place.source.part(FloorKind(name), _read_floor, name, node, has_needs) for name, place, node in given.named()
-    ]
+    found = [place.source.part(FloorKind(name), _read_floor, name, node, needs) for name, place, node in given.named()]
     if not found:
         given.place.fail("expected at least one kind of floor")
     return tuple(found)
 
 
-def _read_floor(name: str, node: Node, has_needs: bool) -> FloorKind:
+def _read_floor(name: str, node: Node, needs: WorldNeeds) -> FloorKind:
     given = table(node)
     given.nothing_but("walkable", "opaque", "hazards", "each_tick", "step_ticks")
     walkable, opaque = given.truth("walkable", default=True), given.truth("opaque", default=False)
-    energy, hunger = _read_need_changes(given, "each_tick")
-    if "each_tick" in given.entries:
+    changes = dict(needs.read_each_tick(given))
+    if "each_tick" in given.entries and not walkable:
         place = given.keys["each_tick"]
-        if not has_needs:
-            place.note("'each_tick' changes needs, and this world has none; say `needs: true` in `rules`")
-        if not walkable:
-            place.note(f"no actor can stand on {name!r}, so 'each_tick' does nothing; say `walkable: true`")
-    step_ticks = given.integer("step_ticks", 1, 1, MAX_TICKS)
-    return FloorKind(name, walkable, opaque, read_tags(given, "hazards"), energy, hunger, step_ticks)
+        place.note(f"no actor can stand on {name!r}, so 'each_tick' does nothing; say `walkable: true`")
+    return FloorKind(
+        name,
+        walkable,
+        opaque,
+        read_tags(given, "hazards"),
+        energy=changes.pop("energy", 0),
+        hunger=changes.pop("hunger", 0),
+        step_ticks=given.integer("step_ticks", 1, 1, MAX_TICKS),
+        own_needs=tuple(changes.items()),
+    )
 
 
-def _read_need_changes(given: YamlMapping, key: str) -> tuple[int, int]:
-    """What is added to energy and to hunger."""
-    changes = table(given.entries[key]) if key in given.entries else YamlMapping(given.place, {}, {})
-    changes.nothing_but("hunger", "energy")
-    energy, hunger = (changes.integer(need, 0, -NEED_MOST, NEED_MOST) for need in ("energy", "hunger"))
-    return energy, hunger
-
-
-def read_items(section: Node | None) -> tuple[ItemKind, ...]:
+def read_items(section: Node | None, needs: WorldNeeds) -> tuple[ItemKind, ...]:
     """The section `items`, in the order of names; none if it is left out."""
     if section is None:
         return ()
@@ -136,25 +122,56 @@ def read_items(section: Node | None) -> tuple[ItemKind, ...]:
     for name, place, node in given.named():
         if not MAX_ITEM_CHARS.allows(len(name)):
             place.note(f"expected a name of 1 to {MAX_ITEM_CHARS.maximum} characters for an item")
-        found.append(place.source.part(ItemKind(name), _read_item, name, node))
+        found.append(place.source.part(ItemKind(name), _read_item, name, node, given.entries, needs))
+    _check_decay(given, found)
     return tuple(sorted(found, key=lambda item: item.name))
 
 
-def _read_item(name: str, node: Node) -> ItemKind:
+def _read_item(name: str, node: Node, items: Collection[str], needs: WorldNeeds) -> ItemKind:
     given = table(node)
-    given.nothing_but("use")
-    energy, hunger = _read_need_changes(given, "use")
-    return ItemKind(name, hunger, energy)
+    given.nothing_but("use", "lasts", "becomes")
+    changes = dict(read_changes(given, "use", needs.names))
+    lasts = given.integer("lasts", 0, 1, MAX_TICKS) if "lasts" in given.entries else 0
+    becomes = read_amounts(given.get("becomes"), items)
+    if becomes and not lasts:
+        given.keys["becomes"].note(f"{name!r} never decays; say how many ticks it lasts with `lasts: 200`")
+    if not MAX_RECIPE_ITEMS.allows(len(becomes)):
+        given.keys["becomes"].note(f"more than {MAX_RECIPE_ITEMS.maximum} kinds of items")
+    hunger, energy = changes.pop("hunger", 0), changes.pop("energy", 0)
+    return ItemKind(name, hunger, energy, tuple(changes.items()), lasts, becomes)
 
 
-def read_kinds(section: Node | None, items: Collection[str], inventory_limit: int) -> tuple[ObjectKind, ...]:
+def _check_decay(given: YamlMapping, items: Iterable[ItemKind]) -> None:
+    """Note items that become themselves again, or too many others: what decays must come to an end."""
+    becomes = {item.name: item.becomes for item in items}
+    totals: dict[str, int] = {}  # item -> how many items one is in the end
+
+    def total(name: str, path: tuple[str, ...]) -> int:
+        if name in path:
+            circle = " -> ".join((*path[path.index(name) :], name))
+            given.keys[path[0]].fail(f"{name!r} becomes itself again: {circle}")
+        if name not in totals:
+            totals[name] = max(1, sum(amount * total(item, (*path, name)) for item, amount in becomes[name]))
+            if not MAX_DECAYED.allows(totals[name]):
+                given.keys[name].fail(f"one {name!r} becomes more than {MAX_DECAYED.maximum:,} items in the end")
+        return totals[name]
+
+    for name in becomes:
+        with given.place.source.noting():
+            total(name, ())
+
+
+def read_kinds(
+    section: Node | None, items: Collection[str], inventory_limit: int, needs: WorldNeeds
+) -> tuple[ObjectKind, ...]:
     """The section `kinds`, in the order of names; none if it is left out."""
     if section is None:
         return ()
     given = table(section)
     _few(given)
     found = [
-        place.source.part(ObjectKind(name), _read_kind, name, place, node, items) for name, place, node in given.named()
+        place.source.part(ObjectKind(name), _read_kind, name, place, node, items, needs)
+        for name, place, node in given.named()
     ]
     _check_recipes(given, found, inventory_limit)
     return tuple(sorted(found, key=lambda kind: kind.name))
@@ -173,7 +190,8 @@ def _check_recipes(given: YamlMapping, kinds: Iterable[ObjectKind], inventory_li
                 given.keys[kind.name].note(
                     f"one {item!r} costs {count} items, and an actor carries at most {inventory_limit}"
                 )
-        for action in (action for state in kind.states for action in state.actions):
+        builds = () if kind.build is None else (kind.build,)
+        for action in (*builds, *(action for state in kind.states for action in state.actions)):
             count = sum(amount for _, amount in action.takes)
             if count > inventory_limit:
                 given.keys[kind.name].note(
@@ -181,24 +199,48 @@ def _check_recipes(given: YamlMapping, kinds: Iterable[ObjectKind], inventory_li
                 )
 
 
-def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str]) -> ObjectKind:
+def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str], needs: WorldNeeds) -> ObjectKind:
     given = table(node)
     if name == GROUND:
         place.fail(f"{GROUND!r} is what items on the ground are called; choose another name")
-    given.nothing_but("states", "tags", "stock", "holds", *_OF_A_CONTAINER, *_OF_A_STATE)
+    given.nothing_but("states", "tags", "stock", "holds", "build", "size", *_OF_A_CONTAINER, *_OF_A_STATE)
     states, own = given.get("states"), [key for key in _OF_A_STATE if key in given.entries]
     if states is None:
-        only = YamlMapping(given.place, {key: given.entries[key] for key in own}, {})
-        read: tuple[ObjectState, ...] = (_read_state("plain", place, only, ("plain",), items),)
+        entries, keys = {key: given.entries[key] for key in own}, {key: given.keys[key] for key in own}
+        only = YamlMapping(given.place, entries, keys)
+        read: tuple[ObjectState, ...] = (_read_state("plain", place, only, ("plain",), items, needs),)
     else:
         if own:
             place.note(f"{name!r} has states, so {' and '.join(own)} belong to each of them")
-        read = _read_states(table(states), items)
+        read = _read_states(table(states), items, needs)
     stock, container = given.get("stock"), _read_container(given, items)
     if container is not None and any(state.walkable for state in read):
         place.fail(f"{name!r} holds items, so no actor can step on it: say `walkable: false` in each of its states")
     grows = _read_stock(table(stock), items) if stock else None
-    return ObjectKind(name, read, read_tags(given, "tags"), grows, container)
+    build, most = _read_build(given.get("build"), read[0].name, items)
+    return ObjectKind(
+        name, read, read_tags(given, "tags"), grows, container, build, most, _read_size(given.get("size"))
+    )
+
+
+def _read_size(node: Node | None) -> tuple[int, int]:
+    if node is None:
+        return 1, 1
+    sides = many(node)
+    if len(sides.items) != 2:
+        sides.place.fail("expected a size as [2, 1]: tiles from west to east, and from north to south")
+    width, height = (leaf(side).integer(1, MAX_OBJECT_SIDE) for side in sides.items)
+    return width, height
+
+
+def _read_build(node: Node | None, state: str, items: Collection[str]) -> tuple[ObjectAction | None, int]:
+    """What building an object takes, and how many can be built; it begins in the first state."""
+    if node is None:
+        return None, 0
+    given = table(node)
+    given.nothing_but("most", "needs", "consumes", "wears", "hours", "seasons", "weather")
+    most = leaf(given.need("most")).integer(1, int(MAX_OBJECTS.maximum))
+    return _read_recipe("build", given, state, items), most
 
 
 def _read_container(given: YamlMapping, items: Collection[str]) -> ContainerInfo | None:
@@ -209,6 +251,8 @@ def _read_container(given: YamlMapping, items: Collection[str]) -> ContainerInfo
             if key in given.entries:
                 given.keys[key].note(f"{key!r} is for kinds that hold items; say how many with `holds: 50`")
         return None
+    if hours is not None and not ("sells" in given.entries or "buys" in given.entries):
+        given.keys["hours"].note("'hours' are those of its trade, and this kind has neither `sells` nor `buys`")
     return ContainerInfo(
         holds=leaf(holds).integer(1, int(MAX_GROUND.maximum)),
         sells=_read_prices(given.get("sells"), items),
@@ -235,20 +279,25 @@ def _read_prices(node: Node | None, items: Collection[str]) -> Prices:
     return tuple(sorted(found))
 
 
-def _read_states(given: YamlMapping, items: Collection[str]) -> tuple[ObjectState, ...]:
+def _read_states(given: YamlMapping, items: Collection[str], needs: WorldNeeds) -> tuple[ObjectState, ...]:
     if not given.entries or not MAX_STATES.allows(len(given.entries)):
         given.place.fail(f"expected 1 to {MAX_STATES.maximum} states")
     found = []
     for name, place, node in given.named():
-        found.append(place.source.part(ObjectState(name), _read_state, name, place, node, given.entries, items))
+        found.append(place.source.part(ObjectState(name), _read_state, name, place, node, given.entries, items, needs))
     return tuple(found)
 
 
 def _read_state(
-    name: str, place: NodePosition, node: Node, states: Collection[str], items: Collection[str]
+    name: str,
+    place: NodePosition,
+    node: Node,
+    states: Collection[str],
+    items: Collection[str],
+    needs: WorldNeeds,
 ) -> ObjectState:
     given = table(node)
-    given.nothing_but("walkable", "opaque", "actions", "change", "light")
+    given.nothing_but("walkable", "opaque", "actions", "change", "light", "each_tick")
     actions, read = given.get("actions"), []
     for verb, at, action in table(actions).named() if actions else ():
         with at.source.noting():
@@ -259,14 +308,25 @@ def _read_state(
     walkable, opaque = given.truth("walkable", default=True), given.truth("opaque", default=False)
     light = given.integer("light", 0, 1, MAX_RADIUS) if "light" in given.entries else 0
     lasts = _read_change(table(change), states) if change else None
-    return ObjectState(name, walkable, opaque, tuple(read), lasts, light)
+    return ObjectState(name, walkable, opaque, tuple(read), lasts, light, needs.read_each_tick(given))
 
 
 def _read_action(
     verb: str, given: YamlMapping, state: str, states: Collection[str], items: Collection[str]
 ) -> ObjectAction:
-    given.nothing_but("to", "work", "needs", "consumes", "yields", "wears", "hours", "seasons", "weather")
-    to, hours = given.get("to"), given.get("hours")
+    given.nothing_but("to", "work", "needs", "consumes", "yields", "wears", "hours", "seasons", "weather", "removes")
+    to, removes = given.get("to"), given.truth("removes", default=False)
+    if removes and to is not None:
+        given.keys["removes"].note(
+            f"after {verb!r} the object is gone, so it has no state; leave out 'to' or 'removes'"
+        )
+    after = state if to is None else known(to, states, "state of this kind")
+    return replace(_read_recipe(verb, given, after, items), removes=removes)
+
+
+def _read_recipe(verb: str, given: YamlMapping, to: str, items: Collection[str]) -> ObjectAction:
+    """What an action takes and yields, and when it can be done."""
+    hours = given.get("hours")
     for part in ("needs", "consumes", "yields", "wears"):
         items_node = given.get(part)
         if items_node is not None and not MAX_RECIPE_ITEMS.allows(len(table(items_node).entries)):
@@ -276,7 +336,7 @@ def _read_action(
         given.keys["wears"].note(f"{tool!r} is consumed each time, so it can't wear; leave it out of one of them")
     return ObjectAction(
         verb=verb,
-        to=state if to is None else known(to, states, "state of this kind"),
+        to=to,
         work=given.integer("work", 1, 1, MAX_TICKS),
         needs=read_amounts(given.get("needs"), items),
         yields=read_amounts(given.get("yields"), items),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tickmind.protocol.entity import ContainerInfo
+from tickmind.protocol.entity import ContainerInfo, NeedChanges
 from tickmind.protocol.setting import Hours
 
 Items: TypeAlias = tuple[tuple[str, int], ...]  # (item kind, amount), in ascending kinds
@@ -23,20 +23,30 @@ class FloorKind:
     energy: int = field(default=0, repr=False)  # so scenarios from before this rule keep their digest
     hunger: int = field(default=0, repr=False)
     step_ticks: int = field(default=1, repr=False)  # that a step onto it takes
+    own_needs: NeedChanges = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ItemKind:
-    """An item that can be carried. It can be used if using it changes a need."""
+    """An item that can be carried. It can be used if using it changes a need. It may decay."""
 
     name: str
     hunger: int = 0  # what using one adds; food has a negative number
     energy: int = 0
+    own_needs: NeedChanges = field(default=(), repr=False)  # so other scenarios keep their digest
+    lasts: int = field(default=0, repr=False)  # in each tick one of so many decays, on average; 0: never
+    becomes: Items = field(default=(), repr=False)  # what is there instead of one that has decayed
 
     @property
     def usable(self) -> bool:
         """Whether `Use` does anything."""
-        return bool(self.hunger or self.energy)
+        return bool(self.changes)
+
+    @property
+    def changes(self) -> NeedChanges:
+        """What using one adds to all needs."""
+        named = (("hunger", self.hunger), ("energy", self.energy), *self.own_needs)
+        return tuple((need, by) for need, by in named if by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +70,7 @@ class ObjectAction:
     wears: Items = field(
         default=(), repr=False
     )  # tools; of each, one breaks with the last step by a chance of 1 in so many
+    removes: bool = field(default=False, repr=False)  # whether the object is gone after it
 
     @property
     def limited(self) -> bool:
@@ -97,6 +108,7 @@ class ObjectState:
     actions: tuple[ObjectAction, ...] = ()
     change: Change | None = None
     light: int = field(default=0, repr=False)  # how far it shines when it is dark; so other scenarios keep their digest
+    each_tick: NeedChanges = field(default=(), repr=False)  # to all needs of actors on its tile and beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +130,14 @@ class ObjectKind:
     tags: tuple[str, ...] = ()
     stock: Stock | None = None
     container: ContainerInfo | None = field(default=None, repr=False)  # so other scenarios keep their digest
+    build: ObjectAction | None = field(default=None, repr=False)  # what building one takes; None: it can't be built
+    most_built: int = field(default=0, repr=False)  # how many more than at the beginning there can be
+    size: tuple[int, int] = field(default=(1, 1), repr=False)  # tiles from west to east, and from north to south
+
+    @property
+    def comes_and_goes(self) -> bool:
+        """Whether such objects can be built or removed in a run."""
+        return self.build is not None or any(action.removes for state in self.states for action in state.actions)
 
     def state_code(self, name: str) -> int:
         """Return the number of a state in columns."""

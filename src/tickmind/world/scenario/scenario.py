@@ -5,11 +5,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Final
 
 from tickmind.protocol import GoalInfo
+from tickmind.protocol.entity import NeedChanges
 from tickmind.protocol.setting import Persona, WorldSetting
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, Items, ObjectKind
 from tickmind.world.scenario.settings import Rules
+
+NEVER: Final = 2**63 - 1  # a tick that does not come
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +30,14 @@ class ActorSpawn:
     energy: int = 1000
     hunger: int = 0
     persona: Persona | None = field(default=None, repr=False)  # it changes no rule, so it is no part of the digest
-    arrives: int = field(default=0, repr=False)  # the first tick in which it is there; 0: from the beginning
+    arrives: int = field(default=0, repr=False)  # the first tick in which it is there; 0: the beginning; or NEVER
     leaves: int = field(default=0, repr=False)  # the first tick in which it is gone; 0: never
+    needs: NeedChanges = field(default=(), repr=False)  # own needs that begin with another value than the usual one
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectSpawn:
-    """An object at its place."""
+    """An object at its place, by its north-west tile; x and y of one that may be built later are -1."""
 
     object_id: str
     kind: str
@@ -131,6 +136,10 @@ class Scenario:
                 yield floor.name, "each tick", floor.energy, floor.hunger
             if floor.step_ticks > 1:
                 yield floor.name, "step", floor.step_ticks
+        yield from self._own_needs()
+        for item in self.items:
+            if item.lasts:
+                yield item.name, "lasts", item.lasts, item.becomes
         if self.rules.night_sight_radius is not None:
             yield self.rules.night_sight_radius, calendar, calendar.night
             states = ((kind.name, state) for kind in self.kinds for state in kind.states)
@@ -142,12 +151,22 @@ class Scenario:
             if actor.arrives or actor.leaves:
                 yield actor.entity_id, actor.arrives, actor.leaves
         for kind in self.kinds:
+            if kind.size != (1, 1):
+                yield kind.name, "size", kind.size
+            if kind.build is not None:
+                build = kind.build
+                yield kind.name, "build", kind.most_built, build.needs, build.consumes, build.wears
+                if build.limited:
+                    times = build.hours, build.seasons, build.weather
+                    yield kind.name, "build", times, calendar, calendar.seasons, calendar.weather
             if kind.container is not None:
                 yield kind.name, kind.container, calendar if kind.container.hours else None
             for state in kind.states:
                 for action in state.actions:
                     if action.consumes:
                         yield kind.name, state.name, action.verb, action.consumes
+                    if action.removes:
+                        yield kind.name, state.name, action.verb, "removes"
                     if action.wears:
                         yield kind.name, state.name, action.verb, "wears", action.wears
                     if action.hours is not None:
@@ -163,6 +182,27 @@ class Scenario:
             days = calendar.seasons, calendar.weather, calendar.festivals, calendar.night
             if any(days):
                 yield "days of own rules", days
+
+    def _own_needs(self) -> Iterator[tuple[object, ...]]:
+        """Yield what changes own needs, and what objects add to needs."""
+        needs, calendar = self.rules.needs, self.setting.calendar
+        if needs is not None and needs.own:
+            yield "own needs", needs.own, needs.when_starving
+            if any(need.goes_by_calendar for need in needs.own):
+                yield "needs by", calendar, calendar.seasons, calendar.weather, calendar.night
+        for floor in self.floors:
+            if floor.own_needs:
+                yield "needs of floor", floor.name, floor.own_needs
+        for item in self.items:
+            if item.own_needs:
+                yield "needs of item", item.name, item.own_needs
+        for actor in self.actors:
+            if actor.needs:
+                yield "needs of", actor.entity_id, actor.needs
+        for kind in self.kinds:
+            for state in kind.states:
+                if state.each_tick:
+                    yield "needs of", kind.name, state.name, state.each_tick
 
 
 def id_order(name: str) -> tuple[tuple[int, int, str], ...]:

@@ -8,12 +8,18 @@ from tickmind.base.problems import Problem, in_order
 from tickmind.protocol import GoalInfo
 from tickmind.protocol.setting import CalendarInfo, WorldSetting, ZoneInfo
 from tickmind.world.errors import ScenarioError
-from tickmind.world.scenario.calendar_reader import check_festival_places, check_kind_times, check_night, read_calendar
+from tickmind.world.scenario.calendar_reader import (
+    check_festival_places,
+    check_kind_times,
+    check_rule_times,
+    read_calendar,
+)
 from tickmind.world.scenario.goal_reader import GoalReader, read_own_rules
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
 from tickmind.world.scenario.map_reader import Land, read_map
+from tickmind.world.scenario.need_reader import WorldNeeds, own_need_names
 from tickmind.world.scenario.persona_files import read_persona_files, with_persona_files
 from tickmind.world.scenario.scenario import ActorSpawn, Scenario
 from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_zones
@@ -128,12 +134,15 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
     thinking_ticks = read.part(0, _read_thinking, given.get("thinking"))
     rules = read.part(Rules(), read_rules, given.get("rules"))
     floors: tuple[FloorKind, ...] = ()
+    # What is wrong with `rules` is noted already.
+    needs = WorldNeeds(rules.needs is not None or bool(read.problems), own_need_names(given.get("rules")))
     with read.noting():
-        has_needs = rules.needs is not None or bool(read.problems)  # what is wrong with `rules` is noted already
-        floors = read_floors(table(given.need("floors")), has_needs=has_needs)
-    items: tuple[ItemKind, ...] = read.part((), read_items, given.get("items"))
+        floors = read_floors(table(given.need("floors")), needs)
+    items: tuple[ItemKind, ...] = read.part((), read_items, given.get("items"), needs)
     item_names = tuple(item.name for item in items)
-    kinds: tuple[ObjectKind, ...] = read.part((), read_kinds, given.get("kinds"), item_names, rules.inventory_limit)
+    kinds: tuple[ObjectKind, ...] = read.part(
+        (), read_kinds, given.get("kinds"), item_names, rules.inventory_limit, needs
+    )
     land: Land | None = None
     spawns: Spawns | None = None
     actors: tuple[ActorSpawn, ...] = ()
@@ -143,8 +152,8 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         given = given if tiled is None else with_sections(given, tiled.given)
         land = read_map(given, floors, text.split("\n")) if floors else None
     calendar = read.part(CalendarInfo(), read_calendar, given.get("calendar"), seed)
-    read.part(None, check_night, given.get("rules"), calendar)
     check_kind_times(given.get("kinds"), given.get("calendar"))
+    check_rule_times(given.get("rules"), given.get("calendar"))
     zones: tuple[ZoneInfo, ...] = ()
     goals: tuple[GoalInfo, ...] = ()
     if land is not None:
@@ -152,7 +161,7 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         check_festival_places(given.get("calendar"), [zone.name for zone in zones])
         shared = read.part([], read_persona_files, given.get("persona_files"), folder)
         people = PersonaReader(given.get("personas"), [zone.name for zone in zones], shared)
-        spawns = Spawns(seed, rules, floors, item_names, kinds, land, people, calendar)
+        spawns = Spawns(seed, rules, floors, item_names, kinds, land, people, calendar, needs.own)
         spawns.read(given)
         actors = spawns.actors()
         actor_ids = {actor.entity_id for actor in actors}

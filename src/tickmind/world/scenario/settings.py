@@ -3,9 +3,29 @@
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-NEED_MOST = 1000  # energy and hunger go from 0 to this
+from tickmind.protocol.entity import NeedChanges
+
+NEED_MOST = 1000  # all needs go from 0 to this
 
 SIGHT_RULES = MappingProxyType({"1.0.0": "bresenham-1", "1.1.0": "symmetric-1"})  # world_version -> rule of sight
+
+
+@dataclass(frozen=True, slots=True)
+class OwnNeed:
+    """A need that a scenario declares. It goes from 0 to 1000, and all that is named here is added in each tick."""
+
+    name: str
+    begins: int = NEED_MOST
+    each_tick: int = 0
+    at_night: int = 0  # besides `each_tick`
+    in_weather: tuple[tuple[str, int], ...] = ()  # besides both
+    at_zero: NeedChanges = ()  # to own needs, while this one is 0
+    incapacitates: bool = False  # whether it does so at 0, as hunger does at 1000
+
+    @property
+    def goes_by_calendar(self) -> bool:
+        """Whether it changes by night or weather."""
+        return bool(self.at_night or self.in_weather)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +35,7 @@ class Needs:
     Awake, energy falls by `energy_per_tick`; asleep, it rises by `rest_per_tick`; hunger grows always. At energy 0 an
     actor falls asleep where it stands and can't wake below `wake_energy`. At hunger 1000 it is incapacitated: it can
     only wake, eat, speak and wait, until it has eaten; without `starvation` it goes on hungry. The needs of an
-    uncontrolled actor stand still.
+    uncontrolled actor stand still. `own` are the needs that the scenario declares.
     """
 
     hunger_per_tick: int = 2
@@ -23,6 +43,8 @@ class Needs:
     rest_per_tick: int = 8
     wake_energy: int = 200
     starvation: bool = True
+    own: tuple[OwnNeed, ...] = field(default=(), repr=False)  # so scenarios from before this rule keep their digest
+    when_starving: NeedChanges = field(default=(), repr=False)  # to own needs, in each tick with a hunger of 1000
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,22 +7,37 @@ import numpy as np
 
 from tickmind.protocol import CalendarInfo, Direction
 from tickmind.protocol.observation import GROUND
+from tickmind.protocol.record import AWAY
 from tickmind.world.chance import scatter
 from tickmind.world.scenario.calendar_reader import read_tick
 from tickmind.world.scenario.kind_reader import known, read_amounts, read_tags
 from tickmind.world.scenario.kinds import FloorKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_ACTORS, MAX_GROUND, MAX_NAME_CHARS, MAX_OBJECTS
 from tickmind.world.scenario.map_reader import Land
-from tickmind.world.scenario.scenario import ActorSpawn, GroundSpawn, ObjectSpawn, id_order
+from tickmind.world.scenario.need_reader import read_first_values
+from tickmind.world.scenario.scenario import NEVER, ActorSpawn, GroundSpawn, ObjectSpawn, id_order
 from tickmind.world.scenario.setting_reader import PersonaReader
 from tickmind.world.scenario.settings import NEED_MOST, Rules
-from tickmind.world.scenario.yaml_nodes import Node, NodePosition, YamlMapping, leaf, many, table
+from tickmind.world.scenario.yaml_nodes import Leaf, Node, NodePosition, YamlMapping, leaf, many, table
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
 
 _PLACING = 1  # what the chance is for
-_ACTOR_KEYS = ("id", "type", "tags", "facing", "inventory", "energy", "hunger", "persona", "agent", "arrives", "leaves")
+_ACTOR_KEYS = (
+    "id",
+    "type",
+    "tags",
+    "facing",
+    "inventory",
+    "energy",
+    "hunger",
+    "needs",
+    "persona",
+    "agent",
+    "arrives",
+    "leaves",
+)
 
 
 class Spawns:
@@ -38,7 +53,9 @@ class Spawns:
         land: Land,
         people: PersonaReader,
         calendar: CalendarInfo,
+        own_needs: tuple[str, ...] = (),
     ) -> None:
+        self._own_needs = own_needs
         self._calendar = calendar
         self._people = people
         self._seed = seed
@@ -51,6 +68,7 @@ class Spawns:
         self._taken = np.zeros(len(codes), dtype=np.bool_)  # tile -> whether an actor stands there
         self._objects: dict[str, ObjectSpawn] = {}
         self._object_at: dict[int, str] = {}  # tile -> object id
+        self._drawn: set[str] = set()  # ids of objects that are signs on the map
         self._actors: dict[str, ActorSpawn] = {}
         self._ground: dict[tuple[int, str], int] = {}  # (tile, item) -> amount
         self._containers: dict[int, tuple[int, NodePosition]] = {}  # tile -> how much it holds, and where it says so
@@ -62,8 +80,9 @@ class Spawns:
         noting = given.place.source.noting
         for mark in self._land.marks:
             with noting():
-                if (kind := mark.meaning.get("object")) is not None:
+                if (kind := mark.meaning.get("object")) is not None and not self._is_part(kind, mark.x, mark.y):
                     self._add_object(mark.place, mark.meaning, kind, mark.x, mark.y)
+                    self._drawn.add(self._object_at[mark.y * self._land.width + mark.x])
             with noting():
                 if (ground := mark.meaning.get("ground")) is not None:
                     for item, amount in read_amounts(ground, self._items):
@@ -73,6 +92,9 @@ class Spawns:
                 one = table(node)
                 one.nothing_but("id", "kind", "at", "state", "stock", "owner", "contents")
                 self._add_object(one.place, one, one.need("kind"), *self._at(one.need("at")))
+        for known_kind in self._kinds.values():
+            with noting():
+                self._reserve(known_kind, given.place)
         for node in self._list(given, "ground"):
             with noting():
                 one = table(node)
@@ -150,20 +172,20 @@ class Spawns:
             stock_node.place.fail(f"{kind.name!r} has no stock")
         most = kind.stock.most if kind.stock else 0
         stock = leaf(stock_node).integer(0, most) if stock_node is not None else most
-        tile = y * self._land.width + x
-        if tile in self._object_at:
-            place.fail(f"{self._object_at[tile]!r} is already at [{x}, {y}]; a tile has room for one object")
+        tile, tiles = y * self._land.width + x, self._tiles(kind, place, x, y)
         object_id = self._id(given.get("id"), kind.name + ":{n}", place, self._objects)
         if not MAX_OBJECTS.allows(len(self._objects) + 1):
             place.fail(f"more than {MAX_OBJECTS.maximum} objects")
         owner = given.get("owner")
         if owner is not None:
+            if kind.container is None:
+                owner.place.fail(f"{kind.name!r} holds nothing, so it needs no owner; give its kind `holds: 50`")
             self._owners.append(owner)
-        self._object_at[tile] = object_id
+        self._object_at.update(dict.fromkeys(tiles, object_id))
         self._objects[object_id] = ObjectSpawn(
             object_id, kind.name, x, y, state.name, stock, leaf(owner).name() if owner is not None else ""
         )
-        self._walkable[tile] &= state.walkable
+        self._walkable[tiles] &= state.walkable
         contents = given.get("contents")
         if contents is not None:
             if kind.container is None:
@@ -172,6 +194,31 @@ class Spawns:
                 self._add_ground(place, item, amount, x, y)
         if kind.container is not None:
             self._containers[tile] = kind.container.holds, place
+
+    def _tiles(self, kind: ObjectKind, place: NodePosition, x: int, y: int) -> list[int]:
+        """The tiles of an object, which must be free; (x, y) is the north-west one."""
+        (width, height), land = kind.size, self._land
+        if x + width > land.width or y + height > land.height:
+            place.fail(f"{kind.name!r} has {width} x {height} tiles, too many for [{x}, {y}] as the north-west one")
+        tiles = [(y + dy) * land.width + x + dx for dy in range(height) for dx in range(width)]
+        for tile in tiles:
+            if tile in self._object_at:
+                at = [tile % land.width, tile // land.width]
+                place.fail(f"{self._object_at[tile]!r} is already at {at}; a tile has room for one object")
+        return tiles
+
+    def _is_part(self, kind: Node, x: int, y: int) -> bool:
+        """Whether the sign of an object is on another tile of one of the same kind, which a sign has drawn."""
+        object_id = self._object_at.get(y * self._land.width + x)
+        return object_id in self._drawn and self._objects[str(object_id)].kind == leaf(kind).name()
+
+    def _reserve(self, kind: ObjectKind, place: NodePosition) -> None:
+        """Add the objects of a kind that can be built later."""
+        if not MAX_OBJECTS.allows(len(self._objects) + kind.most_built):
+            place.fail(f"more than {MAX_OBJECTS.maximum} objects, with those that can be built")
+        for _ in range(kind.most_built):
+            object_id = self._id(None, kind.name + ":{n}", place, self._objects)
+            self._objects[object_id] = ObjectSpawn(object_id, kind.name, AWAY, AWAY, kind.states[0].name)
 
     def _add_ground(self, place: NodePosition, item: str, amount: int, x: int, y: int) -> None:
         key = (y * self._land.width + x, item)
@@ -209,13 +256,22 @@ class Spawns:
             energy=given.integer("energy", NEED_MOST, 0, NEED_MOST),
             hunger=given.integer("hunger", 0, 0, NEED_MOST),
             persona=self._people.of(entity_id, given.get("persona"), given.get("agent")),
-            arrives=self._time(given.get("arrives")),
+            arrives=self._arrives(given),
             leaves=self._leaves(given),
+            needs=read_first_values(given.get("needs"), self._own_needs),
         )
 
+    def _arrives(self, given: YamlMapping) -> int:
+        node = given.get("arrives")
+        if isinstance(node, Leaf):
+            if node.text != "never":
+                node.place.fail('expected a time as {tick: 100} or as {day: 2, clock: "08:00"}, or never')
+            return NEVER
+        return self._time(node)
+
     def _leaves(self, given: YamlMapping) -> int:
-        leaves = self._time(given.get("leaves"))
-        if leaves and leaves <= self._time(given.get("arrives")):
+        leaves, arrives = self._time(given.get("leaves")), self._arrives(given)
+        if leaves and arrives != NEVER and leaves <= arrives:
             given.entries["leaves"].place.fail("this actor would leave before it arrives")
         return leaves
 

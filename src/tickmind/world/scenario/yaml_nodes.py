@@ -11,6 +11,7 @@ import yaml
 from tickmind.base import Limit
 from tickmind.base.problems import Problem, nearest
 from tickmind.base.yaml_source import SourcePosition as Spot
+from tickmind.base.yaml_source import said_twice
 from tickmind.world.errors import ScenarioError
 from tickmind.world.scenario.limits import MAX_DEPTH, MAX_NAME_CHARS, MAX_SCENARIO_BYTES
 
@@ -309,7 +310,7 @@ def _as_table(place: NodePosition, children: list[Node]) -> YamlMapping:
         if not isinstance(key, Leaf):
             key.place.fail(f"expected a word as key, found {_what(key)}")
         if key.text in entries:
-            key.place.note(f"the key {_short(key.text)} stands here twice, first in line {keys[key.text].line}")
+            key.place.note(said_twice(key.text, keys[key.text].line))
             continue
         entries[key.text] = value
         keys[key.text] = key.place

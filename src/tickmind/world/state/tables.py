@@ -10,18 +10,18 @@ from tickmind.protocol import (
     FloorInfo,
     GroundInfo,
     InventoryInfo,
+    ItemInfo,
     KindInfo,
     ObjectInfo,
     WorldInfo,
 )
 from tickmind.world.scenario.kinds import Items, ObjectAction, ObjectKind
-from tickmind.world.scenario.scenario import Scenario
+from tickmind.world.scenario.scenario import NEVER, Scenario
 from tickmind.world.state.goals import goal_tables
+from tickmind.world.state.needs import NeedTables
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt8, UInt16
-
-NEVER = np.iinfo(np.int64).max  # a tick that does not come
 
 
 class Tables:
@@ -35,9 +35,12 @@ class Tables:
         self.item_usable: Bool = np.array([item.usable for item in scenario.items], dtype=np.bool_)
         self.item_hunger: Int32 = np.array([item.hunger for item in scenario.items], dtype=np.int32)
         self.item_energy: Int32 = np.array([item.energy for item in scenario.items], dtype=np.int32)
+        self.item_lasts: Int64 = np.array([item.lasts for item in scenario.items], dtype=np.int64)  # 0: for ever
+        self.decaying = tuple(np.flatnonzero(self.item_lasts).tolist())  # codes of items
         self._build_floors()
         self._build_kinds()
         self._build_objects()
+        self.needs = NeedTables(scenario, self.object_kind)
         self.actor_ids = tuple(actor.entity_id for actor in scenario.actors)
         self.actor_row = {name: row for row, name in enumerate(self.actor_ids)}
         self.actor_arrives: Int64 = np.array([one.arrives or NEVER for one in scenario.actors], dtype=np.int64)
@@ -78,6 +81,9 @@ class Tables:
         self.stock_most: Int32 = np.zeros(len(kinds), dtype=np.int32)
         self.stock_ticks: Int64 = np.zeros(len(kinds), dtype=np.int64)
         self.stock_spread: Int64 = np.zeros(len(kinds), dtype=np.int64)
+        self.kind_code = {kind.name: code for code, kind in enumerate(kinds)}
+        self.kind_moves: Bool = np.array([kind.comes_and_goes for kind in kinds], dtype=np.bool_)
+        self.objects_move = bool(self.kind_moves.any())  # whether some are built or removed in a run
         self._build_actions()
         for row, kind in enumerate(kinds):
             self.kind_restful[row] = self.scenario.rules.rest_tag in kind.tags
@@ -125,14 +131,15 @@ class Tables:
 
     def _build_objects(self) -> None:
         objects, kinds = self.scenario.objects, self.scenario.kinds
-        kind_code = {kind.name: code for code, kind in enumerate(kinds)}
         self.object_ids = tuple(thing.object_id for thing in objects)
         self.object_row = {name: row for row, name in enumerate(self.object_ids)}
-        self.object_kind: UInt16 = np.array([kind_code[thing.kind] for thing in objects], dtype=np.uint16)
-        self.object_x: Int32 = np.array([thing.x for thing in objects], dtype=np.int32)
+        self.object_kind: UInt16 = np.array([self.kind_code[thing.kind] for thing in objects], dtype=np.uint16)
+        self.object_x: Int32 = np.array([thing.x for thing in objects], dtype=np.int32)  # at the beginning
         self.object_y: Int32 = np.array([thing.y for thing in objects], dtype=np.int32)
-        self.object_at: Int32 = np.full((self.height, self.width), -1, dtype=np.int32)
-        self.object_at[self.object_y, self.object_x] = np.arange(len(objects), dtype=np.int32)
+        sizes = np.array([kind.size for kind in kinds], dtype=np.int32).reshape(-1, 2)[self.object_kind]
+        self.object_width: Int32 = sizes[:, 0]
+        self.object_height: Int32 = sizes[:, 1]
+        self.some_are_large = bool((sizes > 1).any())  # whether objects have several tiles
         holds = np.array([kind.container is not None for kind in kinds], dtype=np.bool_)
         self.is_container: Bool = holds[self.object_kind]  # object row -> whether it is one
         self.ground_ids: dict[int, str] = {}  # tile -> id of the items on it, for tiles that have had some
@@ -167,6 +174,7 @@ class Tables:
                     floor.energy,
                     floor.hunger,
                     floor.step_ticks,
+                    floor.own_needs,
                 )
                 for floor in scenario.floors
             ),
@@ -183,6 +191,12 @@ class Tables:
                     tags=kind.tags,
                     stock_item=kind.stock.item if kind.stock else "",
                     container=kind.container,
+                    each_tick=tuple(state.each_tick for state in kind.states)
+                    if any(state.each_tick for state in kind.states)
+                    else (),
+                    build=None if kind.build is None else _shown(kind.build),
+                    most_built=kind.most_built,
+                    size=kind.size,
                 )
                 for kind in scenario.kinds
             ),
@@ -201,6 +215,8 @@ class Tables:
                 for item, amount in actor.inventory
             ),
             goals=scenario.goals,
+            own_needs=self.needs.names,
+            items=tuple(ItemInfo(item.name, item.changes, item.lasts, item.becomes) for item in scenario.items),
         )
 
 
@@ -216,4 +232,5 @@ def _shown(action: ObjectAction) -> ActionInfo:
         seasons=action.seasons,
         weather=action.weather,
         wears=action.wears,
+        removes=action.removes,
     )

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.world.chance import draw
-from tickmind.world.state.tables import NEVER, Tables
+from tickmind.world.scenario.scenario import NEVER
+from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32, Int64, UInt8

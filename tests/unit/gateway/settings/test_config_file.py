@@ -575,7 +575,7 @@ MISTAKES = [
             "anthropic, cerebras, default, groq, ollama, openai"
         ),
     ),
-    ("queue: {}\nqueue: {}\n", "gateway.yaml:2:1: 'queue' is said twice, first in line 1; keep one"),
+    ("queue: {}\nqueue: {}\n", "gateway.yaml:2:1: the key 'queue' stands here twice, first in line 1; keep one"),
     ("queue: [\n", "gateway.yaml:2:1: this is no valid YAML: expected the node content, but found '<stream end>'"),
     (
         "queue:\n\tcapacity: 3\n",

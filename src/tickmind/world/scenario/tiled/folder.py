@@ -32,7 +32,7 @@ class TiledFolder:
         `name` is as it was written, relative to the folder of the file `beside`, or to the folder itself. `place` names
         it in errors.
         """
-        path = self._find(name, place, beside)
+        path = self.find(name, place, beside)
         data = self._bytes(path, place)
         self._bytes_left -= len(data)
         start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
@@ -47,15 +47,15 @@ class TiledFolder:
     def read_image(self, name: str, place: TiledPosition, beside: Path) -> bytes | None:
         """Return the content of an image, or None if there is no such file within the folder."""
         try:
-            path = self._find(name, place, beside)
+            path = self.find(name, place, beside)
             data = self._bytes(path, place) if path.exists() else None
         except ScenarioError:  # a world needs no picture; one without it is drawn like any other
             return None
         self._bytes_left -= len(data or b"")
         return data
 
-    def _find(self, name: str, place: TiledPosition, beside: Path | None) -> Path:
-        """Resolve links and `..` first, so that they can't lead out of the folder."""
+    def find(self, name: str, place: TiledPosition, beside: Path | None) -> Path:
+        """Return the path of a file. Links and `..` are resolved first, so that they can't lead out of the folder."""
         if not name.strip() or not name.isprintable() or "\\" in name:
             place.fail("expected the name of a file, with / between folders")
         start = self._root if beside is None else beside.parent

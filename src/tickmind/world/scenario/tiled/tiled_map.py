@@ -16,6 +16,7 @@ from tickmind.world.scenario.limits import (
 )
 from tickmind.world.scenario.tiled.folder import TiledFolder
 from tickmind.world.scenario.tiled.position import TiledPosition
+from tickmind.world.scenario.yaml_nodes import YamlText
 
 if TYPE_CHECKING:
     from pytiled_parser import Tileset
@@ -206,6 +207,20 @@ def _parsed_layer(raw: Raw, place: TiledPosition) -> "Layer":
         return parse_json(raw, "utf-8")  # type: ignore[arg-type]  # it is not checked yet; what is missing raises
     except _UNREADABLE as error:
         place.fail(_unreadable(error))
+
+
+def tileset_files(root: Path, name: str) -> list[Path]:
+    """Return the files of the tilesets that a map names, as far as it can be read; they need not exist."""
+    place = TiledPosition(YamlText(name), 1, 1, where=name)
+    folder, files = TiledFolder(root), []
+    with place.source.noting():
+        path, raw = folder.read(name, place)
+        entries: Sequence[Raw] = raw.findall("tileset") if isinstance(raw, Element) else _parts(raw, "tilesets", place)
+        for entry in entries[: int(MAX_TILED_SETS.maximum)]:
+            with place.source.noting():
+                if (source := entry.get("source")) is not None:
+                    files.append(folder.find(str(source), place, path))
+    return files
 
 
 def _tilesets(folder: TiledFolder, path: Path, raw: Raw, place: TiledPosition) -> tuple[PlacedTileset, ...]:

@@ -4,27 +4,12 @@ What stands at the beginning of a tick is accepted, declined or taken back befor
 is replaced by a worse one in the tick in which it is accepted.
 """
 
-from dataclasses import astuple, dataclass
-
 import numpy as np
 
 from tickmind.protocol import ActionType, Effect, Reason
 from tickmind.protocol.intent import UNUSED
 from tickmind.world.rules.turn import Turn
-from tickmind.world.state.columns import no_offers
-
-
-@dataclass(frozen=True, slots=True)
-class _Offer:
-    """An offer that stands; the fields are `OFFER_FIELDS`."""
-
-    maker: int
-    taker: int
-    kind: int
-    amount: int
-    wanted_kind: int  # UNUSED: nothing
-    wanted_amount: int
-    last_tick: int
+from tickmind.world.state.columns import StandingOffer, no_offers
 
 
 def trade(turn: Turn) -> None:
@@ -36,7 +21,7 @@ def trade(turn: Turn) -> None:
         return
     standing = {
         offer.maker: offer
-        for offer in (_Offer(*line) for line in turn.state.offers.tolist())
+        for offer in (StandingOffer(*line) for line in turn.state.offers.tolist())
         if offer.last_tick >= turn.tick_id
     }
     for rule, places in ((_accept, accepts.tolist()), (_decline, declines.tolist()), (_offer, offers)):
@@ -44,11 +29,11 @@ def trade(turn: Turn) -> None:
             reason = rule(turn, standing, place)
             if reason:
                 turn.refuse(place, reason)
-    lines = [astuple(standing[maker]) for maker in sorted(standing)]
+    lines = [standing[maker] for maker in sorted(standing)]
     turn.state.offers = np.array(lines, dtype=np.int64) if lines else no_offers()
 
 
-def _accept(turn: Turn, standing: dict[int, _Offer], place: int) -> Reason:
+def _accept(turn: Turn, standing: dict[int, StandingOffer], place: int) -> Reason:
     taker, maker, reason = _both(turn, place)
     if reason:
         return reason
@@ -78,7 +63,7 @@ def _accept(turn: Turn, standing: dict[int, _Offer], place: int) -> Reason:
     return Reason.NONE
 
 
-def _decline(turn: Turn, standing: dict[int, _Offer], place: int) -> Reason:
+def _decline(turn: Turn, standing: dict[int, StandingOffer], place: int) -> Reason:
     row, other, reason = _both(turn, place)
     if reason:
         return reason
@@ -89,7 +74,7 @@ def _decline(turn: Turn, standing: dict[int, _Offer], place: int) -> Reason:
     return Reason.NO_OFFER
 
 
-def _offer(turn: Turn, standing: dict[int, _Offer], place: int) -> Reason:
+def _offer(turn: Turn, standing: dict[int, StandingOffer], place: int) -> Reason:
     maker, taker, reason = _both(turn, place)
     if reason:
         return reason
@@ -106,7 +91,7 @@ def _offer(turn: Turn, standing: dict[int, _Offer], place: int) -> Reason:
     if turn.state.inventory[maker, kind] < amount:
         return Reason.NOT_IN_INVENTORY
     last_tick = turn.tick_id + turn.rules.offer_ticks
-    standing[maker] = _Offer(maker, taker, kind, amount, wanted_kind, wanted_amount, last_tick)
+    standing[maker] = StandingOffer(maker, taker, kind, amount, wanted_kind, wanted_amount, last_tick)
     wants = (Effect(f"wants.{names[wanted_kind]}", wanted_amount),) if wanted_amount else ()
     turn.effects[place] = (Effect(f"offers.{names[kind]}", amount), *wants)
     return Reason.NONE

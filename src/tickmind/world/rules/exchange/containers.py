@@ -166,8 +166,8 @@ def _carry_out(turn: Turn, places: "Int64", exchange: _Exchange, moves: _Moves) 
 
 
 def _tiles(turn: Turn, places: "Int64") -> "Int64":
-    tables, target = turn.tables, turn.intents.target[places]
-    tiles: Int64 = tables.object_y[target].astype(np.int64) * tables.width + tables.object_x[target]
+    maps, target = turn.maps, turn.intents.target[places]
+    tiles: Int64 = maps.object_y[target].astype(np.int64) * turn.tables.width + maps.object_x[target]
     return tiles
 
 

@@ -1,0 +1,304 @@
+"""`SociableCharacter`: a character that remembers what it does, sees and hears, and has talks with others."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tickmind.agent.character.character import Character
+from tickmind.agent.character.tactics import action, condition
+from tickmind.agent.knowledge import Person, SpokenLine
+from tickmind.agent.minds import Start
+from tickmind.ai import Status
+from tickmind.base import Limit
+from tickmind.mind.memory import EntryKind
+from tickmind.mind.memory.words import words_of
+from tickmind.mind.promises import Promise
+from tickmind.mind.talk import Talk, Talker, TalkScene
+from tickmind.mind.talk.sessions import ANSWER_TICKS
+from tickmind.protocol import ActionResult, ActionType, ActorStatus, Give
+from tickmind.protocol.event import Acted
+from tickmind.protocol.setting import DAY_MINUTES, zone_phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_NOTICED = Limit("number of people of whom a character keeps in mind when it noticed them", 200)
+TALK_STEPS, MEET_STEPS = 6, 3  # within which two talk, and one begins to
+QUIET_TICKS = 20  # after it has spoken, before it begins a talk
+WANTS_FOOD = 150  # hunger at which it asks for what it likes best to eat
+JUST_SEEN_TICKS = 10
+PROMISE_HOURS = 6  # until what it asks for is due
+LOOK_TICKS = 20  # between two looks for what is worth remembering
+SEEN_AGAIN_TICKS = 200  # before the same person in sight is noted again
+_DEEDS = {  # action -> how it is remembered, and whether the items that count come or go
+    ActionType.PICKUP: ("picked", EntryKind.GOT, 1),
+    ActionType.GIVE: ("gave", EntryKind.GAVE, -1),
+    ActionType.USE: ("used", EntryKind.DID, -1),
+    ActionType.INTERACT: ("made", EntryKind.DID, 1),
+    ActionType.BUY: ("bought", EntryKind.GOT, 1),
+    ActionType.SELL: ("sold", EntryKind.GAVE, -1),
+}
+
+
+class SociableCharacter(Character):
+    """Turns observations into memories, and lines into talks. Its tree has `in_talk`, `talk` and the like.
+
+    What it says comes from its memory and its persona. Override `wording` for a model's words, `aim` for what it says
+    that it will do next, and `answer` for what it knows besides. `food` is what it eats.
+    """
+
+    def __init__(self, start: Start) -> None:
+        super().__init__(start)
+        self.food = start.settings.texts("food", ())
+        self.talker = Talker(
+            self.entity_id,
+            self.name,
+            self.random,
+            self.memory,
+            answer=self.answer,
+            wants=self.wants,
+            can_bring=self.can_bring,
+            tick_at=self._tick_at,
+            wishes=self.persona.goals,
+            facts=self.persona.knows,
+        )
+        self._company = ""  # whom it would talk with
+        self._talking: dict[str, int] = {}  # person -> the tick in which it was heard in a talk with another
+        self._seen: dict[str, int] = {}  # person -> the tick in which it was noted to be somewhere
+
+    # What a kind of character may change
+
+    def wording(self, talk: Talk) -> str | None:  # noqa: ARG002  others decide by it
+        """Return words for the next line of a talk; empty for those of the phrasebook, None to wait for them."""
+        return ""
+
+    def aim(self) -> str:
+        """Return what it will do next, as in "I want to ..."."""
+        return "go on with my day"
+
+    def answer(self, question: str) -> str:  # noqa: ARG002  others know by it
+        """Return what it knows about a question besides its memories; or nothing."""
+        return ""
+
+    def wants(self) -> tuple[str, int] | None:
+        """Return what it would ask others for, and how many; or nothing. Here: what it likes best to eat."""
+        if not self.food or self.me.hunger < WANTS_FOOD or self.carries(self.food[0]):
+            return None
+        return self.food[0], 1
+
+    def can_bring(self, item: str, amount: int) -> bool:
+        """Return whether it could bring another some items: it can spare them, or has just seen some."""
+        known = self.surroundings.things_with(item)
+        return self.spare(item) >= amount or any(self.tick - one.tick < JUST_SEEN_TICKS for one in known)
+
+    def spare(self, item: str) -> int:
+        """Return how many items of a kind it has that are promised to nobody."""
+        owed = (one for one in self.talker.promises.open() if one.by == self.entity_id and one.item == item)
+        return self.carries(item) - sum(one.amount - one.given for one in owed)
+
+    def partner_wanted(self) -> str:
+        """Return whom it would rather talk with than with others near; or nothing."""
+        return ""
+
+    def is_busy(self) -> bool:
+        """Return whether it has to break off a talk."""
+        return False
+
+    # What outlives a crash
+
+    def kept(self) -> dict[str, Any]:
+        """Return what it knows of others, and all promises."""
+        return self.talker.kept()
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Take over what it knew of others."""
+        self.talker.restore(kept)
+
+    # The tick
+
+    def decide(self, tactics: "Callable[[], Status]") -> None:
+        """End a talk that does not go on, and act."""
+        talks = self.talker.talks
+        if talks.current is not None:
+            partner = talks.current.partner_id
+            together = any(one.entity_id == partner for one in self.awake_within(TALK_STEPS))
+            talks.pass_time(self.tick, together=together, busy=self.is_busy())
+        self.talker.settle(self.tick)
+        self._show()
+        tactics()
+
+    def _show(self) -> None:
+        """Put the talk and what it knows of others onto the Blackboard, for those who watch."""
+        talk = self.talker.talks.current
+        shown = None if talk is None else {"with": talk.partner_id, "lines": len(talk.lines), "my_turn": talk.my_turn}
+        if shown != self.blackboard.get("talk"):
+            self.blackboard.set("talk", shown)
+            self.blackboard.set("people", {one.called: one.shown() for one in self.talker.people})
+            made = [f"{one.by} to {one.to}: {one.amount} {one.item}, {one.state}" for one in self.talker.promises]
+            self.blackboard.set("promises", made)
+
+    # Memory
+
+    def remember(self) -> None:
+        """Note what was said to it, what it did, and whom and what it saw where."""
+        result, looks = self.observation.result, self.tick % LOOK_TICKS == 0
+        did = result is not None and result.ok and result.action_type in _DEEDS
+        zone = self.zone if did or looks or self.speech.heard_now else None
+        place = zone_phrase(zone.name) if zone else ""
+        for line in self.speech.heard_now:
+            if self._is_meant(line):
+                self.talker.hear(self.tick, line.speaker_id, line.text, place)
+            else:
+                self._note_overheard(line)
+            self.speech.settle(line.speaker_id)
+        where = f" at {place}" if place else ""
+        if result is not None and did:
+            self._note_deed(result, where, place)
+        self._note_gifts()
+        if looks:
+            self._note_sights(where, place)
+
+    def _is_meant(self, line: SpokenLine) -> bool:
+        """Return whether a line is for it: its partner answers, it is named, or it is near and no other is meant."""
+        talk = self.talker.talks.current
+        if talk is not None and talk.partner_id == line.speaker_id and not talk.my_turn:
+            return True
+        if self.speech.names_me(line.text):
+            return True
+        in_talk = self._talking.get(line.speaker_id, -ANSWER_TICKS) >= self.tick - ANSWER_TICKS
+        return line.to_me and not in_talk and not self._named_in(line)
+
+    def _note_overheard(self, line: SpokenLine) -> None:
+        """Note who is in a talk with another: the speaker of a line, and those whose names are in it."""
+        for who in (line.speaker_id, *self._named_in(line)):
+            self._talking[who] = self.tick
+        if not MAX_NOTICED.allows(len(self._talking)):
+            self._talking.clear()
+
+    def _named_in(self, line: SpokenLine) -> list[str]:
+        """Return which of those that it knows or sees are named in a line of another."""
+        words, people = words_of(line.text), self.talker.people
+        known = {*(one.entity_id for one in self.surroundings.in_sight), *(one.person_id for one in people)}
+        others = sorted(known - {line.speaker_id, self.entity_id})
+        return [who for who in others if words & words_of(f"{who} {people.called(who)}")]
+
+    def _note_deed(self, result: ActionResult, where: str, place: str) -> None:
+        verb, kind, sign = _DEEDS[result.action_type]
+        changes = (one for one in result.effects if one.name.startswith("inventory.") and one.value * sign > 0)
+        for item in (one.name.removeprefix("inventory.") for one in changes):
+            verb = "ate" if verb == "used" and item in self.food else verb
+            to = f" to {self.talker.people.called(result.target_id)}" if verb == "gave" else ""
+            about = (item, result.target_id) if to else (item,)
+            self.memory.note(self.tick, f"I {verb} {item}{to}{where}.", kind=kind, about=about, place=place)
+
+    def _note_gifts(self) -> None:
+        """Note what it gave to others, and they to it."""
+        seen = [event.result for event in self.observation.events if isinstance(event, Acted)]
+        own = self.observation.result
+        for result in seen if own is None else (*seen, own):
+            if (
+                result.ok
+                and result.action_type is ActionType.GIVE
+                and self.entity_id in (result.actor_id, result.target_id)
+            ):
+                for effect in result.effects:
+                    item = effect.name.removeprefix("inventory.")
+                    self.talker.give(self.tick, result.actor_id, result.target_id, item, abs(effect.value))
+
+    def _note_sights(self, where: str, place: str) -> None:
+        for who in self.surroundings.near(self.at, TALK_STEPS):
+            if where and self.tick - self._seen.get(who.entity_id, -LOOK_TICKS) >= SEEN_AGAIN_TICKS:
+                self._seen = {} if not MAX_NOTICED.allows(len(self._seen)) else self._seen
+                self._seen[who.entity_id] = self.tick
+                name = self.talker.people.called(who.entity_id)
+                self.memory.note(self.tick, f"I saw {name}{where}.", about=who.entity_id, place=place)
+        fresh = (item for item in self.food for one in self.surroundings.things_with(item) if one.tick == self.tick)
+        food = next(fresh, "") if where else ""
+        if food:
+            self.memory.note(self.tick, f"I saw {food}{where}.", about=food, place=place)
+
+    # Promises
+
+    @action
+    def keep_promise(self) -> Status:
+        """Bring what it promised, if there is such a promise and a way; gather it first if need be."""
+        for promise in self.talker.promises.open():
+            if promise.by == self.entity_id:
+                status = self._bring(promise)
+                if status is not Status.FAILURE:
+                    return status
+        return Status.FAILURE
+
+    def _bring(self, promise: Promise) -> Status:
+        left = promise.amount - promise.given
+        if self.carries(promise.item) < left:
+            return self.gather(promise.item)
+        person = self.surroundings.people.get(promise.to)
+        if person is None:
+            return Status.FAILURE
+        status = self.walk(person.at, beside=True)
+        if status is not Status.SUCCESS:
+            return status
+        near = any(one.entity_id == promise.to for one in self.surroundings.near(self.at, 1))
+        return self.do(Give(promise.to, promise.item, left)) if near else Status.FAILURE
+
+    def _due_minute(self) -> int:
+        """Return the full hour by which it would ask for something."""
+        return (self.time.hour + PROMISE_HOURS) % 24 * 60
+
+    def _tick_at(self, tick: int, minute: int) -> int:
+        calendar = self.setting.calendar
+        ahead = (minute - calendar.at(tick).minute) % DAY_MINUTES
+        return tick + -(-ahead * calendar.day_ticks // DAY_MINUTES)
+
+    # Talk
+
+    @condition
+    def in_talk(self) -> bool:
+        """Return whether it is in a talk."""
+        return self.talker.talks.current is not None
+
+    @condition
+    def company_near(self) -> bool:
+        """Return whether a person is near with whom it could talk, and it has not just spoken."""
+        if self.speech.silent_ticks(self.tick) < QUIET_TICKS:
+            return False
+        free_tick = self.tick - ANSWER_TICKS
+        near = [
+            one.entity_id for one in self.awake_within(MEET_STEPS) if self._talking.get(one.entity_id, -99) < free_tick
+        ]
+        near.sort(key=lambda who: who != self.partner_wanted())
+        self._company = next((who for who in near if self.talker.talks.may_begin(self.tick, who)), "")
+        return bool(self._company)
+
+    @action
+    def begin_talk(self) -> Status:
+        """Speak to the person near."""
+        return self.speak_in(self.talker.talks.begin(self.tick, self._company))
+
+    @action
+    def talk(self) -> Status:
+        """Say the next line if it is its turn; else wait."""
+        talk = self.talker.talks.current
+        if talk is None:
+            return Status.FAILURE
+        return self.speak_in(talk) if talk.my_turn else self.wait()
+
+    def speak_in(self, talk: Talk) -> Status:
+        """Say the next line of a talk, in the words of `wording` if they are good; wait if those are still to come."""
+        words = self.wording(talk)
+        if words is None:
+            return self.wait()
+        remark = self.talker.next_remark(talk, self._scene(), words)
+        self.talker.say(self.tick, talk, remark)
+        return self.do(self.speech.say(self.tick, remark.text, talk.partner_id))
+
+    def _scene(self) -> TalkScene:
+        hour, place = self.time.hour, self.zone
+        part = "night" if hour < 5 or hour >= 22 else "morning" if hour < 11 else "day" if hour < 17 else "evening"
+        where = zone_phrase(place.name) if place else ""
+        return TalkScene(self.tick, part, where, self.time.weather, self._due_minute(), self.aim())
+
+    def awake_within(self, steps: int) -> list[Person]:
+        """Return others in sight that are awake, within so many steps, the nearest first."""
+        asleep = {seen.entity_id for seen in self.observation.visible_entities if seen.status & ActorStatus.ASLEEP}
+        return [who for who in self.surroundings.near(self.at, steps) if who.entity_id not in asleep]

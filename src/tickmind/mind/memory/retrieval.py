@@ -1,0 +1,155 @@
+"""`EntryIndex`: which entries of a memory fit a question best.
+
+An entry's score is a weighted sum of parts from 0 to 1: shared words (BM25, as a share of the most that is possible),
+shared subjects, importance, recency, and likeness of meaning where there are embeddings.
+"""
+
+import math
+from array import array
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tickmind.mind.memory.entries import MemoryEntry
+from tickmind.mind.memory.words import words_in, words_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Embed: TypeAlias = Callable[[Sequence[str]], "NDArray[np.float32]"]  # texts -> a row of length 1 for each
+_K1, _B = 1.2, 0.75  # of BM25
+_FIRST_ROOM = 64  # entries
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each part of a score counts."""
+
+    words: float = 1.0
+    subjects: float = 0.5
+    importance: float = 0.4
+    recency: float = 0.3
+    meaning: float = 0.5
+
+
+class Recalled(NamedTuple):
+    """An entry that fits a question, and the weighted parts of its score."""
+
+    entry: MemoryEntry
+    words: float
+    subjects: float
+    importance: float
+    recency: float
+    meaning: float
+
+    @property
+    def score(self) -> float:
+        """The sum of all parts."""
+        return self.words + self.subjects + self.importance + self.recency + self.meaning
+
+
+class EntryIndex:
+    """Words and subjects of entries. Entries are read into it when it is asked, not when they are noted."""
+
+    def __init__(self, half_life_ticks: int, embed: Embed | None = None) -> None:
+        self._half_life_ticks = half_life_ticks
+        self._embed = embed
+        self._entries: list[MemoryEntry] = []
+        self._places: dict[int, int] = {}  # number of an entry -> its place
+        self._words = 0  # of all entries
+        self._with_word: dict[str, array[int]] = {}  # word -> places
+        self._about: dict[str, array[int]] = {}  # subject -> places
+        self._ticks: NDArray[np.float64] = np.zeros(_FIRST_ROOM)  # by place, with room for more
+        self._importance: NDArray[np.float64] = np.zeros(_FIRST_ROOM)
+        self._lengths: NDArray[np.float64] = np.zeros(_FIRST_ROOM)  # in words
+        self._vectors: dict[int, NDArray[np.float32]] = {}  # number of an entry -> what it means
+        self._matrix: NDArray[np.float32] | None = None  # the vectors by place
+
+    def of(self, entries: Iterable[MemoryEntry]) -> "EntryIndex":
+        """Return an index of other entries, which takes over what is known of those in both."""
+        made = EntryIndex(self._half_life_ticks, self._embed)
+        made._vectors = self._vectors
+        made.follow(entries)
+        return made
+
+    def follow(self, entries: Iterable[MemoryEntry]) -> None:
+        """Take over entries that are new, or were experienced again."""
+        for entry in entries:
+            place = self._places.get(entry.number)
+            if place is None:
+                place = self._add(entry)
+            self._entries[place] = entry
+            self._ticks[place] = entry.tick
+            self._importance[place] = entry.importance
+        if self._embed is not None:
+            self._embed_new(self._embed)
+
+    def _add(self, entry: MemoryEntry) -> int:
+        place = len(self._entries)
+        self._entries.append(entry)
+        self._places[entry.number] = place
+        if place == len(self._ticks):
+            columns = self._ticks, self._importance, self._lengths
+            self._ticks, self._importance, self._lengths = (np.concatenate((one, one)) for one in columns)
+        words = words_of(entry.text)
+        self._words += len(words)
+        self._lengths[place] = len(words)
+        for word in words:
+            self._with_word.setdefault(word, array("H")).append(place)
+        for subject in dict.fromkeys(entry.about):
+            self._about.setdefault(subject, array("H")).append(place)
+        return place
+
+    def _embed_new(self, embed: Embed) -> None:
+        fresh = [entry for entry in self._entries if entry.number not in self._vectors]
+        if fresh:
+            made = zip((entry.number for entry in fresh), embed([entry.text for entry in fresh]), strict=True)
+            self._vectors = {number: self._vectors[number] for number in self._places if number in self._vectors}
+            self._vectors.update(made)
+        if self._matrix is None or len(self._matrix) != len(self._entries):
+            self._matrix = np.stack([self._vectors[entry.number] for entry in self._entries])
+
+    def best(self, tick: int, question: str, about: Collection[str], most: int, by: Weights) -> list[Recalled]:
+        """Return the entries that fit best, the best first; of equals the newest."""
+        entries, count = self._entries, len(self._entries)
+        if not count or most < 1:
+            return []
+        recency = by.recency * np.exp2(np.minimum(0.0, self._ticks[:count] - tick) / self._half_life_ticks)
+        importance = by.importance * self._importance[:count]
+        words = self._shared_words(question, by.words)
+        subjects = np.zeros(count)
+        for subject in about:
+            if subject in self._about:
+                subjects[np.frombuffer(self._about[subject], dtype=np.uint16)] = by.subjects
+        meaning = self._likeness(question, by.meaning)
+        scores = recency + importance + words + subjects + meaning
+        least = np.partition(scores, count - most)[count - most] if most < count else -1.0
+        found = np.flatnonzero(scores >= least).tolist()
+        found.sort(key=lambda place: (scores[place], entries[place].tick, entries[place].number), reverse=True)
+        parts = (words, subjects, importance, recency, meaning)
+        return [Recalled(entries[place], *(float(part[place]) for part in parts)) for place in found[:most]]
+
+    def _shared_words(self, question: str, weight: float) -> "NDArray[np.float64]":
+        """Return the BM25 of all entries; one of mean length with all known words of the question has the whole weight.
+
+        A word counts once in an entry: entries are short.
+        """
+        count = len(self._entries)
+        parts = np.zeros(count)
+        known = [self._with_word[word] for word in dict.fromkeys(words_in(question)) if word in self._with_word]
+        if not known:
+            return parts
+        rarity = [math.log1p((count - len(places) + 0.5) / (len(places) + 0.5)) for places in known]
+        whole = sum(rarity)
+        for places, rare in zip(known, rarity, strict=True):
+            parts[np.frombuffer(places, dtype=np.uint16)] += rare
+        mean = self._words / count
+        return weight / whole * parts / (1 + _K1 * (1 - _B + _B / mean * self._lengths[:count])) * (1 + _K1)
+
+    def _likeness(self, question: str, weight: float) -> "NDArray[np.float64]":
+        if self._embed is None or self._matrix is None or not question.strip():
+            return np.zeros(len(self._entries))
+        likeness: NDArray[np.float64] = np.maximum(0.0, self._matrix @ self._embed([question])[0]).astype(np.float64)
+        return weight * likeness

@@ -1,0 +1,113 @@
+"""`People`: what one knows of others, and which experiences that rests on."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tickmind.base import Limit
+
+MAX_PEOPLE = Limit("number of people that a character knows", 100)
+MAX_TOPICS = Limit("number of things that were said to a person", 60)
+_TALKS_UNTIL_WELL_KNOWN = 5
+
+
+@dataclass(slots=True)
+class Acquaintance:
+    """What is known of one person. Liking and trust go from -1 to 1."""
+
+    person_id: str
+    name: str = ""  # by which it calls itself
+    met_tick: int = 0
+    heard: bool = False  # whether it has said anything yet
+    talks: int = 0
+    liking: float = 0.0
+    trust: float = 0.0
+    last_tick: int = 0  # of the last talk
+    topics: dict[str, None] = field(default_factory=dict)  # what was said to it, or heard from it; the newest last
+
+    @property
+    def familiarity(self) -> float:
+        """How well one knows it, from 0 to 1."""
+        return min(1.0, self.talks / _TALKS_UNTIL_WELL_KNOWN)
+
+    @property
+    def called(self) -> str:
+        """How one speaks to it: by its name, or else by its id."""
+        return self.name or spoken_id(self.person_id)
+
+    def shown(self) -> dict[str, float]:
+        """Return what counts, for those who watch."""
+        return {"talks": self.talks, "liking": round(self.liking, 2), "trust": round(self.trust, 2)}
+
+    def add_topic(self, topic: str) -> None:
+        """Note that this has been talked about."""
+        self.topics.pop(topic, None)
+        self.topics[topic] = None
+        if not MAX_TOPICS.allows(len(self.topics)):
+            del self.topics[next(iter(self.topics))]
+
+    def like(self, change: float) -> None:
+        """Like it more or less."""
+        self.liking = max(-1.0, min(1.0, self.liking + change))
+
+    def believe(self, change: float) -> None:
+        """Trust it more or less."""
+        self.trust = max(-1.0, min(1.0, self.trust + change))
+
+
+class People:
+    """All that a character knows of others. Over the limit, those not talked with for longest are forgotten."""
+
+    def __init__(self, *own_names: str) -> None:
+        self._own_names = frozenset(name.lower() for name in own_names)
+        self._known: dict[str, Acquaintance] = {}  # the one met or talked with last is last
+
+    def __iter__(self) -> Iterator[Acquaintance]:
+        return iter(self._known.values())
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def get(self, person_id: str) -> Acquaintance | None:
+        """Return what is known of a person; None if they have not met."""
+        return self._known.get(person_id)
+
+    def meet(self, person_id: str, tick: int, name: str = "") -> Acquaintance:
+        """Return what is known of a person, which is little at first; the first name that it gives is taken over.
+
+        The name of another, or one's own, is not.
+        """
+        known = self._known.pop(person_id, None) or Acquaintance(person_id, met_tick=tick)
+        self._known[person_id] = known
+        if name and not known.name and not self._is_taken(name, person_id):
+            known.name = name
+        if not MAX_PEOPLE.allows(len(self._known)):
+            del self._known[next(iter(self._known))]
+        return known
+
+    def _is_taken(self, name: str, person_id: str) -> bool:
+        others = (other for other in self._known.values() if other.person_id != person_id)
+        return name.lower() in self._own_names or any(name.lower() == other.called.lower() for other in others)
+
+    def restore(self, people: Iterable[Acquaintance]) -> None:
+        """Take over what was kept. Raises `TypeError` or `ValueError` for malformed values, and takes nothing then."""
+        known = {one.person_id: one for one in people}
+        for one in known.values():
+            texts, degrees = (one.person_id, one.name), (one.liking, one.trust)
+            counts = one.met_tick, one.talks, one.last_tick
+            if not all(type(text) is str for text in texts) or not all(type(count) is int for count in counts):
+                raise TypeError("a person must have an id, a name and counts")
+            if not all(-1 <= degree <= 1 for degree in degrees):
+                raise ValueError("liking and trust go from -1 to 1")
+        if not MAX_PEOPLE.allows(len(known)):
+            raise ValueError("too many people")
+        self._known = known
+
+    def called(self, person_id: str) -> str:
+        """Return how one speaks of a person."""
+        known = self._known.get(person_id)
+        return known.called if known else spoken_id(person_id)
+
+
+def spoken_id(person_id: str) -> str:
+    """Return an id as it is spoken: one that is a word is a name."""
+    return person_id.capitalize() if person_id.isalpha() else person_id

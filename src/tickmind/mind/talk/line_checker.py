@@ -1,0 +1,45 @@
+"""Checks of a line that a model wrote, before it is said."""
+
+import re
+from collections.abc import Iterable
+
+from tickmind.base import Limit
+from tickmind.mind.talk.repeats import SpokenBefore
+
+MAX_LINE_CHARS = Limit("length of a spoken line", 200, "characters")
+_REFUSAL = re.compile(
+    r"\b(?:as an? (?:ai|language model|assistant)|language model|i(?:'m| am) sorry,? but i can(?:'t|not)"
+    r"|i can(?:'t|not) (?:help|assist) with)\b",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"^\s*[\w' -]{1,30}:\s+")  # as in a script: "Ada: Good morning."
+_STAGE = re.compile(r"[*_(\[][^*_)\]]{0,80}[*_)\]]")  # "*smiles*"
+
+
+def clean_line(text: str, own_names: Iterable[str] = ()) -> str:
+    """Return a line as it can be said: one line, without quotes around it, stage directions and the speaker's label."""
+    flat = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    flat = " ".join(_STAGE.sub(" ", flat).split())
+    label = _LABEL.match(flat)
+    if label and label[0].strip(" :").lower() in {name.lower() for name in own_names}:
+        flat = flat[label.end() :]
+    if len(flat) >= 2 and flat[0] in "\"“'" and flat[-1] in "\"”'":
+        flat = flat[1:-1].strip()
+    return flat
+
+
+def problem_of(text: str, before: SpokenBefore, *, required: Iterable[str] = (), names: Iterable[str] = ()) -> str:
+    """Return why a line is not to be said; empty if it may be.
+
+    `required` are words that must stand in it, `names` those that do not count when it is compared with lines before.
+    """
+    if not any(letter.isalnum() for letter in text):
+        return "it is empty"
+    if not MAX_LINE_CHARS.allows(len(text)):
+        return "it is too long"
+    if _REFUSAL.search(text):
+        return "it is a refusal"
+    missing = [word for word in required if word.lower() not in text.lower()]
+    if missing:
+        return f"it lacks {missing[0]!r}"
+    return "" if before.is_fresh(text, names) else "it was said before"

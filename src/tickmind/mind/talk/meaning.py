@@ -1,0 +1,107 @@
+"""`LineMeaning`: what a spoken line does in a talk, read from its words by code.
+
+The reader trusts a line with nothing but what its speaker may say of itself: what stands in quotes, or after the name
+of another, is the content of a line and never an act of its speaker.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tickmind.protocol.setting import clock_of, minute_of
+
+_QUOTED = re.compile(r"[\"“„«][^\"”“»]*[\"”»]")
+_GREETING = re.compile(
+    r"^\W*(?:[\w':-]{1,40}, *)?(?:good (?:morning|day|afternoon|evening)|morning|evening|hello|hi|hey|greetings|welcome"
+    r"|well met|up early|still about|out so late)\b",
+    re.IGNORECASE,
+)
+_FAREWELL = re.compile(
+    r"\b(?:goodbye|good bye|farewell|bye|(?<!to )see you|take care|good night|until (?:later|tomorrow|next time)"
+    r"|so long|till next time)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"\b(?:I am|I'm|[Mm]y name is) ([A-Z][\w'-]{0,39})(?=[.,!?]|$)")
+# At the beginning of a sentence, so that what is said to be another's promise is none of the speaker's.
+_BRING = r"(?:^|[.!?] )%s bring %s ([1-9]\d?) ([\w -]{1,40}?) by (\d\d?:\d\d)"
+_PROMISE = re.compile(_BRING % ("I will", "you"))
+_REQUEST = re.compile(_BRING % ("Will you", "me") + r"\?")
+_NEWS = re.compile(r"^[^:\"?]{1,60}: (\S.*)$")
+
+
+class Bringing(NamedTuple):
+    """Items to bring until a minute of the day, as a promise or a request names them."""
+
+    item: str
+    amount: int
+    minute: int
+
+    def promised(self) -> str:
+        """Return the sentence that promises it. No other sentence does."""
+        return f"I will bring you {self.amount} {self.item} by {clock_of(self.minute)}."
+
+    def requested(self) -> str:
+        """Return the sentence that asks for it."""
+        return f"Will you bring me {self.amount} {self.item} by {clock_of(self.minute)}?"
+
+
+@dataclass(frozen=True, slots=True)
+class LineMeaning:
+    """What a line does: it greets, asks, tells something, promises, gives the speaker's name, or says farewell."""
+
+    greets: bool = False
+    asks: bool = False
+    leaves: bool = False
+    name: str = ""  # by which the speaker calls itself
+    told: str = ""  # what it says to be so, without the words that lead to it
+    promise: Bringing | None = None  # by the speaker, to the listener
+    request: Bringing | None = None
+
+    @property
+    def is_news(self) -> bool:
+        """Whether there is something in it to react to."""
+        return self.asks or bool(self.told) or self.promise is not None
+
+
+_FORMS = (  # of what a speaker says of itself, and how others say it
+    (re.compile(r"\bI(?: am|'m)\b"), "NAME is"),
+    (re.compile(r"\bI have\b"), "NAME has"),
+    (re.compile(r"\bI do\b"), "NAME does"),
+    (re.compile(r"\bI (want|like|know|live|work|need)\b"), r"NAME \1s"),
+    (re.compile(r"\b(?:I|me)\b"), "NAME"),
+    (re.compile(r"\b[Mm]y\b"), "NAME's"),
+)
+
+
+def in_third_person(text: str, name: str) -> str:
+    """Return what a speaker said of itself as others say it: "I saw Bram." becomes "Ada saw Bram."."""
+    for pattern, form in _FORMS:
+        text = pattern.sub(form.replace("NAME", name.replace("\\", "")), text)
+    return text
+
+
+def read_line(text: str) -> LineMeaning:
+    """Return what a line does."""
+    plain = _QUOTED.sub("", text)
+    name = _NAME.search(plain)
+    news = _NEWS.match(text.strip())
+    promise = _bringing(_PROMISE.search(plain))
+    return LineMeaning(
+        greets=_GREETING.search(plain) is not None,
+        asks="?" in plain,
+        leaves=_FAREWELL.search(plain) is not None,
+        name=name[1] if name else "",
+        told=news[1] if news and "?" not in news[1] and promise is None else "",
+        promise=promise,
+        request=_bringing(_REQUEST.search(plain)),
+    )
+
+
+def _bringing(found: re.Match[str] | None) -> Bringing | None:
+    if found is None:
+        return None
+    amount, item, clock = found.groups()
+    try:
+        return Bringing(item, int(amount), minute_of(clock.zfill(5)))
+    except ValueError:
+        return None  # there is no such time

@@ -1,0 +1,307 @@
+"""`Talker`: what a mind says next in a talk, and in which words."""
+
+import random
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass
+from typing import Any, NamedTuple
+
+from tickmind.mind.memory import EntryKind, Memory, MemoryEntry
+from tickmind.mind.memory.words import words_of
+from tickmind.mind.people import Acquaintance, People
+from tickmind.mind.promises import Promise, Promises, PromiseState
+from tickmind.mind.talk.line_checker import clean_line, problem_of
+from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, read_line
+from tickmind.mind.talk.phrasebook import Act, Phrasebook, is_small_talk
+from tickmind.mind.talk.repeats import SpokenBefore
+from tickmind.mind.talk.sessions import CLOSING_LINES, MAX_TALK_LINES, Talk, Talks
+from tickmind.protocol.setting import clock_of
+
+_TOLD_KINDS = (EntryKind.DID, EntryKind.SAW, EntryKind.GOT, EntryKind.GAVE, EntryKind.HEARD, EntryKind.INSIGHT)
+_NEWS_ENTRIES = 12  # that are looked through for something new
+_FAREWELLS = (Act.FAREWELL, Act.FAREWELL_BACK)
+_BY_CODE = (*_FAREWELLS, Act.REQUEST, Act.PROMISE, Act.DECLINE)  # acts with consequences, which no model words
+PROMISE_TICKS = 150  # until a promise is due, where there is no clock
+_TRUSTS = -0.2  # those that it trusts less than this it promises nothing
+_KNOWS_ENOUGH = 0.5  # share of a question's words in an entry that answers it
+
+
+@dataclass(frozen=True, slots=True)
+class TalkScene:
+    """What a talk takes place in, as far as words need it."""
+
+    tick: int
+    part_of_day: str = "day"  # morning, day, evening or night
+    place: str = ""  # "the square"; empty: none with a name
+    weather: str = ""
+    due_minute: int = -1  # of the day, by which one would ask for something; -1: there is no clock
+    aim: str = ""  # what the speaker will do next, as in "I want to ..."
+
+
+class Remark(NamedTuple):
+    """A line to say, and what it is for."""
+
+    act: Act
+    text: str
+    news: str = ""  # what it tells
+
+
+class Talker:
+    """Decides acts by the state of a talk, and words them: by a model's line if it is good, or by the phrasebook.
+
+    `answer` returns what the character knows about a question, or nothing; `wants` what it would ask others for, and
+    `can_bring` whether it could bring that. `tick_at` returns in which tick from another on a minute of the day comes.
+    """
+
+    def __init__(
+        self,
+        entity_id: str,
+        name: str,
+        chance: random.Random,
+        memory: Memory,
+        *,
+        answer: Callable[[str], str] = lambda _question: "",
+        wants: Callable[[], tuple[str, int] | None] = lambda: None,
+        can_bring: Callable[[str, int], bool] = lambda _item, _amount: False,
+        tick_at: Callable[[int, int], int] = lambda tick, _minute: tick + PROMISE_TICKS,
+        wishes: Iterable[str] = (),
+        facts: Iterable[str] = (),
+    ) -> None:
+        self.talks = Talks(entity_id)
+        self.people = People(entity_id, name)
+        self.promises = Promises()
+        self.spoken = SpokenBefore()
+        self._me = entity_id
+        self._name = name
+        self._memory = memory
+        self._answer = answer
+        self._wants = wants
+        self._can_bring = can_bring
+        self._tick_at = tick_at
+        self._wishes = tuple(wishes)
+        self._facts = tuple(facts)
+        self._chance = chance
+        self._phrases = Phrasebook(chance)
+        called = f"(?:{re.escape(entity_id)}|{re.escape(name)})"
+        self._addressed = re.compile(rf"^{called}\s*[,:!]\s*", re.IGNORECASE)
+        self._named = re.compile(rf"(?<![\w:]){called}(?![\w:])", re.IGNORECASE)
+
+    def hear(self, tick: int, speaker_id: str, text: str, place: str = "") -> None:
+        """Take in a line that was said to this character: note whom it met and what it was told, and by whom."""
+        meaning = self.talks.hear(tick, speaker_id, text)
+        person = self.people.meet(speaker_id, tick, meaning.name)
+        is_new, person.heard = not person.heard, True
+        if is_new:
+            self._memory.note(tick, f"I met {person.called}.", importance=0.3, about=speaker_id, place=place)
+        if meaning.promise is not None and self._is_for_me(speaker_id, text, meaning.promise):
+            self._promise(tick, speaker_id, self._me, meaning.promise)
+        told = in_third_person(meaning.told or self._statement(text, meaning), person.called)
+        if told:
+            person.add_topic(told)
+            if told not in self._facts:  # which it may have told itself
+                self._memory.note(tick, told, kind=EntryKind.HEARD, about=speaker_id, place=place, told_by=speaker_id)
+
+    def _statement(self, text: str, meaning: LineMeaning) -> str:
+        """Return what a line says to be so without words that lead to it; nothing if it is about nothing."""
+        if meaning.asks or meaning.greets or meaning.leaves or meaning.name or is_small_talk(text):
+            return ""
+        return self._addressed.sub("", text.strip())
+
+    def _is_for_me(self, speaker_id: str, text: str, promise: Bringing) -> bool:
+        """Return whether a promise is to this character: it has asked for it in this talk, or is named."""
+        talk = self.talks.current
+        own = () if talk is None or talk.partner_id != speaker_id else talk.lines
+        asked = (line.meaning.request for line in own if line.speaker_id == self._me)
+        named = self._named.search(text) is not None
+        return named or any(one is not None and one.item == promise.item for one in asked)
+
+    def _promise(self, tick: int, by: str, to: str, bringing: Bringing) -> None:
+        """Note a promise of this character or to it."""
+        due_tick = self._tick_at(tick, bringing.minute)
+        made = self.promises.make(by, to, bringing.item, bringing.amount, tick, due_tick)
+        if made is not None:
+            one, other = ("I", self.people.called(to)) if by == self._me else (self.people.called(by), "me")
+            text = f"{one} promised to bring {other} {bringing.amount} {bringing.item} by {clock_of(bringing.minute)}."
+            other_id = to if by == self._me else by
+            told_by = "" if by == self._me else by
+            about = (other_id, bringing.item)
+            self._memory.note(tick, text, kind=EntryKind.PROMISED, about=about, told_by=told_by)
+
+    def give(self, tick: int, by: str, to: str, item: str, amount: int) -> None:
+        """Note that items were given, by this character or to it; a promise may be kept by that."""
+        kept = self.promises.give(by, to, item, amount)
+        if to != self._me:
+            return
+        person = self.people.meet(by, tick)
+        person.like(0.1)
+        text = f"{person.called} gave me {item}{' as promised' if kept else ''}."
+        self._memory.note(tick, text, kind=EntryKind.GOT, about=(by, item))
+        if kept is not None:
+            person.believe(0.2)
+
+    def kept(self) -> dict[str, Any]:
+        """Return people and promises, for `restore`; a talk under way is not kept."""
+        people = [[*astuple(one)[:-1], list(one.topics)] for one in self.people]
+        return {"people": people, "promises": [astuple(one) for one in self.promises]}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Take over people and promises. Raises what comes of malformed ones."""
+        people = [Acquaintance(*one[:-1], dict.fromkeys(map(str, one[-1]))) for one in kept.get("people", ())]
+        promises = [Promise(*one[:-1], PromiseState(one[-1])) for one in kept.get("promises", ())]
+        known, made = People(self._me, self._name), Promises()
+        known.restore(people)
+        made.restore(promises)
+        self.people, self.promises = known, made
+
+    def settle(self, tick: int) -> None:
+        """Draw the consequences of talks that have ended, and of promises whose time is over."""
+        for promise in self.promises.pass_time(tick):
+            if promise.to == self._me:
+                person = self.people.meet(promise.by, tick)
+                person.believe(-0.3)
+                text = f"{person.called} did not bring me {promise.item} as promised."
+            else:
+                text = f"I did not bring {self.people.called(promise.to)} {promise.item} as I had promised."
+            other = promise.by if promise.to == self._me else promise.to
+            self._memory.note(tick, text, kind=EntryKind.FAILED, importance=0.7, about=(other, promise.item))
+        for talk in self.talks.take_ended():
+            person = self.people.meet(talk.partner_id, tick)
+            person.talks += 1
+            person.last_tick = tick
+            person.like(0.05 if talk.said_farewell or talk.heard_farewell else -0.02)
+
+    def next_remark(self, talk: Talk, scene: TalkScene, wording: str = "") -> Remark:
+        """Return what to say next in a talk; a model's wording is taken if it is good, but for a farewell."""
+        act, news = self._choose(talk, scene)
+        person = self.people.meet(talk.partner_id, scene.tick)
+        names = self._names()
+        if wording and act not in _BY_CODE:
+            line = clean_line(wording, (self._name, self._me))
+            if not problem_of(line, self.spoken, names=names):
+                return Remark(act, line)
+        slots = {
+            "name": person.called,
+            "me": self._name,
+            "place": scene.place,
+            "weather": scene.weather,
+            "aim": scene.aim,
+            "news": news,
+            "request": "",
+            "promise": "",
+        }
+        if act is Act.REQUEST and (wanted := self._request(talk, scene)) is not None:
+            slots["request"] = wanted.requested()
+        if act is Act.PROMISE and (heard := talk.last_of(talk.partner_id)) and heard.meaning.request:
+            slots["promise"] = heard.meaning.request.promised()
+        choices = self._choices(talk, scene, slots)  # fills slots, too
+        text = self._phrases.line(act, slots, lambda line: self.spoken.shared(line, names), choices=choices)
+        if act is Act.GREET and not person.talks:
+            text = f"{text} {self._phrases.part('introduction', slots)}"
+        return Remark(act, text, news)
+
+    def say(self, tick: int, talk: Talk, remark: Remark) -> None:
+        """Note that a remark is said."""
+        self.spoken.add(remark.text, self._names())
+        if remark.news:
+            self.people.meet(talk.partner_id, tick).add_topic(remark.news)
+        self.talks.say(tick, remark.text, leaves=remark.act in _FAREWELLS)
+        promise = read_line(remark.text).promise
+        if promise is not None:
+            self._promise(tick, self._me, talk.partner_id, promise)
+
+    def _names(self) -> set[str]:
+        return {self._name, self._me, *(one.called for one in self.people), *(one.person_id for one in self.people)}
+
+    def _choose(self, talk: Talk, scene: TalkScene) -> tuple[Act, str]:
+        """Return the next act, and what it says where that is fixed."""
+        heard, own = talk.last_of(talk.partner_id), talk.last_of(self._me)
+        if talk.must_close:
+            return (Act.FAREWELL_BACK if talk.heard_farewell else Act.FAREWELL), ""
+        if heard is not None and heard.meaning.request is not None:
+            return (Act.PROMISE if self._would_bring(talk, heard.meaning.request) else Act.DECLINE), ""
+        if heard is not None and heard.meaning.asks:
+            known = self._answer_to(scene.tick, heard.text, talk.partner_id)
+            return (Act.ANSWER, known) if known else (Act.ADMIT, "")
+        if own is None:
+            return Act.GREET, ""
+        if self._request(talk, scene) is not None:
+            return Act.REQUEST, ""
+        news = self._news(scene.tick, talk.partner_id)
+        if len(talk.lines) + CLOSING_LINES >= int(MAX_TALK_LINES.maximum) - 1:  # there is no time for an answer
+            return (Act.TELL, news) if news else (Act.FAREWELL, "")
+        if heard is not None and heard.meaning.told and self._chance.random() < 0.5:
+            return Act.REACT, ""
+        asked = sum(line.speaker_id == self._me and line.meaning.asks for line in talk.lines)
+        if news and (asked or self._chance.random() < 0.6):
+            return Act.TELL, news
+        if asked < 2:
+            return Act.ASK, ""
+        return (Act.TELL, news) if news else (Act.FAREWELL, "")
+
+    def _would_bring(self, talk: Talk, wanted: Bringing) -> bool:
+        """Return whether it promises what it is asked for: to those that it trusts, and once at a time."""
+        person = self.people.get(talk.partner_id)
+        trusts = person is None or person.trust >= _TRUSTS
+        is_open = self.promises.between(self._me, talk.partner_id) is not None
+        return trusts and not is_open and self._can_bring(wanted.item, wanted.amount)
+
+    def _request(self, talk: Talk, scene: TalkScene) -> Bringing | None:
+        """Return what it asks its partner for, once in a talk, while nobody has promised it."""
+        wanted = self._wants() if scene.due_minute >= 0 else None
+        if wanted is None or any(line.meaning.request and line.speaker_id == self._me for line in talk.lines):
+            return None
+        if any(one.to == self._me and one.item == wanted[0] for one in self.promises.open()):
+            return None
+        return Bringing(*wanted, scene.due_minute)
+
+    def _news(self, tick: int, partner_id: str) -> str:
+        """Return something that the partner has not heard from this character yet, as a sentence; or nothing."""
+        known = self.people.meet(partner_id, tick).topics
+        recent = self._memory.recall(tick, most=_NEWS_ENTRIES)
+        fresh = [entry for entry in recent if self._is_news_for(entry, partner_id) and entry.text not in known]
+        if fresh:
+            return self._chance.choice(fresh[:4]).text
+        facts = [fact for fact in self._facts if fact not in known]
+        return self._chance.choice(facts) if facts else ""
+
+    def _is_news_for(self, entry: MemoryEntry, partner_id: str) -> bool:
+        return entry.kind in _TOLD_KINDS and partner_id not in (*entry.about, entry.told_by)
+
+    def _answer_to(self, tick: int, question: str, partner_id: str) -> str:
+        """Return an answer: what the character knows, what it remembers of a person or a thing, or its own news."""
+        known = self._answer(question)
+        if known:
+            return known
+        asked = words_of(question) - words_of(f"{self._name} {self.people.called(partner_id)}")
+        about = [one.person_id for one in self.people if words_of(one.called) & asked]
+        for found in self._memory.scored(tick, " ".join(sorted(asked)), about=about, most=3):
+            fits = found.words >= _KNOWS_ENOUGH or (found.subjects and about)
+            if fits and partner_id not in (*found.entry.about, found.entry.told_by):
+                return found.entry.text
+        return "" if about else self._news(tick, partner_id)
+
+    def _choices(self, talk: Talk, scene: TalkScene, slots: dict[str, str]) -> dict[str, str]:
+        """Return which parts fit the scene, and fill the slots that they need."""
+        others = [one.called for one in self.people if one.person_id != talk.partner_id]
+        slots["person"] = self._chance.choice(others) if others else ""
+        slots["wish"] = self._chance.choice(self._wishes) if self._wishes else ""
+        slots["teller"] = self._teller_of(slots["news"]) if slots["news"] else ""
+        remarks = (f"remark_{scene.part_of_day}", scene.place and "remark_place", scene.weather and "remark_weather")
+        questions = (
+            "question",
+            slots["person"] and "question_person",
+            slots["wish"] and "question_wish",
+            scene.place and "question_place",
+        )
+        return {
+            "hail": f"hail_{scene.part_of_day}",
+            "remark": self._chance.choice([name for name in remarks if name]),
+            "question": self._chance.choice([name for name in questions if name]),
+            "lead": "lead_told" if slots["teller"] else "lead",
+            "lead_answer": "lead_told" if slots["teller"] else "lead_answer",
+            "reason": "reason" if scene.aim else "end",
+        }
+
+    def _teller_of(self, news: str) -> str:
+        entry = next((one for one in self._memory if one.text == news and one.told_by), None)
+        return self.people.called(entry.told_by) if entry else ""

@@ -1,0 +1,1 @@
+"""Rules by which items change hands for others: containers and offers."""

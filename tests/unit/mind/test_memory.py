@@ -1,0 +1,240 @@
+"""What a mind remembers, for how long, and what comes to its mind."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tickmind.mind.memory import EntryKind, Memory, Source, Weights
+from tickmind.mind.memory.memory import MAX_ENTRIES, MAX_ENTRY_CHARS, MAX_EVIDENCE, MAX_INSIGHTS
+from tickmind.mind.memory.words import words_in, words_of
+
+NOTHING = Weights(words=0, subjects=0, importance=0, recency=0, meaning=0)
+WORDS = ("mill", "bread", "forest", "hugo", "ada", "river", "the", "wolf")
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+NOTES = st.tuples(
+    st.integers(0, 400),  # ticks since the note before
+    TEXTS,
+    st.sampled_from(EntryKind),
+    st.sampled_from([(), ("hugo",), ("ada", "hugo")]),
+    st.sampled_from(["", "bram"]),
+    st.lists(st.integers(1, 40), max_size=6).map(tuple),
+)
+
+
+def lived(notes, **settings):
+    memory = Memory(**settings)
+    tick = 0
+    for later, text, kind, about, told_by, evidence in notes:
+        tick += later
+        grounds = evidence if kind is EntryKind.INSIGHT else ()
+        memory.note(tick, text, kind=kind, about=about, told_by=told_by, evidence=grounds)
+    return memory
+
+
+def test_small_words_are_not_what_a_text_is_about():
+    assert words_of("Where is the bread of the mill?") == {"bread", "mill"}
+    assert words_in("Bread, and bread!") == ["bread", "bread"]
+
+
+def test_the_kind_says_how_important_an_entry_is_and_interests_raise_it():
+    memory = Memory(interests=("He is afraid of the wolf",))
+    heard = memory.note(1, "The mill stands still.", kind=EntryKind.HEARD)
+    feared = memory.note(1, "There is a Wolf in the forest.", kind=EntryKind.HEARD)
+    assert heard.importance == 0.4
+    assert feared.importance == pytest.approx(0.6)
+    assert memory.note(1, "wolf", importance=5).importance == 1.0
+    assert memory.note(1, "mill", importance=math.nan).importance == 0.0
+
+
+def test_an_entry_knows_where_its_knowledge_comes_from():
+    memory = Memory()
+    seen = memory.note(1, "Ada baked bread.")
+    told = memory.note(2, "Hugo fears the forest.", kind=EntryKind.HEARD, told_by="bram")
+    insight = memory.note(3, "Bram knows Hugo.", kind=EntryKind.INSIGHT, evidence=(seen.number, told.number, 99))
+    assert [one.source for one in (seen, told, insight)] == [Source.SEEN, Source.TOLD, Source.INFERRED]
+    assert insight.evidence == (seen.number, told.number)
+    above = memory.note(4, "So it is.", kind=EntryKind.INSIGHT, evidence=(insight.number,))
+    assert above.evidence == insight.evidence
+
+
+def test_the_same_within_an_hour_counts_up_and_later_is_another_entry():
+    memory = Memory(day_ticks=240)
+    first = memory.note(1, "I picked  berries.", kind=EntryKind.DID, about="bush:1")
+    again = memory.note(11, "I picked berries.", kind=EntryKind.DID, about="bush:1", place="the wood")
+    assert (again.number, again.times, again.tick, again.first_tick) == (first.number, 2, 11, 1)
+    assert (again.about, again.place) == (("bush:1",), "the wood")
+    assert memory.note(12, "I picked berries.", kind=EntryKind.DID, about="bush:2").times == 1
+    assert memory.note(22, "I picked berries.", kind=EntryKind.DID, about="bush:1").number != first.number
+    assert memory.note(22, "I picked berries.", kind=EntryKind.HEARD, told_by="ada").times == 1
+    assert [entry.tick for entry in memory.latest(2)] == [22, 22]
+
+
+def test_an_entry_is_one_short_line():
+    made = Memory().note(1, "word\n" * 100)
+    assert len(made.text) <= MAX_ENTRY_CHARS.maximum
+    assert made.text.startswith("word word")
+    assert made.text.endswith("…")
+
+
+def test_the_newest_is_the_most_recent():
+    memory = Memory(day_ticks=100)
+    for tick in (1, 50, 99):
+        memory.note(tick, f"tick {tick}")
+    by_age = memory.scored(100, weights=Weights(importance=0))
+    assert [found.entry.tick for found in by_age] == [99, 50, 1]
+    assert by_age[1].recency == pytest.approx(0.3 * 2**-0.5)
+
+
+def test_words_subjects_and_importance_bring_entries_to_mind():
+    memory = Memory()
+    memory.note(1, "Hugo said he is afraid of the forest.", about="hugo", kind=EntryKind.HEARD, told_by="hugo")
+    memory.note(1, "The river is high.", about="river")
+    memory.note(1, "Ada promised me a loaf of bread.", kind=EntryKind.PROMISED, about="ada")
+    assert memory.recall(2, "what is in the forest?")[0].about == ("hugo",)
+    assert memory.recall(2, about="river")[0].about == ("river",)
+    assert memory.recall(2)[0].kind is EntryKind.PROMISED
+    parts = memory.scored(2, "forest", about=("hugo", "nobody"), most=1)[0]
+    assert parts.subjects == 0.5
+    assert parts.score == pytest.approx(parts.words + 0.5 + 0.16 + parts.recency)
+    assert memory.recall(2, most=0) == []
+    assert Memory().recall(2, "forest") == []
+
+
+def slow_bm25(memory, question):
+    """BM25 as it stands in the books, with every word of an entry counted once."""
+    entries = list(memory)
+    lengths = [len(words_of(entry.text)) for entry in entries]
+    mean = sum(lengths) / len(entries)
+    known = [word for word in words_of(question) if any(word in words_of(entry.text) for entry in entries)]
+    with_word = {word: sum(word in words_of(entry.text) for entry in entries) for word in known}
+    rarity = {word: math.log(1 + (len(entries) - number + 0.5) / (number + 0.5)) for word, number in with_word.items()}
+    found = {}
+    for entry, length in zip(entries, lengths, strict=True):
+        damped = 1 + 1.2 * (0.25 + 0.75 * length / mean) if mean else 1
+        shared = sum(rarity[word] for word in known if word in words_of(entry.text))
+        found[entry.number] = shared * 2.2 / damped / sum(rarity.values()) if known else 0.0
+    return found
+
+
+@settings(max_examples=60)
+@given(st.lists(NOTES, min_size=1, max_size=30), st.lists(NOTES, max_size=5), TEXTS)
+def test_shared_words_count_as_in_bm25_also_after_more_was_noted(notes, more, question):
+    memory = lived(notes)
+    memory.recall(1, question)
+    tick = max(entry.tick for entry in memory)
+    for _, text, kind, about, told_by, _ in more:
+        memory.note(tick, text, kind=kind, about=about, told_by=told_by)
+    expected = slow_bm25(memory, question)
+    found = memory.scored(tick, question, most=len(memory), weights=Weights(1, 0, 0, 0, 0))
+    assert {one.entry.number: one.words for one in found} == pytest.approx(expected)
+    assert [one.entry for one in found] == sorted(
+        memory, key=lambda entry: (round(-expected[entry.number], 12), -entry.tick, -entry.number)
+    )
+
+
+@settings(max_examples=25)
+@given(st.lists(NOTES, max_size=40), st.lists(NOTES, max_size=700), st.integers(2, 2000))
+def test_memory_keeps_its_budget_its_pins_and_its_sources(notes, more, day_ticks):
+    memory = lived(notes, day_ticks=day_ticks)
+    tick = 100_000
+    for number, (later, text, kind, about, told_by, evidence) in enumerate(more):
+        before = set() if len(memory) < MAX_ENTRIES.maximum else memory.pinned()
+        tick += later
+        if number % 100 == 99:
+            memory.tidy(tick)
+        grounds = evidence if kind is EntryKind.INSIGHT else ()
+        made = memory.note(tick, f"{text} {number}", kind=kind, about=about, told_by=told_by, evidence=grounds)
+        assert len(memory) <= MAX_ENTRIES.maximum
+        remembered = {entry.number for entry in memory}
+        lost = before - remembered
+        if made.kind is not EntryKind.INSIGHT and not made.about and made.kind is not EntryKind.PROMISED:
+            assert not lost
+    for entry in memory:
+        for number in entry.evidence:
+            ground = memory.entry(number)
+            assert ground is not None
+            assert ground.source is not Source.INFERRED
+        assert len(entry.evidence) <= MAX_EVIDENCE.maximum
+
+
+@settings(max_examples=20)
+@given(st.lists(NOTES, max_size=60), TEXTS)
+def test_the_same_experiences_give_the_same_memory(notes, question):
+    one, other = lived(notes), lived(notes)
+    tick = max((entry.tick for entry in one), default=0)
+    for asked in range(0, tick, 50):
+        one.recall(asked, question)  # to ask changes nothing
+    assert list(one) == list(other)
+    assert one.scored(tick, question) == other.scored(tick, question)
+    again = Memory()
+    again.restore(list(one))
+    assert list(again) == list(one)
+    assert again.scored(tick, question) == one.scored(tick, question)
+    assert again.note(tick + 1, "new").number == other.note(tick + 1, "new").number
+
+
+def test_entries_are_merged_before_any_is_forgotten():
+    memory = Memory(day_ticks=100)
+    for number in range(int(MAX_ENTRIES.maximum)):
+        memory.note(number, f"I ate meal {number}.", kind=EntryKind.DID, place="the inn")
+    rare = memory.note(600, "A wolf came.", kind=EntryKind.DID, place="the wood")
+    assert memory.entry(rare.number) == rare
+    (merged,) = [entry for entry in memory if entry.place == "the inn"]
+    assert (merged.times, merged.first_tick, merged.tick) == (600, 0, 599)
+    assert memory.recall(600, "wolf")[0] == rare
+
+
+def test_at_night_only_earlier_days_are_merged():
+    memory = Memory(day_ticks=100)
+    for tick in (1, 2, 190, 191):
+        memory.note(tick, f"I ate meal {tick}.", kind=EntryKind.DID)
+    memory.tidy(200)
+    assert sorted((entry.tick, entry.times) for entry in memory) == [(2, 2), (190, 1), (191, 1)]
+
+
+def test_the_least_worthy_are_forgotten():
+    memory = Memory(day_ticks=100)
+    for number in range(int(MAX_ENTRIES.maximum) + 1):
+        memory.note(number, "a trifle", about=f"thing:{number}", importance=0.9 if number % 10 == 0 else 0.1)
+    kept = {entry.tick for entry in memory}
+    assert kept >= set(range(0, 600, 10))
+    assert len(memory) == 540
+
+
+def test_of_too_many_insights_the_newest_stay():
+    memory = Memory()
+    for number in range(700):
+        ground = memory.note(number, f"ground {number}", about=f"thing:{number % 3}")
+        memory.note(number, f"insight {number}", kind=EntryKind.INSIGHT, evidence=(ground.number,))
+    insights = [entry for entry in memory if entry.kind is EntryKind.INSIGHT]
+    assert insights[-1].text == "insight 699"
+    assert len(insights) >= MAX_INSIGHTS.maximum
+    assert all(memory.entry(number) for entry in insights for number in entry.evidence)
+
+
+def letters(texts):
+    """An embedding for tests: how often each letter is there."""
+    counted = np.array([[text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts])
+    lengths = np.maximum(1e-9, np.linalg.norm(counted, axis=1, keepdims=True))
+    return (counted / lengths).astype(np.float32)
+
+
+def test_with_embeddings_a_like_meaning_counts_and_each_text_is_embedded_once():
+    asked = []
+
+    def embed(texts):
+        asked.extend(texts)
+        return letters(texts)
+
+    memory = Memory(embed=embed)
+    memory.note(1, "stale")
+    memory.note(1, "xyz")
+    best = memory.scored(1, "least", weights=Weights(0, 0, 0, 0, 1.0))
+    assert [found.entry.text for found in best] == ["stale", "xyz"]
+    assert best[0].meaning == pytest.approx(1.0)
+    memory.note(2, "queue")
+    assert memory.recall(2, "quee", weights=Weights(0, 0, 0, 0, 1.0))[0].text == "queue"
+    assert sorted(asked) == ["least", "quee", "queue", "stale", "xyz"]
