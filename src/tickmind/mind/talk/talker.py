@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
@@ -146,11 +146,9 @@ class Talker:
 
     def restore(self, kept: Mapping[str, Any]) -> None:
         """Take over people and promises. Raises what comes of malformed ones."""
-        people = [Acquaintance(*one[:-1], dict.fromkeys(map(str, one[-1]))) for one in kept.get("people", ())]
-        promises = [Promise(*one[:-1], PromiseState(one[-1])) for one in kept.get("promises", ())]
         known, made = People(self._me, self._name), Promises()
-        known.restore(people)
-        made.restore(promises)
+        known.restore(map(_person, kept.get("people", ())))
+        made.restore(map(_kept_promise, kept.get("promises", ())))
         self.people, self.promises = known, made
 
     def settle(self, tick: int) -> None:
@@ -305,3 +303,17 @@ class Talker:
     def _teller_of(self, news: str) -> str:
         entry = next((one for one in self._memory if one.text == news and one.told_by), None)
         return self.people.called(entry.told_by) if entry else ""
+
+
+def _person(kept: Sequence[Any]) -> Acquaintance:
+    *values, topics = kept
+    person = Acquaintance(*values)
+    person.topics = dict.fromkeys(map(str, topics))
+    return person
+
+
+def _kept_promise(kept: Sequence[Any]) -> Promise:
+    *values, state = kept
+    promise = Promise(*values)
+    promise.state = PromiseState(state)
+    return promise
