@@ -162,7 +162,14 @@ async def living(runs, *, controlled=6, record=False, run_id=""):
     log = RunStore(runs).create(world.info, "village") if record else None
     pace = TickPace(lockstep=True, controllers=controlled)
     async with (
-        WorldServer(world, ServerConfig("127.0.0.1:0"), pace=pace, sink=log, reports=log, run_id=run_id) as server,
+        WorldServer(
+            world,
+            ServerConfig("127.0.0.1:0", lease_ttl_ms=600_000),  # no lease runs out however busy the machine is
+            pace=pace,
+            sink=log,
+            reports=log,
+            run_id=run_id,
+        ) as server,
         WorldClient(server.address) as client,
         contextlib.AsyncExitStack() as stack,
     ):

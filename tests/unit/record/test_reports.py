@@ -175,3 +175,17 @@ def test_only_row_groups_with_the_ticks_asked_for_are_read(told, groups_read):
     groups_read.clear()
     assert reader.thoughts_of(thoughts[-1].entity_id, TICKS + 2, 1) == thoughts[-1:]
     assert len({number for _, number in groups_read}) == 1
+
+
+def test_a_run_of_many_row_groups_is_read_as_it_was_published(store, monkeypatch):
+    monkeypatch.setattr(sealing, "_FLUSH_TICKS", 8)
+    run = RandomRun(3, 4)
+    log = store.create(run.info, "r", options=OPTIONS)
+    ticks = [run.tick() for _ in range(40)]
+    for one in ticks:
+        log.publish(one)
+    log.close(seal=True)
+    with store.open("r") as reader:
+        assert [
+            found for one, read in zip(ticks, reader.records(), strict=True) for found in differences(one, read)
+        ] == []

@@ -284,3 +284,25 @@ def test_deadlines_of_queries_that_are_over_are_not_kept(stage):
     s.spawn(query_interval=0)
     s.step(300)
     assert len(s.system._flights._deadlines) < 100
+
+
+def test_a_loop_that_is_blocked_for_a_moment_is_not_given_up(stage):
+    released, entered = threading.Event(), threading.Event()
+
+    class Blocking:
+        async def answer(self, question):
+            if not entered.is_set():
+                entered.set()
+                released.wait(300)
+            return GOAL
+
+    s = stage(Blocking(), query_timeout=1.0)
+    s.spawn(max_retries=100)
+    s.tick()
+    assert entered.wait(60)
+    s.clock.advance(1)
+    s.tick()
+    s.tick()
+    assert len(s.errors) == 1
+    assert s.system.statistics().workers.stuck == 0
+    released.set()

@@ -151,3 +151,14 @@ async def test_each_run_is_drawn_with_the_picture_of_its_own_map(lively, until):
             (frame,) = unpack(source.hello())
             shown.append(orjson.loads(frame.sections[Tag.INFO]).get("tiles"))
     assert shown == [{"columns": 1}, None]
+
+
+async def test_ticks_that_passed_between_snapshot_and_events_are_made_up_by_another_snapshot(lively, until):
+    worlds, life = Worlds(), lively()
+    async with live(worlds) as source:
+        worlds.begin(life, "monday")
+        await until(lambda: source.span().connected)
+        life.step()
+        life.step()
+        worlds.step(2)
+        await until(lambda: source.span().last_tick_id == 4)

@@ -249,3 +249,12 @@ def test_lane_whose_answers_took_no_time_at_all_tells_a_wait_too(desk, time):
     late = d.submit(timeout_s=0.0)
     assert late.refused.code is Code.DEADLINE
     assert late.refused.retry_after_s > 0
+
+
+def test_a_newcomer_waits_for_its_turn_and_not_for_the_backlog_of_another_session(slow, time):
+    d = slow()
+    for _ in range(6):
+        d.submit("greedy", timeout_s=1000)
+    now = time.monotonic()
+    assert d.dispatcher.forecast(d.session("s"), d.plan("a"), now) - now == pytest.approx(20.0, abs=1.0)
+    assert not d.submit("s", timeout_s=45).over
