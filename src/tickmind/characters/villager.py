@@ -66,6 +66,7 @@ class Villager(DailyCharacter):
             Selector(Sequence(Condition("rested"), Action("wake")), Action("wait")),
             label="asleep",
         ),
+        Sequence(Condition("incapacitated"), Selector(Action("eat_something"), Action("wait"))),
         Sequence(Condition("low"), Action("relieve")),
         Sequence(Condition("hungry", {"above": STARVING}), Action("find_food"), label="starving"),
         Sequence(Condition("in_talk"), Action("talk")),
@@ -87,7 +88,7 @@ class Villager(DailyCharacter):
 
     def __init__(self, start: Start) -> None:
         super().__init__(start)
-        self.food = start.settings.texts("food", ("berries",))
+        self.food = self.food or ("berries",)
         self._asked_tick = -1  # of the plan that it follows
         self._plan_tick = -PLAN_TICKS  # in which it began to follow the plan
         self._in_danger = False
@@ -146,7 +147,7 @@ class Villager(DailyCharacter):
     def pressing(self) -> bool:
         """Return whether a partner waits for its line, or it is in danger, and no plan was requested since."""
         talk = self.talker.talks.current
-        waited = talk.last_tick if talk is not None and talk.my_turn else -1
+        waited = talk.turn_tick if talk is not None and talk.my_turn else -1
         return self._asked_tick < max(self._danger_tick, waited)
 
     def fits(self, plan: Mapping[str, Any], asked_tick: int) -> bool:  # noqa: ARG002  however late it is
@@ -236,9 +237,9 @@ class Villager(DailyCharacter):
         words, self._to_say = self._to_say, ""
         if not talk.lines:
             return words if talk.partner_id == self._who else ""
-        if self._asked_tick >= talk.last_tick:
+        if self._asked_tick >= talk.turn_tick:
             return words
-        return None if self.thinks and self.tick - talk.last_tick < PATIENCE_TICKS else ""
+        return None if self.thinks and self.tick - talk.turn_tick < PATIENCE_TICKS else ""
 
     def aim(self) -> str:
         """Return what it will do next."""

@@ -76,7 +76,12 @@ class People:
 
         The name of another, or one's own, is not.
         """
-        known = self._known.pop(person_id, None) or Acquaintance(person_id, met_tick=tick)
+        known = self._known.pop(person_id, None)
+        if known is None:
+            known = Acquaintance(person_id, met_tick=tick)
+            for other in self._known.values():
+                if other.name.lower() == known.called.lower():
+                    other.name = ""  # it belongs to the one that is called so
         self._known[person_id] = known
         if name and not known.name and not self._is_taken(name, person_id):
             known.name = name

@@ -252,3 +252,18 @@ def test_a_plain_mind_is_made_anew_in_another_run():
         cast.enter(RunInfo(run))
         world.live(cast, 2)
     assert len(made) == 2
+
+
+def test_long_lines_of_others_do_not_make_a_file_that_can_not_be_read(files):
+    company = CharacterHost(Villager, Start, memories=files)
+    company.enter(RunInfo(RUN))
+    world = SmallWorld("@.1")
+    world.live(company, 1)
+    talker = company.character("me").talker
+    for who in range(4):
+        talker.hear(2, f"p{who}", f"My name is {'N' * 38}{who}.")
+        for number in range(61):
+            talker.hear(2, f"p{who}", f"Listen: {number} {'I ' * 230}")
+    world.live(company, 40)
+    assert files.path("me").stat().st_size < 200_000
+    assert files.recall("me", RUN, 100).entries == list(company.character("me").memory)

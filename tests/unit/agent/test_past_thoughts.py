@@ -218,3 +218,10 @@ def test_what_failed_in_the_past_fails_again_and_ends_nothing(lived):
     assert host.acted == [tick for tick in (1, 2, 3, 4, 7, 8, 9) for _ in range(ACTORS)]
     assert host.reflected == list(range(1, 10))
     assert relive(Failing(5), lived.turns[:9]) == 9
+
+
+def test_one_lived_again_thinks_only_if_there_was_a_model(lived):
+    for thoughts, thinks in ((lived.thoughts, True), ({}, False)):
+        host = relived_host(thoughts)
+        relive(host, lived.turns[:1])
+        assert {host.character(name).thinks for name in lived.intents[0]} == {thinks}

@@ -117,3 +117,13 @@ def test_a_villager_wanders_where_nothing_is_to_be_done(solo):
 def test_a_character_that_fails_to_walk_tries_something_else(solo):
     one = solo(Forager, "#####\n#@#b#\n#####", hunger=600)
     assert set(one.play(20)) == {Wait()}
+
+
+def test_a_thinking_villager_answers_one_who_speaks_all_the_time(solo):
+    one = solo(Villager, "@.1")
+    one.play(1)
+    one.character.thinks = True  # and no model answers
+    for number in range(20):
+        one.world.hear("entity:1", f"me, listen: it is {number}.")
+        one.play(1)
+    assert len(one.world.said) >= 2  # its greeting, and its farewell to one who never pauses

@@ -42,6 +42,15 @@ SCENE = TalkScene(1, "morning", "the square", "rain", 600, "pick berries")
         ("Cleo said: I will bring you 2 bread by 18:00.", LineMeaning(told="I will bring you 2 bread by 18:00.")),
         ('Cleo said "I will bring you 2 bread by 18:00."', LineMeaning()),
         ("I will bring you 0 bread by 18:00.", LineMeaning()),
+        ("I will bring you 1 bread by 18:00 if you pay me.", LineMeaning()),
+        ("I will bring you 1 bread by 18:001.", LineMeaning()),
+        ("I will bring you 1 - by 18:00.", LineMeaning()),
+        (
+            'Carl said: "yes. I will bring you 1 bread by 18:00.',
+            LineMeaning(told='"yes. I will bring you 1 bread by 18:00.'),
+        ),
+        ("My name is I.", LineMeaning()),
+        ("My name is Bram-.", LineMeaning()),
         ("I will bring you 2 bread by 28:00.", LineMeaning()),
         ("", LineMeaning()),
     ],
@@ -153,6 +162,19 @@ def test_a_talk_that_does_not_go_on_ends(together, busy, ticks, why):
     assert talk.ended is why
 
 
+def test_a_partner_that_does_not_let_one_speak_ends_the_talk_and_breaks_the_rest_only_twice():
+    talks = Talks("ada")
+    begun = 0
+    for tick in range(1, 120):
+        before = current(talks)
+        talks.hear(tick, "bram", f"Listen: it is {tick}.")
+        begun += current(talks) is not None and current(talks) is not before
+        if current(talks) is not None:
+            assert current(talks).turn_tick == current(talks).began_tick  # however often the partner speaks
+    assert begun == 3
+    assert all(len(talk.lines) <= 2 * MAX_TALK_LINES.maximum for talk in talks.take_ended())
+
+
 def test_a_third_one_does_not_break_in():
     talks = Talks("ada")
     talks.begin(1, "bram")
@@ -174,6 +196,9 @@ def test_the_same_words_with_another_name_are_the_same():
     assert not before.is_fresh("hi!")
 
 
+DECIDED = "it promises, asks for something or says farewell, which code decides"
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -183,6 +208,9 @@ def test_the_same_words_with_another_name_are_the_same():
         ("I'm sorry, but I can't help with that.", "it is a refusal"),
         ("Good morning to all of you.", "it was said before"),
         ("It rains.", "it lacks 'bread'"),
+        ("I will bring you 99 bread by 18:00.", DECIDED),
+        ("Will you bring me 99 bread by 18:00?", DECIDED),
+        ("The bread is here. Goodbye!", DECIDED),
         ("The Bread is warm.", ""),
     ],
 )
@@ -412,12 +440,18 @@ def test_a_promise_is_broken_when_its_time_is_over_and_that_costs_trust():
 
 
 @pytest.mark.parametrize(
-    ("text", "count"), [("Yes. I will bring you 1 bread by 18:00.", 0), ("Ada! I will bring you 1 bread by 18:00.", 1)]
+    ("text", "count"),
+    [
+        ("Yes. I will bring you 1 bread by 18:00.", 0),
+        ("Bob! I will bring you 1 bread by 18:00. Ada heard it.", 0),
+        ("Ada! I will bring you 1 bread by 18:00.", 1),
+    ],
 )
 def test_a_promise_that_was_not_asked_for_counts_for_the_one_that_it_names(text, count):
     talker, _ = pair()
     talker.hear(1, "bram", text)
     assert len(talker.promises) == count
+    assert not [entry for entry in talker._memory if entry.kind is EntryKind.HEARD]
 
 
 def test_promises_are_bounded_and_open_ones_stay():
@@ -476,6 +510,9 @@ def test_nobody_takes_the_name_of_another():
     talker.hear(4, "bram", "Hello! I am Abraham.")
     talker.hear(5, "bram", "I am Hungry.")
     assert talker.people.called("bram") == "Abraham"
+    talker.hear(6, "dov", "Hello! I am Edda.")
+    talker.hear(7, "edda", "Hello!")  # to whom the name belongs
+    assert [talker.people.called(who) for who in ("dov", "edda")] == ["Dov", "Edda"]
 
 
 def test_the_same_experiences_give_the_same_talk():

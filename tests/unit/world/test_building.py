@@ -483,6 +483,8 @@ def test_building_is_part_of_a_scenarios_identity():
         ("most: 2", "most: 0", "expected a whole number from 1"),
         ("most: 2", "most: 1000000", "more than 1000000 objects, with those that can be built"),
         ("most: 2, needs", "most: 2, work: 2, needs", "work"),
+        ("most: 2, needs", "most: 2, weather: [hail], needs", "hail"),
+        ("most: 2, needs", "most: 2, seasons: [monsoon], needs", "monsoon"),
         ("work: 2, removes: true", "work: 2, removes: true, to: plain", "leave out 'to' or 'removes'"),
         ("consumes: {plank: 2}", "consumes: {plank: 400}", "'build' takes 401 items"),
     ],

@@ -14,6 +14,7 @@ from tickmind.ai import Status
 from tickmind.protocol import (
     Accept,
     ActionInfo,
+    ActionType,
     Build,
     Buy,
     ContainerInfo,
@@ -32,7 +33,6 @@ from tickmind.protocol import (
     Wait,
     Wake,
 )
-from tickmind.protocol import ActorStatus as BodyStatus
 from tickmind.protocol.observation import GROUND
 from tickmind.protocol.setting import Area
 
@@ -59,6 +59,7 @@ class Character(NeedyCharacter):
     _explored_until = 0
     _explored_gains = -1  # `tiles.gains` when everything was known; -1: it was not
     _stroll: Tile | None = None
+    _last_build: tuple[Tile, Direction] | None = None  # where it built in the tick before
     _zone_goal: tuple[str, Tile] | None = None  # the zone that it goes to, and where it enters
 
     @classmethod
@@ -83,26 +84,6 @@ class Character(NeedyCharacter):
         run(host, env)
 
     # Conditions
-
-    @condition
-    def hungry(self, above: int = 400) -> bool:
-        """Return whether hunger, from 0 to 1000, is at least so high."""
-        return self.me.hunger >= above
-
-    @condition
-    def tired(self, below: int = 300) -> bool:
-        """Return whether energy, from 0 to 1000, is below that."""
-        return self.me.energy < below
-
-    @condition
-    def rested(self, above: int = 900) -> bool:
-        """Return whether energy is at least so high."""
-        return self.me.energy >= above
-
-    @condition
-    def asleep(self) -> bool:
-        """Return whether it sleeps, so that only waking up is possible."""
-        return bool(self.me.status & BodyStatus.ASLEEP)
 
     @condition
     def has(self, item: str, amount: int = 1) -> bool:
@@ -343,18 +324,38 @@ class Character(NeedyCharacter):
 
         Fails if there is no free tile, nothing that it takes can be had, or no more can be built.
         """
-        recipe = next((one.build for one in self.kinds if one.name == kind), None)
-        last = self.observation.result
-        if recipe is None or not self._is_time(recipe) or (last is not None and last.reason is Reason.NONE_LEFT):
+        wanted = next((one for one in self.kinds if one.name == kind and one.build), None)
+        last, refused = self.observation.result, self._refused_builds
+        if last is not None and last.action_type is ActionType.BUILD and not last.ok and self._last_build:
+            refused[self._last_build] = self.tick + NO_WAY_TICKS
+            if last.reason is Reason.NONE_LEFT:
+                refused[kind] = self.tick + NOTHING_NEW_TICKS
+        self._last_build = None
+        if (
+            wanted is None
+            or wanted.build is None
+            or not self._is_time(wanted.build)
+            or refused.get(kind, 0) > self.tick
+        ):
             return Status.FAILURE
-        missing = self._missing(recipe)
+        missing = self._missing(wanted.build)
         if missing is not None:
             return self._obtain(missing, set())
+        for way in Direction:
+            if refused.get((self.at, way), 0) <= self.tick and self._has_room(wanted.size, way):
+                self._last_build = self.at, way
+                return self.do(Build(kind, way))
+        return Status.FAILURE
+
+    def _has_room(self, size: tuple[int, int], way: Direction) -> bool:
+        """Return whether an object could stand beside it, as far as it knows."""
+        west, north = (
+            at + (step if step >= 0 else -side) for at, step, side in zip(self.at, (way.dx, way.dy), size, strict=True)
+        )
+        tiles = {(west + x, north + y) for x in range(size[0]) for y in range(size[1])}
         around = self.surroundings
-        taken = around.occupied.union(*(thing.seen.tiles for thing in around.things.values()))
-        sides = ((way, (self.at[0] + way.dx, self.at[1] + way.dy)) for way in Direction)
-        way = next((way for way, tile in sides if around.tiles.can_walk(*tile) and tile not in taken), None)
-        return Status.FAILURE if way is None else self.do(Build(kind, way))
+        free = all(around.tiles.can_walk(*tile) for tile in tiles) and tiles.isdisjoint(around.occupied)
+        return free and all(tiles.isdisjoint(thing.seen.tiles) for thing in around.things.values())
 
     @action
     def go_to_zone(self, zone: str) -> Status:

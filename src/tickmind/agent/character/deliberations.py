@@ -32,6 +32,9 @@ def _take_text(reply: str, blackboard: "Blackboard") -> None:
 class Deliberations:
     """Ask for all characters of a process through one client, beside the ticks and without delaying them."""
 
+    some = True
+    """Whether there are thoughts at all."""
+
     def __init__(
         self,
         thinking: Thinking,

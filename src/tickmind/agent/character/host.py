@@ -274,7 +274,7 @@ class CharacterHost(Generic[CharacterT]):
         eid = self.world.spawn(character.blackboard, BehaviorTree(self._tree))
         self._eids[entity_id], self._by_eid[eid] = eid, character
         if self._deliberations is not None:
-            character.thinks = True
+            character.thinks = self._deliberations.some
             self._deliberations.enrol(eid, character)
         return character
 

@@ -1,15 +1,40 @@
-"""`NeedyCharacter`: conditions and actions for the needs that a world declares."""
+"""`NeedyCharacter`: conditions and actions for hunger, energy and the needs that a world declares."""
 
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.character.times import TimedCharacter
 from tickmind.ai import Status
-from tickmind.protocol import Use
+from tickmind.protocol import ActorStatus, Use
 
 LOW = 300  # own need of 1000 below which something is done about it
 
 
 class NeedyCharacter(TimedCharacter):
-    """A character that looks after the own needs of its world with the items that it carries."""
+    """A character that feels hunger and energy, and looks after own needs of its world with what it carries."""
+
+    @condition
+    def hungry(self, above: int = 400) -> bool:
+        """Return whether hunger, from 0 to 1000, is at least so high."""
+        return self.me.hunger >= above
+
+    @condition
+    def tired(self, below: int = 300) -> bool:
+        """Return whether energy, from 0 to 1000, is below that."""
+        return self.me.energy < below
+
+    @condition
+    def rested(self, above: int = 900) -> bool:
+        """Return whether energy is at least so high."""
+        return self.me.energy >= above
+
+    @condition
+    def asleep(self) -> bool:
+        """Return whether it sleeps, so that only waking up is possible."""
+        return bool(self.me.status & ActorStatus.ASLEEP)
+
+    @condition
+    def incapacitated(self) -> bool:
+        """Return whether it is too weak for all but waking, eating and speaking."""
+        return bool(self.me.status & ActorStatus.INCAPACITATED)
 
     @condition
     def low(self, need: str = "", below: int = LOW) -> bool:

@@ -40,6 +40,8 @@ class PastThoughts:
 
     def __init__(self, thinking: "Thinking", engine: "Engine", past: PastMinds) -> None:
         self.checks: list[PromptCheck] = []
+        self.some = any(past.thoughts.values()) or any(past.questions.values())
+        """Whether there are thoughts at all; without a model there were none."""
         self._prompts = CharacterPrompts(thinking)
         self._eids: dict[str, int] = {}  # entity id -> entity of the private world
         self._mistakes = Mistakes()

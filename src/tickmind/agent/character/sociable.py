@@ -1,6 +1,6 @@
 """`SociableCharacter`: a character that remembers what it does, sees and hears, and has talks with others."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tickmind.agent.character.character import Character
@@ -14,7 +14,7 @@ from tickmind.mind.memory.words import words_of
 from tickmind.mind.promises import Promise
 from tickmind.mind.talk import Talk, Talker, TalkScene
 from tickmind.mind.talk.sessions import ANSWER_TICKS
-from tickmind.protocol import ActionResult, ActionType, ActorStatus, Give
+from tickmind.protocol import ActionResult, ActionType, ActorStatus, Give, ItemInfo
 from tickmind.protocol.event import Acted
 from tickmind.protocol.setting import DAY_MINUTES, zone_phrase
 
@@ -43,12 +43,13 @@ class SociableCharacter(Character):
     """Turns observations into memories, and lines into talks. Its tree has `in_talk`, `talk` and the like.
 
     What it says comes from its memory and its persona. Override `wording` for a model's words, `aim` for what it says
-    that it will do next, and `answer` for what it knows besides. `food` is what it eats.
+    that it will do next, and `answer` for what it knows besides. `food` is what it eats: its setting, or else all that
+    stills hunger in its world.
     """
 
     def __init__(self, start: Start) -> None:
         super().__init__(start)
-        self.food = start.settings.texts("food", ())
+        self.food = start.settings.texts("food", ()) or _foods(start.items)
         self.talker = Talker(
             self.entity_id,
             self.name,
@@ -302,3 +303,9 @@ class SociableCharacter(Character):
         """Return others in sight that are awake, within so many steps, the nearest first."""
         asleep = {seen.entity_id for seen in self.observation.visible_entities if seen.status & ActorStatus.ASLEEP}
         return [who for who in self.surroundings.near(self.at, steps) if who.entity_id not in asleep]
+
+
+def _foods(items: Iterable[ItemInfo]) -> tuple[str, ...]:
+    """Return the items that still hunger, the best first."""
+    stills = {item.name: dict(item.use).get("hunger", 0) for item in items}
+    return tuple(sorted((name for name, change in stills.items() if change < 0), key=lambda name: (stills[name], name)))

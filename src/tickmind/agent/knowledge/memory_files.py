@@ -83,7 +83,10 @@ class MemoryFiles:
             "more": dict(more),
         }
         try:
-            replace_file(self.path(entity_id), orjson.dumps(content), mode=PRIVATE_MODE)
+            data = orjson.dumps(content)
+            if not MAX_FILE_BYTES.allows(len(data)):  # it could not be read again
+                data = orjson.dumps({**content, "more": {}})
+            replace_file(self.path(entity_id), data, mode=PRIVATE_MODE)
         except (OSError, TypeError) as error:  # a lone surrogate can't be written
             why = error.strerror if isinstance(error, OSError) else str(error)
             _log.warning("can't write a memory to its file; a crash would lose it", entity_id=entity_id, why=why)

@@ -24,6 +24,12 @@ _INTERESTING = 1.5  # what an entry's importance is multiplied by if it has a wo
 _WEIGHTS = Weights()
 
 
+def entry_text(text: str) -> str:
+    """Return a text as an entry has it: in one line, and cut if it is too long."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _ENTRY_CHARS else f"{flat[: _ENTRY_CHARS - 1].rstrip()}…"
+
+
 class Memory:
     """Typed entries, recalled by words, subjects, importance and recency, and by meaning with `embed`.
 
@@ -81,9 +87,7 @@ class Memory:
         Evidence is for an insight: entries that are remembered, and no insights themselves.
         """
         self.changes += 1
-        flat = " ".join(text.split())
-        if len(flat) > _ENTRY_CHARS:
-            flat = f"{flat[: _ENTRY_CHARS - 1].rstrip()}…"
+        flat = entry_text(text)
         weight = IMPORTANCE[kind] if importance is None else importance
         if self._interesting is not None and self._interesting(flat):
             weight *= _INTERESTING

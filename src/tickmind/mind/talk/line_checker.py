@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from tickmind.base import Limit
+from tickmind.mind.talk.meaning import read_line
 from tickmind.mind.talk.repeats import SpokenBefore
 
 MAX_LINE_CHARS = Limit("length of a spoken line", 200, "characters")
@@ -39,6 +40,9 @@ def problem_of(text: str, before: SpokenBefore, *, required: Iterable[str] = (),
         return "it is too long"
     if _REFUSAL.search(text):
         return "it is a refusal"
+    meaning = read_line(text)
+    if meaning.promise is not None or meaning.request is not None or meaning.leaves:
+        return "it promises, asks for something or says farewell, which code decides"
     missing = [word for word in required if word.lower() not in text.lower()]
     if missing:
         return f"it lacks {missing[0]!r}"

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from tickmind.protocol.setting import clock_of, minute_of
 
-_QUOTED = re.compile(r"[\"“„«][^\"”“»]*[\"”»]")
+# Whatever quotation marks are used; what is opened and not closed goes on to the end.
+_QUOTED = re.compile(r"[\"\u201c\u201e\u00ab\u2018][^\"\u201d\u201c\u00bb\u2019]*(?:[\"\u201d\u00bb\u2019]|$)")
 _GREETING = re.compile(
     r"^\W*(?:[\w':-]{1,40}, *)?(?:good (?:morning|day|afternoon|evening)|morning|evening|hello|hi|hey|greetings|welcome"
     r"|well met|up early|still about|out so late)\b",
@@ -21,10 +22,11 @@ _FAREWELL = re.compile(
     r"|so long|till next time)\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"\b(?:I am|I'm|[Mm]y name is) ([A-Z][\w'-]{0,39})(?=[.,!?]|$)")
+_NAME = re.compile(r"\b(?:I am|I'm|[Mm]y name is) ([A-Z]\w{0,39}(?:['-]\w{1,39})?)(?=[.,!?]|$)")
+_NO_NAMES = frozenset(("I", "Me", "You", "We", "He", "She", "It", "They"))
 # At the beginning of a sentence, so that what is said to be another's promise is none of the speaker's.
-_BRING = r"(?:^|[.!?] )%s bring %s ([1-9]\d?) ([\w -]{1,40}?) by (\d\d?:\d\d)"
-_PROMISE = re.compile(_BRING % ("I will", "you"))
+_BRING = r"(?:^|[.!?] )%s bring %s ([1-9]\d?) ([A-Za-z][\w -]{0,39}?) by (\d\d?:\d\d)"
+_PROMISE = re.compile(_BRING % ("I will", "you") + r"(?=[.!]|$)")
 _REQUEST = re.compile(_BRING % ("Will you", "me") + r"\?")
 _NEWS = re.compile(r"^[^:\"?]{1,60}: (\S.*)$")
 
@@ -90,7 +92,7 @@ def read_line(text: str) -> LineMeaning:
         greets=_GREETING.search(plain) is not None,
         asks="?" in plain,
         leaves=_FAREWELL.search(plain) is not None,
-        name=name[1] if name else "",
+        name=name[1] if name and name[1] not in _NO_NAMES else "",
         told=news[1] if news and "?" not in news[1] and promise is None else "",
         promise=promise,
         request=_bringing(_REQUEST.search(plain)),

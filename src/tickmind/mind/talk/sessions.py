@@ -40,6 +40,7 @@ class Talk:
     began_tick: int
     lines: list[TalkLine] = field(default_factory=list)
     my_turn: bool = False
+    turn_tick: int = 0  # since when it is
     said_farewell: bool = False  # by this character
     heard_farewell: bool = False
     turns_without_news: int = 0
@@ -71,6 +72,7 @@ class Talks:
         self.ended: list[Talk] = []
         """The talks that ended since the last `take_ended`."""
         self._rest_until: dict[str, int] = {}  # partner -> the tick until which the two rest
+        self._breaks: dict[str, int] = {}  # partner -> how often it broke the rest
         self._heard: dict[str, frozenset[str]] = {}  # partner -> its lines in the last talk
 
     def hear(self, tick: int, speaker_id: str, text: str) -> LineMeaning:
@@ -81,8 +83,10 @@ class Talks:
             return meaning  # it is in a talk; the other one waits, or leaves
         if talk is None:
             rests = self._rest_until.get(speaker_id, 0) > tick
-            if rests and (not meaning.is_news or text in self._heard.get(speaker_id, ())):
+            asked_again = self._breaks.get(speaker_id, 0)
+            if rests and (not meaning.is_news or asked_again >= 2 or text in self._heard.get(speaker_id, ())):
                 return meaning
+            self._breaks[speaker_id] = asked_again + 1 if rests else 0
             if meaning.leaves and not meaning.is_news:
                 return meaning  # a farewell begins no talk
             talk = self.current = Talk(speaker_id, tick)
@@ -93,7 +97,13 @@ class Talks:
         talk.lines.append(TalkLine(tick, speaker_id, text, meaning))
         talk.heard_farewell |= meaning.leaves
         talk.turns_without_news = 0 if meaning.is_news else talk.turns_without_news + 1
-        talk.my_turn = not crossed or meaning.is_news or self._me < speaker_id
+        if len(talk.lines) >= 2 * MAX_TALK_LINES.maximum:  # the partner does not let it speak
+            self._end(tick, TalkEnd.BUSY)
+            return meaning
+        is_mine = not crossed or meaning.is_news or self._me < speaker_id
+        if is_mine and not talk.my_turn:
+            talk.turn_tick = tick
+        talk.my_turn = is_mine
         if talk.said_farewell and talk.heard_farewell:
             self._end(tick, TalkEnd.FAREWELL)
         return meaning
@@ -104,7 +114,7 @@ class Talks:
 
     def begin(self, tick: int, partner_id: str) -> Talk:
         """Begin a talk; this character speaks first."""
-        self.current = Talk(partner_id, tick, my_turn=True)
+        self.current = Talk(partner_id, tick, my_turn=True, turn_tick=tick)
         return self.current
 
     def say(self, tick: int, text: str, *, leaves: bool = False) -> None:
@@ -147,3 +157,4 @@ class Talks:
         if not MAX_PARTNERS.allows(len(self._rest_until)):
             longest_ago = next(iter(self._rest_until))
             del self._rest_until[longest_ago], self._heard[longest_ago]
+            self._breaks.pop(longest_ago, None)

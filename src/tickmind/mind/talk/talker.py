@@ -7,8 +7,9 @@ from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
 from tickmind.mind.memory import EntryKind, Memory, MemoryEntry
+from tickmind.mind.memory.memory import entry_text
 from tickmind.mind.memory.words import words_of
-from tickmind.mind.people import Acquaintance, People
+from tickmind.mind.people import MAX_TOPICS, Acquaintance, People
 from tickmind.mind.promises import Promise, Promises, PromiseState
 from tickmind.mind.talk.line_checker import clean_line, problem_of
 from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, read_line
@@ -84,7 +85,6 @@ class Talker:
         self._phrases = Phrasebook(chance)
         called = f"(?:{re.escape(entity_id)}|{re.escape(name)})"
         self._addressed = re.compile(rf"^{called}\s*[,:!]\s*", re.IGNORECASE)
-        self._named = re.compile(rf"(?<![\w:]){called}(?![\w:])", re.IGNORECASE)
 
     def hear(self, tick: int, speaker_id: str, text: str, place: str = "") -> None:
         """Take in a line that was said to this character: note whom it met and what it was told, and by whom."""
@@ -95,7 +95,7 @@ class Talker:
             self._memory.note(tick, f"I met {person.called}.", importance=0.3, about=speaker_id, place=place)
         if meaning.promise is not None and self._is_for_me(speaker_id, text, meaning.promise):
             self._promise(tick, speaker_id, self._me, meaning.promise)
-        told = in_third_person(meaning.told or self._statement(text, meaning), person.called)
+        told = entry_text(in_third_person(meaning.told or self._statement(text, meaning), person.called))
         if told:
             person.add_topic(told)
             if told not in self._facts:  # which it may have told itself
@@ -103,17 +103,24 @@ class Talker:
 
     def _statement(self, text: str, meaning: LineMeaning) -> str:
         """Return what a line says to be so without words that lead to it; nothing if it is about nothing."""
-        if meaning.asks or meaning.greets or meaning.leaves or meaning.name or is_small_talk(text):
+        if (
+            meaning.promise is not None
+            or meaning.asks
+            or meaning.greets
+            or meaning.leaves
+            or meaning.name
+            or is_small_talk(text)
+        ):
             return ""
         return self._addressed.sub("", text.strip())
 
     def _is_for_me(self, speaker_id: str, text: str, promise: Bringing) -> bool:
-        """Return whether a promise is to this character: it has asked for it in this talk, or is named."""
+        """Return whether a promise is to this character: it has asked for it, or the line begins with its name."""
         talk = self.talks.current
         own = () if talk is None or talk.partner_id != speaker_id else talk.lines
         asked = (line.meaning.request for line in own if line.speaker_id == self._me)
-        named = self._named.search(text) is not None
-        return named or any(one is not None and one.item == promise.item for one in asked)
+        addressed = self._addressed.match(text) is not None
+        return addressed or any(one is not None and one.item == promise.item for one in asked)
 
     def _promise(self, tick: int, by: str, to: str, bringing: Bringing) -> None:
         """Note a promise of this character or to it."""
@@ -308,7 +315,8 @@ class Talker:
 def _person(kept: Sequence[Any]) -> Acquaintance:
     *values, topics = kept
     person = Acquaintance(*values)
-    person.topics = dict.fromkeys(map(str, topics))
+    for topic in topics[-int(MAX_TOPICS.maximum) :]:
+        person.add_topic(entry_text(str(topic)))
     return person
 
 

@@ -139,6 +139,9 @@ def _weather_names(calendar: Node | None) -> set[str]:
 def _actions(kinds: Node | None) -> Iterator[Node]:
     """Yield all actions of the section `kinds`; what is malformed is noted elsewhere."""
     for kind in _entries(kinds).values():
+        build = _entry(kind, "build")
+        if build is not None:
+            yield build
         for state in (kind, *_entries(_entry(kind, "states")).values()):
             yield from _entries(_entry(state, "actions")).values()
 
