@@ -144,6 +144,10 @@ def test_up_ends_with_its_world_and_brings_a_gateway(start, mark):
 def test_a_world_that_is_killed_goes_on_and_nobody_is_lost(start, mark, folder):
     process = start("up", "scenarios/clearing.yaml", "--no-gateway", "--no-viewer", "--port", "0", "--tps", "10")
     process.says(r"entity:\d: \w+ is running", times=3)
+    until_s = time.monotonic() + READY_S
+    while not list((folder / "runs").glob("clearing-*/meta.json")):  # before that there is nothing to go on from
+        assert time.monotonic() < until_s
+        time.sleep(0.02)
     (world,) = (pid for pid in marked(mark) if is_command(pid, "world"))
     os.kill(world, signal.SIGKILL)
     process.says(r"It was killed; restarting it where it was.")
