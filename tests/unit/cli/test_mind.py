@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.kits.lived_runs import AGENTS, SCENARIO, TICKS, record_villagers
 
 from tickmind.cli.minds.asking import WholeMinds
-from tickmind.cli.minds.commands import plain
+from tickmind.cli.minds.commands import _source, plain
 from tickmind.viewer.errors import NoWholeMindError
 
 
@@ -33,6 +33,14 @@ def test_a_mind_is_printed_with_how_much_of_its_past_came_out_as_recorded(tickmi
     assert "Blackboard:" in done.stdout
     assert "memories:" in done.stdout
     assert "lived again: 20 of 20 intents and " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("told_by", "times", "words"),
+    [("", 1, ""), ("bram", 1, " (told by bram)"), ("", 3, " (3 times)"), ("bram", 2, " (told by bram) (2 times)")],
+)
+def test_a_memory_is_printed_with_its_source(told_by, times, words):
+    assert _source({"told_by": told_by, "times": times}) == words
 
 
 def test_a_character_that_comes_later_and_leaves_is_lived_again_while_it_is_there(tickmind, tmp_path):

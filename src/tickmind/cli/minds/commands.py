@@ -87,8 +87,16 @@ def _facts(
             for at, (depth, words) in enumerate(state.tree)
         ],
         "memories": [
-            {"tick": note.tick, "text": redact(note.text), "importance": note.importance, "about": note.about}
-            for note in state.memories
+            {
+                "tick": entry.tick,
+                "kind": entry.kind,
+                "text": redact(entry.text),
+                "importance": entry.importance,
+                "about": entry.about,
+                "told_by": entry.told_by,
+                "times": entry.times,
+            }
+            for entry in state.memories
         ],
         "lived_again": {
             "intents": fidelity.intents,
@@ -128,7 +136,7 @@ def _text(facts: dict[str, Any]) -> str:
     lines.append("Blackboard:")
     lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in facts["blackboard"].items()]
     lines.append(f"{len(facts['memories'])} memories:")
-    lines += [f"  tick {note['tick']}: {note['text']}" for note in facts["memories"]]
+    lines += [f"  tick {one['tick']}: {one['text']}{_source(one)}" for one in facts["memories"]]
     lived = facts["lived_again"]
     lines.append(
         f"lived again: {lived['equal_intents']:,} of {lived['intents']:,} intents and "
@@ -140,3 +148,9 @@ def _text(facts: dict[str, Any]) -> str:
 
 def _status(status: str | None) -> str:
     return f" [{status}]" if status else ""
+
+
+def _source(memory: dict[str, Any]) -> str:
+    """Return from whom a memory is known, and how often it was experienced, in words."""
+    told = f" (told by {memory['told_by']})" if memory["told_by"] else ""
+    return f"{told} ({memory['times']} times)" if memory["times"] > 1 else told
