@@ -153,6 +153,23 @@ def test_a_rule_brings_actors_and_sends_them_away():
     assert until(world, 1000).present[GUEST]
 
 
+def test_a_rule_brings_an_actor_through_a_door_that_it_opens_in_the_same_tick():
+    brought = []
+
+    def opens(tick):
+        if tick.tick_id == 2:
+            brought.append(tick.bring("guest", 4, 0))
+            tick.set_object_state("gate", "open")
+            brought.append(tick.bring("guest", 4, 0))
+
+    text = INN.replace("{tick: 3}, leaves: {tick: 6}", "{tick: 1000}") + "own_rules: [opens]\n"
+    text = text.replace("map:", "kinds: {gate: {states: {shut: {walkable: false}, open: {}}}}\nmap:")
+    world = inn(f"{text}objects: [{{id: gate, kind: gate, at: [4, 0]}}]\n", {"opens": opens})
+    world.step({})
+    assert not world.step({}).rule_events
+    assert brought == [False, True]
+
+
 def test_scenarios_differ_by_arrivals():
     texts = (INN, INN.replace("tick: 3", "tick: 4"), INN.replace(", leaves: {tick: 6}", ""))
     assert len({parse_scenario(text).digest for text in texts}) == 3

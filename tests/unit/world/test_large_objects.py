@@ -118,6 +118,16 @@ def test_its_stock_is_picked_up_on_any_of_its_tiles():
     assert result(world_of(at="[2, 3]").step({0: Pickup("apple", 2)})).reason is Reason.NOTHING_HERE
 
 
+@pytest.mark.parametrize(("first", "second", "left"), [(1, 1, 2), (2, 2, 0), (3, 4, 0), (9, 9, 0)])
+def test_two_that_pick_from_its_stock_at_once_get_no_more_than_there_is(first, second, left):
+    world = world_of(f"{HALL}  - {{id: bo, at: [1, 4]}}\n", at="[0, 3]")
+    stock = 4
+    record = world.step({0: Pickup("apple", first), 1: Pickup("apple", second)})
+    got = [sum(effect.value for effect in one.effects) for one in record.action_results()]
+    assert got == [min(first, stock), min(second, stock - min(first, stock))]
+    assert [delta.new_value for delta in record.object_deltas if delta.field == "stock"] == [left]
+
+
 def test_it_shines_from_all_its_tiles():
     text = HALL.replace("sight_radius: 3", "sight_radius: 3, night_sight_radius: 0")
     text = text.replace("  rock: {walkable: false}", "  rock: {walkable: false, light: 1, size: [1, 2]}").replace(

@@ -82,6 +82,11 @@ def test_needs_begin_as_declared_and_change_by_tick_weather_and_floor():
     assert needs(world) == [793, 287, 793]
 
 
+def test_a_world_without_actors_reports_no_needs():
+    empty = cold(("1.~.c", "..~.c"), ("..2.3", "....."))
+    assert empty.step({}).needs is None
+
+
 def test_the_night_comes_on_top():
     world = cold(('begins: "06:00"', 'begins: "20:00"'))
     world.step({})

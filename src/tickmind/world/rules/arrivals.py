@@ -23,7 +23,7 @@ def come_and_go(turn: Turn) -> None:
     if len(state.arrive_due):
         for row in np.flatnonzero(state.arrive_due <= next_tick).tolist():
             actor = tables.scenario.actors[row]
-            if state.x[row] != AWAY or arrive(turn, row, actor.x, actor.y):
+            if state.x[row] != AWAY or arrive(turn, row, actor.x, actor.y) is Reason.NONE:
                 state.arrive_due[row] = NEVER
 
 
@@ -36,9 +36,7 @@ def place_actors(turn: Turn, placements: Iterable[Placement]) -> None:
             reason = Reason.AWAY if is_away else Reason.NONE
             leave(turn, row)
         else:
-            reason = why_not_at(turn, order.x, order.y) if is_away else Reason.ALREADY_THERE
-            if not reason:
-                arrive(turn, row, order.x, order.y)
+            reason = arrive(turn, row, order.x, order.y) if is_away else Reason.ALREADY_THERE
         turn.placements.append(replace(order, reason=reason))
 
 
@@ -53,24 +51,23 @@ def leave(turn: Turn, row: int) -> None:
     _place(turn, row, AWAY, AWAY)
 
 
-def arrive(turn: Turn, row: int, x: int, y: int) -> bool:
-    """Bring an actor that is away to a tile. Return False if no actor can stand there now."""
-    if why_not_at(turn, x, y):
-        return False
-    turn.maps.occupancy[y, x] = row
-    _place(turn, row, x, y)
-    return True
+def arrive(turn: Turn, row: int, x: int, y: int) -> Reason:
+    """Bring an actor that is away to a tile. Return why it can't stand there now; `NONE` if it came."""
+    reason = _why_not_at(turn, x, y)
+    if reason is Reason.NONE:
+        turn.maps.occupancy[y, x] = row
+        _place(turn, row, x, y)
+    return reason
 
 
-def why_not_at(turn: Turn, x: int, y: int) -> Reason:
+def _why_not_at(turn: Turn, x: int, y: int) -> Reason:
     """Return why no further actor can stand on a tile now; `NONE` if one can."""
     maps, tables = turn.maps, turn.tables
     if not (0 <= x < tables.width and 0 <= y < tables.height):
         return Reason.OUT_OF_BOUNDS
-    if not maps.walkable[y, x]:
-        return Reason.NOT_WALKABLE
-    thing = int(maps.object_at[y, x])  # which may have closed in this tick, before the maps show it
-    if thing >= 0 and not tables.kind_walkable[tables.object_kind[thing], turn.state.object_state[thing]]:
+    thing = int(maps.object_at[y, x])  # `maps.walkable` follows only at the end of the tick
+    blocked = thing >= 0 and not tables.kind_walkable[tables.object_kind[thing], turn.state.object_state[thing]]
+    if blocked or not tables.floor_walkable[y, x]:
         return Reason.NOT_WALKABLE
     return Reason.OCCUPIED if maps.occupancy[y, x] >= 0 else Reason.NONE
 

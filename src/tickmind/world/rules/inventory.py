@@ -75,6 +75,8 @@ def pick_up_items(turn: Turn) -> None:
     there = there[tables.stock_item[tables.object_kind[objects[there]]] == turn.intents.kind[places[there]]]
     stocked[there] = state.object_stock[objects[there]]
     room = turn.room(rows)
+    if tables.some_are_large:
+        _share_stock(turn, places, there, objects, ground, room, stocked)
     take = np.minimum(np.minimum(turn.intents.amount[places], ground + stocked), room)
     turn.refuse(places[room < 1], Reason.INVENTORY_FULL)
     turn.refuse(places[ground + stocked == 0], Reason.NOTHING_HERE)
@@ -88,6 +90,18 @@ def pick_up_items(turn: Turn) -> None:
         lay(turn, _keys(turn, places)[lifted > 0], -lifted[lifted > 0])
     picked = take - lifted
     _take_stock(turn, objects[picked > 0].astype(np.int64), picked[picked > 0])
+
+
+def _share_stock(
+    turn: Turn, places: "Int64", there: "Int64", objects: "Int32", ground: "Int64", room: "Int64", stocked: "Int64"
+) -> None:
+    """Let actors on one large object come one after another: each finds the stock that those before have left."""
+    left: dict[int, int] = {}  # object row -> its stock after those before
+    for at in there.tolist():
+        row = int(objects[at])
+        stock = stocked[at] = left.get(row, int(stocked[at]))
+        taken = min(int(turn.intents.amount[places[at]]), int(ground[at]) + stock, max(int(room[at]), 0))
+        left[row] = stock - max(0, taken - int(ground[at]))
 
 
 def give_items(turn: Turn) -> None:
@@ -161,7 +175,7 @@ def _take_stock(turn: Turn, rows: "Int64", amounts: "Int64") -> None:
         return
     state, tables = turn.state, turn.tables
     full = state.object_stock[rows] == tables.stock_most[tables.object_kind[rows]]
-    state.object_stock[rows] -= amounts.astype(np.int32)
+    np.subtract.at(state.object_stock, rows, amounts.astype(np.int32))  # several may stand on a large object
     state.stock_due[rows[full]] = stock_times(tables, rows[full], state.object_stock[rows[full]], turn.tick_id)
-    for row in rows.tolist():
+    for row in dict.fromkeys(rows.tolist()):
         turn.deltas.append(ObjectDelta(tables.object_ids[row], "stock", int(state.object_stock[row])))

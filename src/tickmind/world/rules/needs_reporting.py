@@ -29,6 +29,8 @@ class NeedsBefore:
 
     def moved(self, tick_id: int, state: WorldColumns) -> NeedColumns | None:
         """Return the needs to report after the tick; None if there are none."""
+        if not len(state.energy):
+            return None
         if tick_id % CENSUS_TICKS == 1:
             return all_needs(state)
         moved: Bool = (state.energy // STEP != self._energy) | (state.hunger // STEP != self._hunger)

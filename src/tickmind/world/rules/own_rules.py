@@ -255,7 +255,7 @@ class RuleTick:
         if not (0 <= x < tables.width and 0 <= y < tables.height):
             raise OwnRuleError(f"({x}, {y}) is not on the map of {tables.width} x {tables.height} tiles")
         self._count()
-        return not self.is_there(actor_id) and arrive(turn, row, int(x), int(y))
+        return not self.is_there(actor_id) and arrive(turn, row, int(x), int(y)) is Reason.NONE
 
     def send_away(self, actor_id: str) -> None:
         """Take an actor out of the world, with all that it carries; it may be brought back."""
