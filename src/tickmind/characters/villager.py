@@ -15,7 +15,6 @@ from tickmind.agent.knowledge import distance
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
 from tickmind.mind.memory import EntryKind
 from tickmind.mind.talk import Talk
-from tickmind.mind.talk.line_checker import clean_line, problem_of
 from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import Section, quoted
 
@@ -75,6 +74,7 @@ class Villager(DailyCharacter):
             Condition("tired", {"below": 150}),
             Selector(Sequence(Action("go_to", {"kind": "bed"}), Action("sleep")), Action("sleep")),
         ),
+        Action("accept_gift"),
         Action("keep_promise"),
         Action("speak_as_planned"),
         Sequence(Condition("company_near"), Action("begin_talk")),
@@ -101,9 +101,9 @@ class Villager(DailyCharacter):
 
     def describe(self) -> Iterable[Section]:
         """Yield what changes rarely first, then the news in a few lines; speech of others is quoted."""
-        met = self.speech.met()
+        met = [one.person_id for one in self.talker.people]
         if met:
-            yield Section(f"You know {', '.join(met[:12])}.", priority=3)
+            yield Section(f"You know {', '.join(sorted(met[-12:]))}.", priority=3)
         digest = self._remembered()
         if digest:
             yield Section("\n".join(quoted("memory", text, longest=NEWS_CHARS) for text in digest), priority=4)
@@ -194,8 +194,7 @@ class Villager(DailyCharacter):
         who = plan.get("who")
         if who in self.surroundings.people and not any(seen.entity_id == who for seen in self.surroundings.in_sight):
             return ""
-        say = str(plan.get("say", ""))
-        return " ".join("".join(letter if letter.isprintable() else " " for letter in say).split())
+        return str(plan.get("say", ""))
 
     # Needs
 
@@ -270,14 +269,14 @@ class Villager(DailyCharacter):
     @action
     def speak_as_planned(self) -> Status:
         """Say what the plan has to say, once: to the one it is for, who may answer, or to nobody."""
-        text, self._to_say = clean_line(self._to_say, (self.name, self.entity_id)), ""
-        if not text or problem_of(text, self.talker.spoken):
+        text, self._to_say = self.talker.usable(self._to_say), ""
+        if not text:
             return Status.FAILURE
         near = any(one.entity_id == self._who for one in self.awake_within(TALK_STEPS))
         if near and self.talker.talks.may_begin(self.tick, self._who):
             self._to_say = text
             return self.speak_in(self.talker.talks.begin(self.tick, self._who))
-        self.talker.spoken.add(text)
+        self.talker.say_aloud(text)
         return self.do(self.speech.say(self.tick, text))
 
     # Plans

@@ -7,7 +7,6 @@ from tickmind.base import Limit
 
 MAX_PEOPLE = Limit("number of people that a character knows", 100)
 MAX_TOPICS = Limit("number of things that were said to a person", 60)
-_TALKS_UNTIL_WELL_KNOWN = 5
 
 
 @dataclass(slots=True)
@@ -16,18 +15,11 @@ class Acquaintance:
 
     person_id: str
     name: str = ""  # by which it calls itself
-    met_tick: int = 0
     heard: bool = False  # whether it has said anything yet
     talks: int = 0
     liking: float = 0.0
     trust: float = 0.0
-    last_tick: int = 0  # of the last talk
     topics: dict[str, None] = field(default_factory=dict)  # what was said to it, or heard from it; the newest last
-
-    @property
-    def familiarity(self) -> float:
-        """How well one knows it, from 0 to 1."""
-        return min(1.0, self.talks / _TALKS_UNTIL_WELL_KNOWN)
 
     @property
     def called(self) -> str:
@@ -71,14 +63,14 @@ class People:
         """Return what is known of a person; None if they have not met."""
         return self._known.get(person_id)
 
-    def meet(self, person_id: str, tick: int, name: str = "") -> Acquaintance:
+    def meet(self, person_id: str, name: str = "") -> Acquaintance:
         """Return what is known of a person, which is little at first; the first name that it gives is taken over.
 
         The name of another, or one's own, is not.
         """
         known = self._known.pop(person_id, None)
         if known is None:
-            known = Acquaintance(person_id, met_tick=tick)
+            known = Acquaintance(person_id)
             for other in self._known.values():
                 if other.name.lower() == known.called.lower():
                     other.name = ""  # it belongs to the one that is called so
@@ -98,9 +90,8 @@ class People:
         known = {one.person_id: one for one in people}
         for one in known.values():
             texts, degrees = (one.person_id, one.name), (one.liking, one.trust)
-            counts = one.met_tick, one.talks, one.last_tick
-            if not all(type(text) is str for text in texts) or not all(type(count) is int for count in counts):
-                raise TypeError("a person must have an id, a name and counts")
+            if not all(type(text) is str for text in texts) or type(one.talks) is not int:
+                raise TypeError("a person must have an id, a name and a number of talks")
             if not all(-1 <= degree <= 1 for degree in degrees):
                 raise ValueError("liking and trust go from -1 to 1")
         if not MAX_PEOPLE.allows(len(known)):

@@ -58,10 +58,6 @@ class DayPlan:
                 errand.state = ErrandState.UNDER_WAY
         return errand
 
-    def done(self, errand: DayErrand) -> None:
-        """Note that the effect of an errand came."""
-        errand.state = ErrandState.DONE
-
 
 def read_habits(habits: Iterable[str], places: Iterable[str]) -> list[DayErrand]:
     """Return the habits of a persona that are errands: `07:00 work at the market`, `12:00 make bread`.

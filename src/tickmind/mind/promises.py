@@ -36,6 +36,8 @@ class Promises:
 
     def __init__(self) -> None:
         self._all: list[Promise] = []
+        self.changes = 0
+        """How often a promise was made, kept or broken, so that readers can detect a change."""
 
     def __iter__(self) -> Iterator[Promise]:
         return iter(self._all)
@@ -54,6 +56,7 @@ class Promises:
             self._all.remove(settled)
         made = Promise(by, to, item, amount, tick, due_tick)
         self._all.append(made)
+        self.changes += 1
         return made
 
     def restore(self, promises: Iterable[Promise]) -> None:
@@ -68,6 +71,7 @@ class Promises:
         if not MAX_PROMISES.allows(len(kept)):
             raise ValueError("too many promises")
         self._all = kept
+        self.changes += 1
 
     def between(self, by: str, to: str, item: str = "") -> Promise | None:
         """Return an open promise of one to another, of an item or of any."""
@@ -86,6 +90,7 @@ class Promises:
         if promise.given < promise.amount:
             return None
         promise.state = PromiseState.KEPT
+        self.changes += 1
         return promise
 
     def pass_time(self, tick: int) -> list[Promise]:
@@ -93,4 +98,5 @@ class Promises:
         broken = [one for one in self.open() if tick > one.due_tick]
         for promise in broken:
             promise.state = PromiseState.BROKEN
+            self.changes += 1
         return broken

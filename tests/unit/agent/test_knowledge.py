@@ -337,9 +337,7 @@ def test_an_answer_settles_what_is_owed():
     assert heard(speech, 1, "entity:1", "Hello?").text == "Hello?"
     assert speech.say(2, "Hello!", to="entity:1") == Say("Hello!")
     assert speech.owed() is None
-    assert speech.talked_lately("entity:1", 30)
-    assert not speech.talked_lately("entity:1", 99)
-    assert speech.spoke_to("entity:1", 30) == 1
+    assert speech.met() == ("entity:1",)
 
 
 def test_what_waits_too_long_needs_no_answer():

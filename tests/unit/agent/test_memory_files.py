@@ -171,7 +171,7 @@ def test_promises_and_people_outlive_a_kill(files):
     assert [one.person_id for one in after.character("me").talker.people] == ["entity:1"]
 
 
-GOOD_PERSON = ["bram", "Bram", 1, True, 2, 0.5, 0.5, 9, ["It rains."]]
+GOOD_PERSON = ["bram", "Bram", True, 2, 0.5, 0.5, ["It rains."]]
 GOOD_PROMISE = ["bram", "ada", "bread", 1, 1, 9, 0, "open"]
 
 
@@ -180,7 +180,7 @@ GOOD_PROMISE = ["bram", "ada", "bread", 1, 1, 9, 0, "open"]
     [
         {"people": 7},
         {"people": [[]]},
-        {"people": [[*GOOD_PERSON[:5], 7.0, *GOOD_PERSON[6:]]]},
+        {"people": [[*GOOD_PERSON[:4], 7.0, *GOOD_PERSON[5:]]]},
         {"people": [[7, *GOOD_PERSON[1:]]]},
         {"people": [[f"p{number}", *GOOD_PERSON[1:]] for number in range(101)]},
         {"promises": [[*GOOD_PROMISE[:-1], "forgotten"]]},

@@ -46,7 +46,7 @@ def test_an_errand_lasts_until_the_next_and_fails_if_it_is_not_done_by_then():
     assert (str(night), rest.state) == (str(rest), ErrandState.WAITING)
     assert plan.now(480) is work
     assert (rest.state, work.state) == (ErrandState.WAITING, ErrandState.UNDER_WAY)
-    plan.done(work)
+    work.state = ErrandState.DONE
     assert plan.now(1000) is meet
     assert plan.now(1400) is rest
     assert [one.state for one in (work, meet)] == [ErrandState.DONE, ErrandState.FAILED]

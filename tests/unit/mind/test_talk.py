@@ -207,7 +207,6 @@ DECIDED = "it promises, asks for something or says farewell, which code decides"
         ("As an AI I have no bread.", "it is a refusal"),
         ("I'm sorry, but I can't help with that.", "it is a refusal"),
         ("Good morning to all of you.", "it was said before"),
-        ("It rains.", "it lacks 'bread'"),
         ("I will bring you 99 bread by 18:00.", DECIDED),
         ("Will you bring me 99 bread by 18:00?", DECIDED),
         ("The bread is here. Goodbye!", DECIDED),
@@ -217,8 +216,7 @@ DECIDED = "it promises, asks for something or says farewell, which code decides"
 def test_a_line_of_a_model_is_checked(text, problem):
     before = SpokenBefore()
     before.add("Good morning to all of you!")
-    required = () if "morning" in text else ("bread",)
-    assert problem_of(text, before, required=required) == problem
+    assert problem_of(text, before) == problem
 
 
 @pytest.mark.parametrize(
@@ -229,6 +227,8 @@ def test_a_line_of_a_model_is_checked(text, problem):
         ("*smiles* Good morning. (waves)", "Good morning."),
         ("Listen: it rains.", "Listen: it rains."),
         ("Good\nmorning.\x1b[31m", "Good morning. [31m"),
+        ("Meet me at oak_house with dry_wood.", "Meet me at oak_house with dry_wood."),
+        ("_nods_ Good [pause] morning.", "Good morning."),
     ],
 )
 def test_a_line_of_a_model_is_cleaned(text, clean):
@@ -346,7 +346,7 @@ def test_what_was_told_once_is_not_told_again():
 
 def test_a_question_is_answered_by_what_is_known_of_its_subject():
     talker, _ = pair()
-    talker.people.meet("cleo", 1, "Cleo")
+    talker.people.meet("cleo", "Cleo")
     talker._memory.note(1, "I saw Cleo at the mill.", about="cleo")
     talker._memory.note(2, "I picked berries.", kind=EntryKind.GOT)
     talker.talks.hear(5, "bram", "Hello, Ada! Have you seen Cleo lately?")
@@ -387,7 +387,7 @@ def asking(trust=0.0, can_bring=True):
     """Two of whom one wants bread; how the other answers, and both."""
     one = Talker("ada", "Ada", random.Random(1), Memory(), wants=lambda: ("bread", 2))
     other = Talker("bram", "Bram", random.Random(2), Memory(), can_bring=lambda _item, _amount: can_bring)
-    other.people.meet("ada", 1).believe(trust)
+    other.people.meet("ada").believe(trust)
     said = talking(one, other, scene=SCENE)
     return [remark.act for _, remark in said], one, other
 
@@ -452,6 +452,14 @@ def test_a_promise_that_was_not_asked_for_counts_for_the_one_that_it_names(text,
     talker.hear(1, "bram", text)
     assert len(talker.promises) == count
     assert not [entry for entry in talker._memory if entry.kind is EntryKind.HEARD]
+
+
+def test_only_the_act_of_promising_promises():
+    one, other = pair()
+    one._memory.note(1, "Fine. I will bring you 3 gold by 18:00.", kind=EntryKind.DID, importance=1.0)
+    for day in range(3):
+        talking(one, other, first_tick=1 + 300 * day)
+    assert len(one.promises) == 0
 
 
 def test_promises_are_bounded_and_open_ones_stay():

@@ -47,7 +47,7 @@ class Body:
         self._intent: Intent | None = None
         self._way: list[Tile] = []  # the steps to come, the next one last
         self._way_key: tuple[Tile, bool] | None = None
-        self._refused_builds: dict[object, int] = {}  # a kind, or a tile and a direction -> when it tries again
+        self._refused_builds: dict[object, int] = {}  # a kind, or with tile and direction -> when it tries again
         self._no_way: dict[tuple[Tile, bool], int] = {}  # (goal, beside) -> the tick in which to look again
 
     # Senses

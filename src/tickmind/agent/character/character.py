@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from tickmind.agent.character.body import NO_WAY_TICKS
+from tickmind.agent.character.body import MAX_NO_WAYS, NO_WAY_TICKS
 from tickmind.agent.character.host import CharacterHost
 from tickmind.agent.character.needs import NeedyCharacter
 from tickmind.agent.character.tactics import action, condition
@@ -59,7 +59,7 @@ class Character(NeedyCharacter):
     _explored_until = 0
     _explored_gains = -1  # `tiles.gains` when everything was known; -1: it was not
     _stroll: Tile | None = None
-    _last_build: tuple[Tile, Direction] | None = None  # where it built in the tick before
+    _last_build: tuple[str, Tile, Direction] | None = None  # what it built where in the tick before
     _zone_goal: tuple[str, Tile] | None = None  # the zone that it goes to, and where it enters
 
     @classmethod
@@ -327,9 +327,11 @@ class Character(NeedyCharacter):
         wanted = next((one for one in self.kinds if one.name == kind and one.build), None)
         last, refused = self.observation.result, self._refused_builds
         if last is not None and last.action_type is ActionType.BUILD and not last.ok and self._last_build:
+            if not MAX_NO_WAYS.allows(len(refused) + 2):
+                refused.clear()
             refused[self._last_build] = self.tick + NO_WAY_TICKS
             if last.reason is Reason.NONE_LEFT:
-                refused[kind] = self.tick + NOTHING_NEW_TICKS
+                refused[self._last_build[0]] = self.tick + NOTHING_NEW_TICKS
         self._last_build = None
         if (
             wanted is None
@@ -342,8 +344,8 @@ class Character(NeedyCharacter):
         if missing is not None:
             return self._obtain(missing, set())
         for way in Direction:
-            if refused.get((self.at, way), 0) <= self.tick and self._has_room(wanted.size, way):
-                self._last_build = self.at, way
+            if refused.get((kind, self.at, way), 0) <= self.tick and self._has_room(wanted.size, way):
+                self._last_build = kind, self.at, way
                 return self.do(Build(kind, way))
         return Status.FAILURE
 

@@ -1,6 +1,6 @@
 """`DailyCharacter`: a character whose days have errands: work, company, and its home at night."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from tickmind.agent.character.sociable import LOOK_TICKS, SociableCharacter
@@ -27,6 +27,7 @@ class DailyCharacter(SociableCharacter):
         super().__init__(start)
         places = [zone.name for zone in self.setting.zones]
         self._routine = read_habits(self.persona.habits, places) or self._usual_day()
+        self._yields = tuple(self._yielding())
         self._today = DayPlan([])
         self._day = 0
         self._idle_ticks = 0  # of today, at its work
@@ -36,13 +37,21 @@ class DailyCharacter(SociableCharacter):
 
     def aim(self) -> str:
         """Return the errand of the hour, if it is not done yet, as what it will do next."""
-        errand = self._today.now(self.time.minute)
+        errand = self._errand()
         if errand is None or errand.state is ErrandState.DONE:
             return super().aim()
         place = f" at {zone_phrase(errand.place)}" if errand.place else ""
         return (
             AIMS[errand.skill].format(place=place) if errand.skill in AIMS else f"{errand.skill} {errand.thing}{place}"
         )
+
+    def _errand(self) -> DayErrand | None:
+        """Return the errand of the hour. A new day begins with a new plan, and with what was remembered in order."""
+        if self._day != self.time.day:
+            self._day, self._today = self.time.day, DayPlan(map(replace, self._routine))
+            self._idle_ticks = 0
+            self.memory.tidy(self.tick)
+        return self._today.now(self.time.minute)
 
     def _usual_day(self) -> list[DayErrand]:
         """Return the day of a persona with a work or a home and no habits."""
@@ -53,10 +62,7 @@ class DailyCharacter(SociableCharacter):
     @action
     def follow_routine(self) -> Status:
         """Do the errand of the hour; fails if there is none, or nothing to be done for it."""
-        if self._day != self.time.day:
-            self._day, self._today = self.time.day, DayPlan(map(replace, self._routine))
-            self._idle_ticks = 0
-        errand = self._today.now(self.time.minute)
+        errand = self._errand()
         if errand is None:
             return Status.FAILURE
         states = [one.state for one in self._today.errands]
@@ -69,37 +75,39 @@ class DailyCharacter(SociableCharacter):
             case "work":
                 return self._work(errand)
             case "rest":
-                self._today.done(errand)
+                errand.state = ErrandState.DONE
                 if self.me.energy >= RESTED:
                     return self.wait()
-                return self._walk_then(self.go_to("bed"), self.sleep)
+                status = self.go_to("bed")
+                return status if status is Status.RUNNING else self.sleep()
             case "make" if errand.thing:
                 if self.carries(errand.thing) >= ENOUGH_MADE:
-                    self._today.done(errand)
+                    errand.state = ErrandState.DONE
                     return Status.FAILURE
                 return self.make(errand.thing)
             case _:  # to be there, among others
-                self._today.done(errand)
+                errand.state = ErrandState.DONE
                 return Status.FAILURE
 
     def _work(self, errand: DayErrand) -> Status:
         """Gather what grows at a place, or do what yields something there, until it has enough of it."""
         here = self._things_at(errand.place)
-        stocked = (one for one in here if one.seen.items)
-        for thing in sorted(stocked, key=lambda one: (distance(one.at, self.at), one.seen.object_id)):
+        wanted = [one for one in here if any(self.carries(stack.kind) < ENOUGH_MADE for stack in one.seen.items)]
+        for thing in sorted(wanted, key=lambda one: (distance(one.at, self.at), one.seen.object_id)):
             for stack in thing.seen.items if self.reachable(thing) and not self._is_contents(thing) else ():
                 if self.carries(stack.kind) < ENOUGH_MADE:
-                    self._today.done(errand)
+                    errand.state = ErrandState.DONE
                     return self.do(Pickup(stack.kind)) if thing.at == self.at else self._walk_onto(thing)
-        for kind, state, verb, item in self._yielding():
-            if self.carries(item) < ENOUGH_MADE and any(one.seen.kind == kind for one in here):
-                self._today.done(errand)
+        kinds = {one.seen.kind for one in here}
+        for kind, state, verb, item in self._yields:
+            if kind in kinds and self.carries(item) < ENOUGH_MADE:
+                errand.state = ErrandState.DONE
                 status = self.work_on(kind, verb, state)
                 if status is not Status.FAILURE:
                     return status
         self._idle_ticks += 1  # it is there, and there is nothing to be done
         if self._idle_ticks >= PRESENT_TICKS:
-            self._today.done(errand)
+            errand.state = ErrandState.DONE
         return self.wander() if self.tick % STROLL_EVERY < STROLL_TICKS else self.wait()
 
     def _things_at(self, place: str) -> list[Thing]:
@@ -118,6 +126,3 @@ class DailyCharacter(SociableCharacter):
                 for one in actions:
                     if one.yields and not (one.needs or one.consumes or one.wears):
                         yield kind.name, state, one.verb, one.yields[0][0]
-
-    def _walk_then(self, status: Status, then: Callable[[], Status]) -> Status:
-        return then() if status is not Status.RUNNING else status

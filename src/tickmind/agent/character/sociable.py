@@ -1,8 +1,10 @@
 """`SociableCharacter`: a character that remembers what it does, sees and hears, and has talks with others."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tickmind.agent.character.body import NO_WAY_TICKS
 from tickmind.agent.character.character import Character
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.knowledge import Person, SpokenLine
@@ -10,11 +12,10 @@ from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.base import Limit
 from tickmind.mind.memory import EntryKind
-from tickmind.mind.memory.words import words_of
 from tickmind.mind.promises import Promise
 from tickmind.mind.talk import Talk, Talker, TalkScene
 from tickmind.mind.talk.sessions import ANSWER_TICKS
-from tickmind.protocol import ActionResult, ActionType, ActorStatus, Give, ItemInfo
+from tickmind.protocol import Accept, ActionResult, ActionType, ActorStatus, Give, ItemInfo
 from tickmind.protocol.event import Acted
 from tickmind.protocol.setting import DAY_MINUTES, zone_phrase
 
@@ -29,6 +30,7 @@ JUST_SEEN_TICKS = 10
 PROMISE_HOURS = 6  # until what it asks for is due
 LOOK_TICKS = 20  # between two looks for what is worth remembering
 SEEN_AGAIN_TICKS = 200  # before the same person in sight is noted again
+_NAMES = re.compile(r"\w+(?:[:-]\w+)*")
 _DEEDS = {  # action -> how it is remembered, and whether the items that count come or go
     ActionType.PICKUP: ("picked", EntryKind.GOT, 1),
     ActionType.GIVE: ("gave", EntryKind.GAVE, -1),
@@ -62,6 +64,8 @@ class SociableCharacter(Character):
             wishes=self.persona.goals,
             facts=self.persona.knows,
         )
+        self._promises_shown = 0  # `changes` of its promises when they were put onto the Blackboard
+        self._promises_from = 0  # the tick from which on it sees to its promises again
         self._company = ""  # whom it would talk with
         self._talking: dict[str, int] = {}  # person -> the tick in which it was heard in a talk with another
         self._seen: dict[str, int] = {}  # person -> the tick in which it was noted to be somewhere
@@ -89,7 +93,8 @@ class SociableCharacter(Character):
     def can_bring(self, item: str, amount: int) -> bool:
         """Return whether it could bring another some items: it can spare them, or has just seen some."""
         known = self.surroundings.things_with(item)
-        return self.spare(item) >= amount or any(self.tick - one.tick < JUST_SEEN_TICKS for one in known)
+        seen = sum(one.amount(item) for one in known if self.tick - one.tick < JUST_SEEN_TICKS)
+        return self.spare(item) + seen >= amount
 
     def spare(self, item: str) -> int:
         """Return how many items of a kind it has that are promised to nobody."""
@@ -134,7 +139,10 @@ class SociableCharacter(Character):
         if shown != self.blackboard.get("talk"):
             self.blackboard.set("talk", shown)
             self.blackboard.set("people", {one.called: one.shown() for one in self.talker.people})
-            made = [f"{one.by} to {one.to}: {one.amount} {one.item}, {one.state}" for one in self.talker.promises]
+        promises = self.talker.promises
+        if promises.changes != self._promises_shown:
+            self._promises_shown = promises.changes
+            made = [f"{one.by} to {one.to}: {one.amount} {one.item}, {one.state}" for one in promises]
             self.blackboard.set("promises", made)
 
     # Memory
@@ -146,10 +154,11 @@ class SociableCharacter(Character):
         zone = self.zone if did or looks or self.speech.heard_now else None
         place = zone_phrase(zone.name) if zone else ""
         for line in self.speech.heard_now:
-            if self._is_meant(line):
+            named = self._named_in(line)
+            if self._is_meant(line, named):
                 self.talker.hear(self.tick, line.speaker_id, line.text, place)
             else:
-                self._note_overheard(line)
+                self._note_overheard(line.speaker_id, *named)
             self.speech.settle(line.speaker_id)
         where = f" at {place}" if place else ""
         if result is not None and did:
@@ -158,29 +167,33 @@ class SociableCharacter(Character):
         if looks:
             self._note_sights(where, place)
 
-    def _is_meant(self, line: SpokenLine) -> bool:
+    def _is_meant(self, line: SpokenLine, named: list[str]) -> bool:
         """Return whether a line is for it: its partner answers, it is named, or it is near and no other is meant."""
         talk = self.talker.talks.current
         if talk is not None and talk.partner_id == line.speaker_id and not talk.my_turn:
             return True
         if self.speech.names_me(line.text):
             return True
-        in_talk = self._talking.get(line.speaker_id, -ANSWER_TICKS) >= self.tick - ANSWER_TICKS
-        return line.to_me and not in_talk and not self._named_in(line)
+        return line.to_me and not named and not self._is_in_another_talk(line.speaker_id)
 
-    def _note_overheard(self, line: SpokenLine) -> None:
+    def _is_in_another_talk(self, person_id: str) -> bool:
+        """Return whether a person was heard in a talk with another until a moment ago."""
+        heard_tick = self._talking.get(person_id)
+        return heard_tick is not None and self.tick - heard_tick <= ANSWER_TICKS
+
+    def _note_overheard(self, *people: str) -> None:
         """Note who is in a talk with another: the speaker of a line, and those whose names are in it."""
-        for who in (line.speaker_id, *self._named_in(line)):
+        for who in people:
             self._talking[who] = self.tick
         if not MAX_NOTICED.allows(len(self._talking)):
             self._talking.clear()
 
     def _named_in(self, line: SpokenLine) -> list[str]:
         """Return which of those that it knows or sees are named in a line of another."""
-        words, people = words_of(line.text), self.talker.people
+        words, people = frozenset(_NAMES.findall(line.text.lower())), self.talker.people
         known = {*(one.entity_id for one in self.surroundings.in_sight), *(one.person_id for one in people)}
         others = sorted(known - {line.speaker_id, self.entity_id})
-        return [who for who in others if words & words_of(f"{who} {people.called(who)}")]
+        return [who for who in others if who.lower() in words or people.called(who).lower() in words]
 
     def _note_deed(self, result: ActionResult, where: str, place: str) -> None:
         verb, kind, sign = _DEEDS[result.action_type]
@@ -192,22 +205,22 @@ class SociableCharacter(Character):
             self.memory.note(self.tick, f"I {verb} {item}{to}{where}.", kind=kind, about=about, place=place)
 
     def _note_gifts(self) -> None:
-        """Note what it gave to others, and they to it."""
+        """Note what it gave to others, and they to it. Where gifts need consent, they are given when accepted."""
         seen = [event.result for event in self.observation.events if isinstance(event, Acted)]
         own = self.observation.result
         for result in seen if own is None else (*seen, own):
-            if (
-                result.ok
-                and result.action_type is ActionType.GIVE
-                and self.entity_id in (result.actor_id, result.target_id)
-            ):
+            by, to = result.actor_id, result.target_id
+            if result.action_type is ActionType.ACCEPT and all(effect.value > 0 for effect in result.effects):
+                by, to = to, by
+            elif result.action_type is not ActionType.GIVE:
+                continue
+            if result.ok and self.entity_id in (by, to):
                 for effect in result.effects:
-                    item = effect.name.removeprefix("inventory.")
-                    self.talker.give(self.tick, result.actor_id, result.target_id, item, abs(effect.value))
+                    self.talker.give(self.tick, by, to, effect.name.removeprefix("inventory."), abs(effect.value))
 
     def _note_sights(self, where: str, place: str) -> None:
         for who in self.surroundings.near(self.at, TALK_STEPS):
-            if where and self.tick - self._seen.get(who.entity_id, -LOOK_TICKS) >= SEEN_AGAIN_TICKS:
+            if where and self.tick - self._seen.get(who.entity_id, -SEEN_AGAIN_TICKS) >= SEEN_AGAIN_TICKS:
                 self._seen = {} if not MAX_NOTICED.allows(len(self._seen)) else self._seen
                 self._seen[who.entity_id] = self.tick
                 name = self.talker.people.called(who.entity_id)
@@ -221,7 +234,15 @@ class SociableCharacter(Character):
 
     @action
     def keep_promise(self) -> Status:
-        """Bring what it promised, if there is such a promise and a way; gather it first if need be."""
+        """Bring what it promised, if there is such a promise and a way; gather it first if need be.
+
+        After a refusal, as of one whose hands are full, it does something else for a while.
+        """
+        last = self.observation.result
+        if last is not None and not last.ok and last.action_type in (ActionType.GIVE, ActionType.PICKUP):
+            self._promises_from = self.tick + NO_WAY_TICKS
+        if self.tick < self._promises_from:
+            return Status.FAILURE
         for promise in self.talker.promises.open():
             if promise.by == self.entity_id:
                 status = self._bring(promise)
@@ -241,6 +262,14 @@ class SociableCharacter(Character):
             return status
         near = any(one.entity_id == promise.to for one in self.surroundings.near(self.at, 1))
         return self.do(Give(promise.to, promise.item, left)) if near else Status.FAILURE
+
+    @action
+    def accept_gift(self) -> Status:
+        """Accept what an actor beside it offers for nothing; fails if there is no such offer."""
+        beside = {person.entity_id for person in self.surroundings.near(self.at, 1)}
+        gifts = (one for one in self.observation.offers if not one.wanted_kind and one.actor_id in beside)
+        gift = next(gifts, None)
+        return Status.FAILURE if gift is None else self.do(Accept(gift.actor_id))
 
     def _due_minute(self) -> int:
         """Return the full hour by which it would ask for something."""
@@ -263,10 +292,8 @@ class SociableCharacter(Character):
         """Return whether a person is near with whom it could talk, and it has not just spoken."""
         if self.speech.silent_ticks(self.tick) < QUIET_TICKS:
             return False
-        free_tick = self.tick - ANSWER_TICKS
-        near = [
-            one.entity_id for one in self.awake_within(MEET_STEPS) if self._talking.get(one.entity_id, -99) < free_tick
-        ]
+        awake = (one.entity_id for one in self.awake_within(MEET_STEPS))
+        near = [who for who in awake if not self._is_in_another_talk(who)]
         near.sort(key=lambda who: who != self.partner_wanted())
         self._company = next((who for who in near if self.talker.talks.may_begin(self.tick, who)), "")
         return bool(self._company)
@@ -301,11 +328,10 @@ class SociableCharacter(Character):
 
     def awake_within(self, steps: int) -> list[Person]:
         """Return others in sight that are awake, within so many steps, the nearest first."""
-        asleep = {seen.entity_id for seen in self.observation.visible_entities if seen.status & ActorStatus.ASLEEP}
-        return [who for who in self.surroundings.near(self.at, steps) if who.entity_id not in asleep]
+        return [who for who in self.surroundings.near(self.at, steps) if not who.status & ActorStatus.ASLEEP]
 
 
 def _foods(items: Iterable[ItemInfo]) -> tuple[str, ...]:
     """Return the items that still hunger, the best first."""
-    stills = {item.name: dict(item.use).get("hunger", 0) for item in items}
+    stills = {item.name: item.adds_to("hunger") for item in items}
     return tuple(sorted((name for name, change in stills.items() if change < 0), key=lambda name: (stills[name], name)))

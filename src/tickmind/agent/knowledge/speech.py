@@ -40,10 +40,8 @@ class Speech:
         """The lines heard in this tick."""
         self._met: dict[str, int] = {}  # entity id -> the tick of the first talk with it
         self._said: dict[str, int] = {}  # normalised text -> the tick in which it was said last
-        self._talked: dict[str, int] = {}  # entity id -> the tick of the last talk with it
         self._owed: dict[str, SpokenLine] = {}  # entity id -> its line that has no answer yet
         self._spoke_tick = -REPEAT_TICKS
-        self._addressed: deque[tuple[int, str]] = deque(maxlen=self.lines.maxlen)  # tick, addressed entity
 
     def listen(self, observation: Observation) -> None:
         """Process what is heard, and mark the lines that are meant for this character."""
@@ -63,7 +61,6 @@ class Speech:
             if line.to_me:
                 self._owed[line.speaker_id] = line
                 self._met.setdefault(line.speaker_id, tick)
-                self._talked[line.speaker_id] = tick
         for speaker in [who for who, line in self._owed.items() if tick - line.tick > ANSWER_TICKS]:
             del self._owed[speaker]
 
@@ -108,18 +105,12 @@ class Speech:
         self.lines.append(SpokenLine(tick, self._me, flat))
         if to:
             self._met.setdefault(to, tick)
-            self._talked[to] = tick
-            self._addressed.append((tick, to))
             self.settle(to)
         return Say(flat)
 
     def silent_ticks(self, tick: int) -> int:
         """Return for how many ticks the character has said nothing."""
         return tick - self._spoke_tick
-
-    def spoke_to(self, entity_id: str, tick: int, within_ticks: int = REPEAT_TICKS) -> int:
-        """Return how many times the character has spoken to an entity recently."""
-        return sum(1 for when, whom in self._addressed if whom == entity_id and tick - when < within_ticks)
 
     def talked_before(self, line: SpokenLine) -> bool:
         """Return whether the character had talked with the speaker of a line before it."""
@@ -128,11 +119,6 @@ class Speech:
     def met(self) -> tuple[str, ...]:
         """Return the entities that the character has talked with, in the order of the first time."""
         return tuple(self._met)
-
-    def talked_lately(self, entity_id: str, tick: int, within_ticks: int = REPEAT_TICKS) -> bool:
-        """Return whether the character has talked with an entity recently."""
-        when = self._talked.get(entity_id)
-        return when is not None and tick - when < within_ticks
 
 
 def _compared(text: str) -> str:

@@ -15,9 +15,9 @@ MAX_ENTRY_CHARS = Limit("length of an entry in memory", 120, "characters")
 MAX_EVIDENCE = Limit("number of entries that an insight rests on", 4)
 MAX_SUBJECTS = Limit("number of subjects of an entry in memory", 8)
 # Of all that is pinned there are at most 80 + 50 * (1 + 4) + 100 entries, so that there is always some room.
-MAX_PROMISES = Limit("number of promises that are always remembered", 80)
-MAX_INSIGHTS = Limit("number of insights that are always remembered", 50)
-MAX_PEOPLE = Limit("number of subjects of which the best entry is always remembered", 100)
+MAX_PINNED_PROMISES = Limit("number of promises that are always remembered", 80)
+MAX_PINNED_INSIGHTS = Limit("number of insights that are always remembered", 50)
+MAX_PINNED_SUBJECTS = Limit("number of subjects of which the best entry is always remembered", 100)
 _ENTRIES, _ENTRY_CHARS, _SUBJECTS = (int(one.maximum) for one in (MAX_ENTRIES, MAX_ENTRY_CHARS, MAX_SUBJECTS))
 DAY_TICKS = 600  # where a world does not say how long its days are
 _INTERESTING = 1.5  # what an entry's importance is multiplied by if it has a word of interest
@@ -154,15 +154,15 @@ class Memory:
 
     def pinned(self) -> set[int]:
         """Return the numbers of the entries that are not forgotten."""
-        promises = islice(self._newest_of(EntryKind.PROMISED), int(MAX_PROMISES.maximum))
-        insights = list(islice(self._newest_of(EntryKind.INSIGHT), int(MAX_INSIGHTS.maximum)))
+        promises = islice(self._newest_of(EntryKind.PROMISED), int(MAX_PINNED_PROMISES.maximum))
+        insights = list(islice(self._newest_of(EntryKind.INSIGHT), int(MAX_PINNED_INSIGHTS.maximum)))
         best: dict[str, MemoryEntry] = {}  # subject -> its best entry
         for entry in reversed(self._entries.values()):
             for subject in entry.about if entry.kind is not EntryKind.INSIGHT else ():
                 known = best.get(subject)
                 if known is not None:
                     best[subject] = max(known, entry, key=lambda one: one.importance)
-                elif len(best) < MAX_PEOPLE.maximum:
+                elif len(best) < MAX_PINNED_SUBJECTS.maximum:
                     best[subject] = entry
         kept = {entry.number for entry in (*promises, *insights, *best.values())}
         return kept.union(*(entry.evidence for entry in insights))
@@ -194,9 +194,8 @@ class Memory:
         return entry.importance + 0.3 * recency + 0.05 * math.log2(entry.times)
 
     def _merge(self, until_tick: int) -> None:
-        self._drop(
-            [entry.number for entry in islice(self._newest_of(EntryKind.INSIGHT), int(MAX_INSIGHTS.maximum), None)]
-        )
+        older = islice(self._newest_of(EntryKind.INSIGHT), int(MAX_PINNED_INSIGHTS.maximum), None)
+        self._drop([entry.number for entry in older])
         pinned = self.pinned()
         groups: dict[tuple[object, ...], list[MemoryEntry]] = {}
         for entry in self._entries.values():
@@ -212,6 +211,7 @@ class Memory:
                 first_tick=min(entry.first_tick for entry in group),
             )
             self._drop(entry.number for entry in group if entry is not best)
+        self._entries = dict(sorted(self._entries.items(), key=lambda kept: kept[1].tick))
 
     def _drop(self, numbers: Iterable[int]) -> None:
         for number in numbers:

@@ -14,7 +14,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"^\s*[\w' -]{1,30}:\s+")  # as in a script: "Ada: Good morning."
-_STAGE = re.compile(r"[*_(\[][^*_)\]]{0,80}[*_)\]]")  # "*smiles*"
+_STAGE = re.compile(r"\*[^*]{1,80}\*|\([^)]{0,80}\)|\[[^\]]{0,80}\]|(?<!\w)_[^_]{1,80}_(?!\w)")  # "*smiles*"
 
 
 def clean_line(text: str, own_names: Iterable[str] = ()) -> str:
@@ -29,11 +29,8 @@ def clean_line(text: str, own_names: Iterable[str] = ()) -> str:
     return flat
 
 
-def problem_of(text: str, before: SpokenBefore, *, required: Iterable[str] = (), names: Iterable[str] = ()) -> str:
-    """Return why a line is not to be said; empty if it may be.
-
-    `required` are words that must stand in it, `names` those that do not count when it is compared with lines before.
-    """
+def problem_of(text: str, before: SpokenBefore, names: Iterable[str] = ()) -> str:
+    """Return why a line is not to be said; empty if it may be. In comparisons `names` do not count."""
     if not any(letter.isalnum() for letter in text):
         return "it is empty"
     if not MAX_LINE_CHARS.allows(len(text)):
@@ -43,7 +40,4 @@ def problem_of(text: str, before: SpokenBefore, *, required: Iterable[str] = (),
     meaning = read_line(text)
     if meaning.promise is not None or meaning.request is not None or meaning.leaves:
         return "it promises, asks for something or says farewell, which code decides"
-    missing = [word for word in required if word.lower() not in text.lower()]
-    if missing:
-        return f"it lacks {missing[0]!r}"
     return "" if before.is_fresh(text, names) else "it was said before"

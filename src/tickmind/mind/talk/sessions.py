@@ -86,9 +86,9 @@ class Talks:
             asked_again = self._breaks.get(speaker_id, 0)
             if rests and (not meaning.is_news or asked_again >= 2 or text in self._heard.get(speaker_id, ())):
                 return meaning
-            self._breaks[speaker_id] = asked_again + 1 if rests else 0
             if meaning.leaves and not meaning.is_news:
                 return meaning  # a farewell begins no talk
+            self._breaks[speaker_id] = asked_again + 1 if rests else 0
             talk = self.current = Talk(speaker_id, tick)
         if talk.said_farewell and not meaning.leaves:
             return meaning  # the talk is over but for the partner's farewell

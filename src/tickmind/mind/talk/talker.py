@@ -12,7 +12,7 @@ from tickmind.mind.memory.words import words_of
 from tickmind.mind.people import MAX_TOPICS, Acquaintance, People
 from tickmind.mind.promises import Promise, Promises, PromiseState
 from tickmind.mind.talk.line_checker import clean_line, problem_of
-from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, read_line
+from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person
 from tickmind.mind.talk.phrasebook import Act, Phrasebook, is_small_talk
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import CLOSING_LINES, MAX_TALK_LINES, Talk, Talks
@@ -45,6 +45,7 @@ class Remark(NamedTuple):
     act: Act
     text: str
     news: str = ""  # what it tells
+    promise: Bringing | None = None
 
 
 class Talker:
@@ -89,7 +90,7 @@ class Talker:
     def hear(self, tick: int, speaker_id: str, text: str, place: str = "") -> None:
         """Take in a line that was said to this character: note whom it met and what it was told, and by whom."""
         meaning = self.talks.hear(tick, speaker_id, text)
-        person = self.people.meet(speaker_id, tick, meaning.name)
+        person = self.people.meet(speaker_id, meaning.name)
         is_new, person.heard = not person.heard, True
         if is_new:
             self._memory.note(tick, f"I met {person.called}.", importance=0.3, about=speaker_id, place=place)
@@ -139,7 +140,7 @@ class Talker:
         kept = self.promises.give(by, to, item, amount)
         if to != self._me:
             return
-        person = self.people.meet(by, tick)
+        person = self.people.meet(by)
         person.like(0.1)
         text = f"{person.called} gave me {item}{' as promised' if kept else ''}."
         self._memory.note(tick, text, kind=EntryKind.GOT, about=(by, item))
@@ -148,7 +149,10 @@ class Talker:
 
     def kept(self) -> dict[str, Any]:
         """Return people and promises, for `restore`; a talk under way is not kept."""
-        people = [[*astuple(one)[:-1], list(one.topics)] for one in self.people]
+        people = [
+            (one.person_id, one.name, one.heard, one.talks, one.liking, one.trust, list(one.topics))
+            for one in self.people
+        ]
         return {"people": people, "promises": [astuple(one) for one in self.promises]}
 
     def restore(self, kept: Mapping[str, Any]) -> None:
@@ -162,7 +166,7 @@ class Talker:
         """Draw the consequences of talks that have ended, and of promises whose time is over."""
         for promise in self.promises.pass_time(tick):
             if promise.to == self._me:
-                person = self.people.meet(promise.by, tick)
+                person = self.people.meet(promise.by)
                 person.believe(-0.3)
                 text = f"{person.called} did not bring me {promise.item} as promised."
             else:
@@ -170,20 +174,17 @@ class Talker:
             other = promise.by if promise.to == self._me else promise.to
             self._memory.note(tick, text, kind=EntryKind.FAILED, importance=0.7, about=(other, promise.item))
         for talk in self.talks.take_ended():
-            person = self.people.meet(talk.partner_id, tick)
+            person = self.people.meet(talk.partner_id)
             person.talks += 1
-            person.last_tick = tick
             person.like(0.05 if talk.said_farewell or talk.heard_farewell else -0.02)
 
     def next_remark(self, talk: Talk, scene: TalkScene, wording: str = "") -> Remark:
         """Return what to say next in a talk; a model's wording is taken if it is good, but for a farewell."""
         act, news = self._choose(talk, scene)
-        person = self.people.meet(talk.partner_id, scene.tick)
+        person = self.people.meet(talk.partner_id)
         names = self._names()
-        if wording and act not in _BY_CODE:
-            line = clean_line(wording, (self._name, self._me))
-            if not problem_of(line, self.spoken, names=names):
-                return Remark(act, line)
+        if act not in _BY_CODE and (line := self.usable(wording)):
+            return Remark(act, line)
         slots = {
             "name": person.called,
             "me": self._name,
@@ -196,23 +197,33 @@ class Talker:
         }
         if act is Act.REQUEST and (wanted := self._request(talk, scene)) is not None:
             slots["request"] = wanted.requested()
-        if act is Act.PROMISE and (heard := talk.last_of(talk.partner_id)) and heard.meaning.request:
-            slots["promise"] = heard.meaning.request.promised()
+        heard = talk.last_of(talk.partner_id)
+        promise = heard.meaning.request if act is Act.PROMISE and heard is not None else None
+        if promise is not None:
+            slots["promise"] = promise.promised()
         choices = self._choices(talk, scene, slots)  # fills slots, too
         text = self._phrases.line(act, slots, lambda line: self.spoken.shared(line, names), choices=choices)
         if act is Act.GREET and not person.talks:
             text = f"{text} {self._phrases.part('introduction', slots)}"
-        return Remark(act, text, news)
+        return Remark(act, text, news, promise)
+
+    def usable(self, text: str) -> str:
+        """Return a line that a model wants said, cleaned; empty if it is not to be said."""
+        line = clean_line(text, (self._name, self._me))
+        return "" if problem_of(line, self.spoken, self._names()) else line
+
+    def say_aloud(self, text: str) -> None:
+        """Note that a line is said to nobody."""
+        self.spoken.add(text, self._names())
 
     def say(self, tick: int, talk: Talk, remark: Remark) -> None:
         """Note that a remark is said."""
         self.spoken.add(remark.text, self._names())
         if remark.news:
-            self.people.meet(talk.partner_id, tick).add_topic(remark.news)
+            self.people.meet(talk.partner_id).add_topic(remark.news)
         self.talks.say(tick, remark.text, leaves=remark.act in _FAREWELLS)
-        promise = read_line(remark.text).promise
-        if promise is not None:
-            self._promise(tick, self._me, talk.partner_id, promise)
+        if remark.promise is not None:
+            self._promise(tick, self._me, talk.partner_id, remark.promise)
 
     def _names(self) -> set[str]:
         return {self._name, self._me, *(one.called for one in self.people), *(one.person_id for one in self.people)}
@@ -261,7 +272,7 @@ class Talker:
 
     def _news(self, tick: int, partner_id: str) -> str:
         """Return something that the partner has not heard from this character yet, as a sentence; or nothing."""
-        known = self.people.meet(partner_id, tick).topics
+        known = self.people.meet(partner_id).topics
         recent = self._memory.recall(tick, most=_NEWS_ENTRIES)
         fresh = [entry for entry in recent if self._is_news_for(entry, partner_id) and entry.text not in known]
         if fresh:
