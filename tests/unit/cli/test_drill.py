@@ -159,7 +159,7 @@ def played(tmp_path, request):
         run.log.publish(record)
         drill.witness.shown[record.tick_id] = Shown.of(record.results, record.utterances)
     run.finish()
-    drill.log.troubles = [Trouble("the provider is away", 2, 3, "2 calls refused")]
+    drill.log.troubles = [Trouble("the provider is away", 2, 5 if idle else 3, "2 calls refused")]
     drill.log.all_began = drill.log.thinks_again = drill.log.complete = True
     return drill
 
@@ -197,20 +197,22 @@ def test_a_trouble_in_which_nobody_acts_is_noticed(played, tmp_path):
 
 
 @pytest.mark.parametrize("played", ["idle"], indirect=True)
-def test_waiting_is_no_behaviour(played, tmp_path):
+def test_waiting_for_long_is_no_behaviour(played, tmp_path):
     verdict = judge(played, tmp_path, "one", tick_s=0.5)
     assert (verdict.stopped, verdict.intents_per_tick) == (1, 2.0)
     assert not verdict.passed
+    played.log.troubles = [Trouble("an agent is killed", 3, 4, "")]
+    assert judge(played, tmp_path, "one", tick_s=0.5).passed  # they may just rest
 
 
 def test_who_was_struck_need_not_act_and_the_others_must(played, tmp_path):
     ids = [actor.entity_id for actor in TileWorld.from_scenario(load_scenario(tmp_path / "one" / SCENARIO)).info.actors]
     played.log.troubles = [Trouble("an agent is killed", 1, 5, "", struck=frozenset(ids[:1]))]
     (one,) = judge(played, tmp_path, "one", tick_s=0.5).behaviours
-    assert (one.able, one.acting, one.stopped) == (1, 1, False)
+    assert (one.able, one.sending, one.acting, one.stopped) == (1, 1, 1, False)
     played.log.troubles = [Trouble("an agent is killed", 1, 5, "", struck=frozenset(ids[1:]))]
     (one,) = judge(played, tmp_path, "one", tick_s=0.5).behaviours
-    assert (one.able, one.acting, one.stopped) == (1, 0, True)
+    assert (one.able, one.sending, one.acting, one.stopped) == (1, 1, 0, True)
 
 
 def test_a_world_that_waits_for_a_model_fails_the_drill(played, tmp_path):

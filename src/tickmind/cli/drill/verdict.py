@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _WAIT = ACTION_TYPES.index(ActionType.WAIT)
-A_WHILE_TICKS = 4
+A_WHILE_TICKS = 4  # a shorter trouble may meet a village at rest
 STOOD_STILL_TICKS = 20  # longest time for one tick, in ticks: a machine may be busy, but no world waits for a model
 
 
@@ -32,13 +32,14 @@ class Behaviour:
     ticks: int
     intents_per_tick: float
     able: int  # characters not affected by a trouble
+    sending: int  # those of them that sent intents
     acting: int  # those of them that did more than wait
 
     @property
     def stopped(self) -> bool:
-        """Whether fewer than half of those able did something; in a short trouble one suffices."""
-        wanted = max(1, self.able // 2) if self.ticks >= A_WHILE_TICKS else 1
-        return self.trouble.goes_on and self.acting < wanted
+        """Whether fewer than half of those able sent intents, or all only waited for a while."""
+        idle = self.acting == 0 and self.ticks >= A_WHILE_TICKS
+        return self.trouble.goes_on and (idle or self.sending < max(1, self.able // 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +82,12 @@ def judge(drill: Drill, runs: Path, run_id: str, *, tick_s: float) -> Verdict:
 
     store, log = RunStore(runs), drill.log
     world = TileWorld.from_scenario(load_scenario(store.folder(run_id) / SCENARIO))
-    acted: dict[int, int] = {}  # tick -> how many acted
+    sent: dict[int, set[str]] = {}  # tick -> who sent an intent
     active: dict[int, set[str]] = {}  # tick -> who did more than wait
     lost = set(drill.witness.shown)
     with store.open(run_id) as run:
         for record in run.records():
-            acted[record.tick_id] = len(record.results.actor)
+            sent[record.tick_id] = {record.actor_ids[row] for row in record.results.actor.tolist()}
             busy = record.results.actor[record.results.action != _WAIT].tolist()
             active[record.tick_id] = {record.actor_ids[row] for row in busy}
             if _comes_out_again(world, record) and _is_as_shown(drill, record):
@@ -94,13 +95,13 @@ def judge(drill: Drill, runs: Path, run_id: str, *, tick_s: float) -> Verdict:
             else:
                 lost.add(record.tick_id)
     everybody = frozenset(actor.entity_id for actor in world.info.actors)
-    behaviours = tuple(_behaviour(trouble, log.troubles, everybody, acted, active) for trouble in log.troubles)
+    behaviours = tuple(_behaviour(trouble, log.troubles, everybody, sent, active) for trouble in log.troubles)
     not_played = [log.all_began, log.thinks_again, log.complete].count(False)
-    first, last = min(acted, default=1), max(acted, default=0)
+    first, last = min(sent, default=1), max(sent, default=0)
     return Verdict(
-        ticks=len(acted),
-        intents_per_tick=sum(acted.values()) / max(1, len(acted)),
-        missed=last - first + 1 - len(acted) + (first - 1),
+        ticks=len(sent),
+        intents_per_tick=sum(map(len, sent.values())) / max(1, len(sent)),
+        missed=last - first + 1 - len(sent) + (first - 1),
         stood_still=drill.witness.longest_s > STOOD_STILL_TICKS * tick_s,
         lost=len(lost),
         orphans=log.survivors + len(alive(log.seen)),
@@ -127,16 +128,17 @@ def _behaviour(
     trouble: Trouble,
     troubles: "Sequence[Trouble]",
     everybody: frozenset[str],
-    acted: "Mapping[int, int]",
+    sent: "Mapping[int, set[str]]",
     active: "Mapping[int, set[str]]",
 ) -> Behaviour:
-    ticks = [tick for tick in range(trouble.first_tick_id, trouble.last_tick_id + 1) if tick in acted]
+    ticks = [tick for tick in range(trouble.first_tick_id, trouble.last_tick_id + 1) if tick in sent]
     at_once = (other for other in troubles if other.first_tick_id <= trouble.last_tick_id)
     struck = frozenset[str]().union(*(other.struck for other in at_once if other.last_tick_id >= trouble.first_tick_id))
     able = everybody - struck
+    sending = {who for tick in ticks for who in sent[tick] if who in able}
     acting = {who for tick in ticks for who in active[tick] if who in able}
-    intents = sum(acted[tick] for tick in ticks) / max(1, len(ticks))
-    return Behaviour(trouble, len(ticks), intents, len(able), len(acting))
+    intents = sum(len(sent[tick]) for tick in ticks) / max(1, len(ticks))
+    return Behaviour(trouble, len(ticks), intents, len(able), len(sending), len(acting))
 
 
 def _detail(behaviour: Behaviour) -> str:
@@ -181,7 +183,11 @@ def show(verdict: Verdict, console: "Console") -> None:
         ("lost ticks", verdict.lost, "shown, but missing or different in the record or its replay"),
         ("orphans", verdict.orphans, "processes that outlived their parent"),
         ("calls before Retry-After", verdict.too_soon, "calls that ignored a 429's wait"),
-        ("behaviour stopped", verdict.stopped, "troubles during which fewer than half of the able characters acted"),
+        (
+            "behaviour stopped",
+            verdict.stopped,
+            "troubles in which fewer than half of the able characters sent intents, or all only waited",
+        ),
         ("not well again", verdict.not_over, "troubles that were not noticed, did not end, or were not run"),
     ):
         counts.add_row(name, f"[{'red' if count else 'green'}]{count:,}[/]", f"[dim]{meaning}[/]")
