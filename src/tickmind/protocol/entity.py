@@ -308,6 +308,4 @@ class RunInfo:
     kinds: tuple[KindInfo, ...] = ()  # of objects, with what can be done with them
     items: tuple[ItemInfo, ...] = ()  # with what using one adds to needs, and how long one lasts
     floors: tuple[FloorInfo, ...] = ()  # floor code -> kind of floor, if ways depend on floors; else empty
-    goals: Mapping[str, tuple[GoalInfo, ...]] = field(
-        default_factory=dict
-    )  # entity id -> goals, of those under control
+    goals: Mapping[str, tuple[GoalInfo, ...]] = field(default_factory=dict)  # entity id -> goals, as personas

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
+from tickmind.base import Limit
 from tickmind.protocol.intent import ACTION_TYPES, IntentColumns
 from tickmind.protocol.reason import REASONS, Reason
 from tickmind.protocol.result import ActionResult, Effect
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int8, Int16, Int32, Int64, UInt8
 
 AWAY: Final = -1  # x and y of an actor that is not in the world: it has not come yet, or has left
+MAX_PLACEMENTS: Final = Limit("number of operators' orders in one tick", 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,9 @@ class ObjectDelta:
     @property
     def tile(self) -> tuple[int, int] | None:
         """Where an object was built, (-1, -1) if it is gone; None if something else has changed."""
-        if self.field != "tile":
+        if self.field != "tile" or not isinstance(self.new_value, str):  # items may be of a kind with that name
             return None
-        x, _, y = str(self.new_value).partition(",")
+        x, _, y = self.new_value.partition(",")
         return (int(x), int(y)) if x.isdecimal() and y.isdecimal() else (AWAY, AWAY)
 
 

@@ -74,6 +74,7 @@ class EventFinder:
         self._region = wanted.region
         self._state_before = state_before
         self._before: tuple[int, ActorColumns | None] = (-1, None)  # a tick, and the actors before it
+        self.finds_objects = EventKind.OBJECT in self._kinds and wanted.actors is None
 
     def find(self, record: TickRecord) -> Iterator[RunEvent]:
         """Iterate over the matching events of a tick: results of actions, speech, objects, then gifts."""
@@ -99,7 +100,7 @@ class EventFinder:
             for said in record.utterances:
                 if self._actors is None or said.actor_id in self._actors:
                     yield RunEvent(tick_id, EventKind.UTTERANCE, said.actor_id, said.x, said.y, said)
-        if EventKind.OBJECT in self._kinds and self._actors is None:
+        if self.finds_objects:
             self.follow(record.object_deltas)
             for delta in record.object_deltas:
                 x, y = self._place_of(delta.object_id)

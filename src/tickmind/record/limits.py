@@ -10,7 +10,6 @@ MAX_PENDING_CHARS = Limit("length of the thoughts pending for the next tick", 16
 MAX_SEGMENT_BYTES = Limit("size of one segment of the log", 4_000_000_000, "bytes")
 MAX_SEGMENT_TICKS = Limit("number of ticks in one segment of the log", 1_000_000)
 MAX_DELTAS = Limit("number of changes of objects in one tick", 1_000_000)
-MAX_PLACEMENTS = Limit("number of operators' orders in one tick", 1000)
 MAX_PAGE_BYTES = Limit("size of one page of a table", 64_000_000, "bytes")
 MAX_CHUNK_BYTES = Limit("size of one column of one row group", 128_000_000, "bytes")
 MAX_GROUP_ROWS = Limit("number of rows in one row group", 2_500_000)

@@ -292,7 +292,7 @@ class RunReader:
     ) -> Iterator[RunEvent]:
         """Iterate over events, tick by tick; None means all kinds, all actors, everywhere."""
         finder = EventFinder(self._info.objects, EventFilter(kinds, actors, region), self._state_before)
-        if first is not None and any(kind.comes_and_goes for kind in self._info.kinds):
+        if first is not None and finder.finds_objects and any(kind.comes_and_goes for kind in self._info.kinds):
             for _, deltas in self.object_deltas(last=first - 1):
                 finder.follow(deltas)
         for record in self.records(first, last):

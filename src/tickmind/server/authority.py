@@ -129,7 +129,7 @@ class Authority:
         self._awaited = (
             None if awaited is None else np.array([one.entity_id in awaited for one in info.actors], np.bool_)
         )
-        self.viewing = Viewing(info, world.view().actors, run_id)
+        self.viewing = Viewing(info, world.view(), run_id)
         self._started_s = clock.monotonic()
         self._tick = self._tick_event()  # the tick opened last
 

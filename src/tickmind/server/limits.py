@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tickmind.base import Limit
+from tickmind.protocol.record import MAX_PLACEMENTS
 
 LEASE_TTL_MS = 10_000
 MAX_EXPIRED_LEASES = Limit("number of expired leases that are remembered", 10_000)
@@ -20,7 +21,6 @@ MAX_ACTORS_PER_PART = Limit("number of observers in one part of a batch", 8192)
 MAX_WAITING_CALLS = Limit("number of waiting plain calls", 4096)
 MAX_WAITING_SNAPSHOTS = Limit("number of waiting snapshots", 64)
 MAX_PAGE = Limit("number of entities in one page", 1000)
-MAX_PLACEMENTS = Limit("number of operators' orders in one tick", 1000)
 MAX_OPEN_S = Limit("time until a control stream sends its first frame", 10, "s")
 MAX_STALL_S = Limit("time that a reader takes for one message", 5, "s")
 

@@ -39,9 +39,8 @@ class ServerConfig:
     address: str = DEFAULT_ADDRESS
     tls: ServerTls | None = None
     tokens: tuple[Secret, ...] = ()
-    operator_tokens: tuple[
-        Secret, ...
-    ] = ()  # for orders; without any they are free on this machine, if tokens has none
+    # For orders of operators. If neither these nor `tokens` are given, this machine may order without one.
+    operator_tokens: tuple[Secret, ...] = ()
     reflection: bool = False
     metrics_port: int | None = None  # on 127.0.0.1; without one there is no /metrics
     lease_ttl_ms: int = LEASE_TTL_MS

@@ -3,8 +3,9 @@
 import pytest
 
 from tickmind.protocol import LifecycleKind, Placement, Reason
+from tickmind.protocol.record import MAX_PLACEMENTS
 from tickmind.server.delivery.streams import StreamKind
-from tickmind.server.limits import MAX_PLACEMENTS, ServerLimits
+from tickmind.server.limits import ServerLimits
 from tickmind.wire.messages.placements import PlacementOutcome, PlacementRequest
 from tickmind.wire.messages.requests import AcquireRequest
 from tickmind.world import TileWorld, parse_scenario

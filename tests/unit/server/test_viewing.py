@@ -24,7 +24,7 @@ NAMES = [actor.entity_id for actor in SCENARIO.actors]
 def stepped(intents):
     """A world after one tick, what viewers are told of it, and a reader of that."""
     world = TileWorld.from_scenario(SCENARIO)
-    viewing = Viewing(world.info, world.view().actors)
+    viewing = Viewing(world.info, world.view())
     record = world.step(intents)
     viewing.publish(record)
     bounds = Authority(world, clock=ManualClock()).bounds
@@ -100,7 +100,7 @@ def test_a_filter_leaves_what_its_actors_do_in_its_regions(view):
 @given(views)
 def test_a_snapshot_shows_who_and_what_is_in_the_regions(view):
     world, record, _ = stepped(walk())
-    viewing = Viewing(world.info, world.view().actors)
+    viewing = Viewing(world.info, world.view())
     found = viewing.snapshot(world.view(), view)
 
     def inside(x, y):
@@ -120,7 +120,7 @@ def test_a_snapshot_shows_who_and_what_is_in_the_regions(view):
 
 def test_changes_of_objects_and_ground_go_by_place():
     world = TileWorld.from_scenario(SCENARIO)
-    view = world.view().actors
+    view = world.view()
     bush = next(thing for thing in world.info.objects if thing.kind == "bush")
     row = 0
     state = world._state
@@ -143,7 +143,7 @@ def test_changes_of_objects_and_ground_go_by_place():
 
 def test_viewers_with_the_same_filter_share_one_encoding():
     world = TileWorld.from_scenario(SCENARIO)
-    viewing = Viewing(world.info, world.view().actors)
+    viewing = Viewing(world.info, world.view())
     viewing.publish(world.step({0: Wait(), 1: Interact("nothing:1")}))
     assert viewing.encoded(ViewFilter()) is viewing.encoded(ViewFilter())
 
@@ -175,7 +175,7 @@ OVER = RuleEvent("nightfall")
 )
 def test_goals_and_rules_are_shown_by_type_and_actor(view, shown):
     world = TileWorld.from_scenario(SCENARIO)
-    viewing = Viewing(world.info, world.view().actors)
+    viewing = Viewing(world.info, world.view())
     viewing.publish(replace(world.step({}), rule_events=(REACHED, FESTIVAL, OVER)))
     message = codec.parse(viewer_pb2.StreamViewerEventsResponse, viewing.encoded(view))
     bounds = Authority(world, clock=ManualClock()).bounds
@@ -184,7 +184,7 @@ def test_goals_and_rules_are_shown_by_type_and_actor(view, shown):
 
 def test_a_goal_of_a_crowd_names_as_many_as_a_message_may_hold():
     world = TileWorld.from_scenario(SCENARIO)
-    viewing = Viewing(world.info, world.view().actors)
+    viewing = Viewing(world.info, world.view())
     crowd = replace(REACHED, actor_ids=("entity:1",) * 2000)
     viewing.publish(replace(world.step({}), rule_events=(crowd,) * 2000))
     event = newest(viewing)

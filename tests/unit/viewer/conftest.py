@@ -32,7 +32,7 @@ class Lively:
 
     def __post_init__(self):
         self.info = self.world.info
-        self.viewing = Viewing(self.info, self.world.view().actors)
+        self.viewing = Viewing(self.info, self.world.view())
         self.bounds = columns.ColumnBounds.of(self.info)
 
     def intents(self):

@@ -29,7 +29,7 @@ from tickmind.record.tables.inventories import InventoryLedger
 from tickmind.server.delivery.viewing import Viewing
 from tickmind.viewer.frames import unpack
 from tickmind.viewer.sources.frame_builder import FrameBuilder, scene_at_start, scene_of_snapshot
-from tickmind.wire import ViewFilter
+from tickmind.wire import Region, ViewFilter
 from tickmind.world import OwnRuleError, ScenarioError, TileWorld, parse_scenario
 from tickmind.world.state.maps import Maps
 
@@ -319,21 +319,23 @@ def test_building_is_what_a_slow_account_says(ticks):
             assert world._state.inventory.tolist() == [list(bag.values()) for bag in bags]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.dictionaries(st.integers(0, 2), st.one_of(BUILDS, OTHERS)), min_size=1, max_size=12))
 def test_everything_that_follows_a_world_agrees_with_it(ticks):
     world, again = world_of(RICH), world_of(RICH)
     info = world.info
     ledger, reader = InventoryLedger(info), ColumnReader(info)
+    held = {}
     around = Surroundings(passing=(kind.name for kind in info.kinds if kind.comes_and_goes))
     replayed = {thing.object_id: (thing.x, thing.y) for thing in info.objects}
     start = world.view()
     frames = FrameBuilder(info, scene_at_start(info, 0, 0, start.actors))
-    viewing = Viewing(info, start.actors)
+    viewing = Viewing(info, start)
     rows = np.arange(3, dtype=np.int32)
     for intents in ticks:
         record = world.step(intents)
-        ledger.add(record)
+        held |= {(one.holder_id, one.item): one.quantity for one in ledger.add(record)}
         frames.record(record)
         # What rules use follows from the state, also after a restart.
         fresh = Maps(world._tables, world._state)
@@ -351,7 +353,7 @@ def test_everything_that_follows_a_world_agrees_with_it(ticks):
                 replayed[delta.object_id] = delta.tile
         assert {name: tile for name, tile in replayed.items() if tile[0] >= 0} == places(world)
         for row, actor in enumerate(info.actors):
-            carried = [ledger.quantity(actor.entity_id, item) for item in info.item_kinds]
+            carried = [held.get((actor.entity_id, item), 0) for item in info.item_kinds]
             assert carried == world._state.inventory[row].tolist()
         # Frames from the record are those of a live snapshot.
         live = scene_of_snapshot(viewing.snapshot(world.view(), ViewFilter()))
@@ -505,3 +507,28 @@ def test_the_columns_of_many_are_sliced_with_where_objects_are():
     part = slice_columns(columns, 0, 1)
     assert {row for row, *_ in part.placed} <= set(part.object.tolist())
     assert replace(columns, placed=()).placed == ()
+
+
+def test_viewers_of_a_region_see_no_work_elsewhere_after_the_world_went_on():
+    before, after = world_of(), world_of()
+    before.step({ADA: Build("wall", E)})
+    after.restore(before.snapshot())
+    viewing = Viewing(after.info, after.view())
+    record = after.step({ADA: Interact("wall:2")})
+    viewing.publish(record)
+    assert [delta.field for delta in record.object_deltas] == ["work_remaining"]
+
+    def deltas_in(x, y):
+        return narrowed(viewing, ViewFilter(regions=(Region(x, y, x, y),))).object_deltas
+
+    assert deltas_in(2, 1) == record.object_deltas
+    assert deltas_in(0, 0) == ()
+
+
+def narrowed(viewing, view):
+    return viewing.narrow(viewing._event, view)
+
+
+def test_an_item_named_tile_is_no_place():
+    assert ObjectDelta("ground:2,1", "tile", 3).tile is None
+    assert ObjectDelta("wall:2", "tile", "2,1").tile == (2, 1)

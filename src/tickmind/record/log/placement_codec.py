@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from tickmind.protocol import REASON_CODES, REASONS, Placement
+from tickmind.protocol.record import MAX_PLACEMENTS
 from tickmind.record.columns import batch
 from tickmind.record.errors import DamagedRunError
-from tickmind.record.limits import MAX_PLACEMENTS
 from tickmind.record.log.log_schema import SCHEMAS, LogTable
 
 

@@ -65,10 +65,6 @@ class InventoryLedger:
         changed = (key for key, quantity in before.items() if self._quantities[key] != quantity)
         return [*start, *(ItemQuantity(record.tick_id, *key, self._quantities[key]) for key in changed)]
 
-    def quantity(self, holder_id: str, item: str) -> int:
-        """Return how many items of a kind a holder has now."""
-        return self._quantities.get((holder_id, item), 0)
-
     def _all(self, tick_id: int) -> list[ItemQuantity]:
         return [ItemQuantity(tick_id, *key, quantity) for key, quantity in self._quantities.items()]
 

@@ -16,11 +16,6 @@ class PendingPlacement:
     placement: Placement
     on_done: Callable[[PlacementOutcome], None]
 
-    def outcome(self, reason: Reason, tick_id: int) -> PlacementOutcome:
-        """Return what becomes of it."""
-        order = self.placement
-        return PlacementOutcome(reason, tick_id, None if order.leaves else (order.x, order.y))
-
 
 class PlacementQueue:
     """Collects orders during a tick, hands them to the world at its end, and answers them once it is recorded."""
@@ -62,7 +57,8 @@ class PlacementQueue:
         """Answer the orders of a tick that is recorded."""
         taken, self._taken = self._taken, []
         for pending, placement in zip(taken, record.placements, strict=True):
-            pending.on_done(pending.outcome(placement.reason, record.tick_id))
+            tile = None if placement.leaves else (placement.x, placement.y)
+            pending.on_done(PlacementOutcome(placement.reason, record.tick_id, tile))
 
     def end(self) -> None:
         """Refuse all orders that are not recorded, and all later ones."""

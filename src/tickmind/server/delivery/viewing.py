@@ -40,14 +40,17 @@ _GROUND = re.compile(r"ground:([0-9]+),([0-9]+)")
 class Viewing:
     """Makes events and snapshots for viewers. Each event is encoded once for all viewers with the same filter."""
 
-    def __init__(self, world: WorldInfo, before: ActorColumns, run_id: str = "") -> None:
+    def __init__(self, world: WorldInfo, now: WorldView, run_id: str = "") -> None:
         self._run_id = run_id
         self._rows = {actor.entity_id: row for row, actor in enumerate(world.actors)}
-        self._places = {thing.object_id: (thing.x, thing.y) for thing in world.objects}
         self._objects_move = any(kind.comes_and_goes for kind in world.kinds)
+        self._places = {thing.object_id: (thing.x, thing.y) for thing in world.objects}
+        if self._objects_move:  # what was built before this world went on is not where the scenario has it
+            at = zip(now.object_x.tolist(), now.object_y.tolist(), strict=True)
+            self._places = {thing.object_id: tile for thing, tile in zip(world.objects, at, strict=True)}
         self._lenses = Lenses(world.width, world.height)
         self._looking = threading.Lock()  # snapshots are made in another thread
-        self._before = before  # the actors as last shown to viewers
+        before = self._before = now.actors  # the actors as last shown to viewers
         self._event: ViewerEvent | None = None
         self._old = before  # the actors before the event
         self._now = before
@@ -168,8 +171,7 @@ class Viewing:
                 placed.append((delta, place))
         at = np.array([place for _, place in placed], dtype=np.int32).reshape(-1, 2)
         held = self._lens(view).holds(at[:, 0], at[:, 1])
-        held |= at[:, 0] == AWAY  # it was built before this world went on, nobody knows where
-        return [delta for (delta, _), kept in zip(placed, held.tolist(), strict=True) if kept or delta.field == "tile"]
+        return [delta for (delta, _), kept in zip(placed, held.tolist(), strict=True) if kept or delta.tile is not None]
 
 
 def _take(state: ActorColumns, rows: "Int32 | Bool") -> ActorColumns:

@@ -32,7 +32,7 @@ def plain(answer: Callable[[bytes], bytes], gate: CallGate) -> Any:
 
 
 def beside(answer: Callable[[bytes], Awaitable[bytes]], gate: CallGate) -> Any:
-    """Make a unary method whose answer is made outside the loop, and sent when the gate admits it."""
+    """Make a unary method whose answer takes time: outside the loop, or until a tick; the gate admits its sending."""
 
     async def call(data: bytes, context: Any) -> bytes:
         try:

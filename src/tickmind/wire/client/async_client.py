@@ -259,12 +259,13 @@ class WorldClient:
         """Bring an actor that is away into the world, to a tile or to where its scenario puts it.
 
         Returns when the tick is recorded at whose end it came, or was refused; the operator's token may be required.
+        If that takes longer than `WorldEndpoint.timeout_s`, it raises, and the order is withdrawn.
         """
         request = codec.encode_placement_request(PlacementRequest(entity_id, at))
         return codec.decode_placement_outcome(await self._call(self._operator.SpawnActor, request))
 
     async def despawn(self, entity_id: str) -> PlacementOutcome:
-        """Take an actor out of the world, with all that it carries; `spawn` brings it back."""
+        """Take an actor out of the world, with all that it carries; `spawn` brings it back, and has the same limits."""
         request = codec.encode_placement_request(PlacementRequest(entity_id, leaves=True))
         return codec.decode_placement_outcome(await self._call(self._operator.DespawnActor, request))
 

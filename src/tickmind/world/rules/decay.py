@@ -26,18 +26,18 @@ def decay(turn: Turn) -> None:
     """Let items decay. What they become decays from the next tick on."""
     if not turn.tables.decaying:
         return
-    heaps = _Heaps(turn)
+    fallen = _Fallen(turn)
     rotten, gone = _lost_on_the_ground(turn)
     if len(rotten):
         lay(turn, rotten, -gone)
-    _decay_carried(turn, heaps)
+    _decay_carried(turn, fallen)
     kinds = len(turn.tables.item_names)
     tiles, items = np.divmod(rotten, kinds)
     for item in turn.tables.decaying:
         of_it = items == item
         for other, amount in turn.tables.item_codes(turn.tables.scenario.items[item].becomes):
-            heaps.put(tiles[of_it] * kinds + other, gone[of_it] * amount)
-    heaps.lay()
+            fallen.put(tiles[of_it] * kinds + other, gone[of_it] * amount)
+    fallen.lay()
 
 
 def _lost(turn: Turn, purpose: int, keys: "Int64", amounts: "Int64", lasts: "Int64") -> "Int64":
@@ -57,7 +57,7 @@ def _lost_on_the_ground(turn: Turn) -> "tuple[Int64, Int64]":
     return keys[lost > 0], lost[lost > 0]
 
 
-def _decay_carried(turn: Turn, heaps: "_Heaps") -> None:
+def _decay_carried(turn: Turn, fallen: "_Fallen") -> None:
     """Let items decay that actors carry; what they have no room for falls to the ground."""
     state, tables = turn.state, turn.tables
     kinds = len(tables.item_names)
@@ -82,7 +82,7 @@ def _decay_carried(turn: Turn, heaps: "_Heaps") -> None:
             taken = np.minimum(made, room[here])
             room[here] -= taken
             changes[here, other] += taken
-            heaps.put(tiles[here[taken < made]] * kinds + other, (made - taken)[taken < made])
+            fallen.put(tiles[here[taken < made]] * kinds + other, (made - taken)[taken < made])
     state.inventory[actors] = (state.inventory[actors] + changes).astype(np.uint16)
     _record(turn, actors, changes)
 
@@ -99,8 +99,8 @@ def _record(turn: Turn, actors: "Int64", changes: "Int64") -> None:
             turn.rule_events.append(RuleEvent(EVENT, tuple(ids[row] for row in same), effects=effects))
 
 
-class _Heaps:
-    """Items that come to the ground; several stacks may be of one item on one tile."""
+class _Fallen:
+    """Collects items that fall to the ground in this tick; one tile and kind may be added several times."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
@@ -108,12 +108,12 @@ class _Heaps:
         self._amounts: list[Int64] = []
 
     def put(self, keys: "Int64", amounts: "Int64") -> None:
-        """Note some of them."""
+        """Add stacks, by their keys on the ground."""
         self._keys.append(keys)
         self._amounts.append(amounts)
 
     def lay(self) -> None:
-        """Put them there."""
+        """Lay the sums of all that were added."""
         if not any(map(len, self._keys)):
             return
         keys, which = np.unique(np.concatenate(self._keys), return_inverse=True)

@@ -40,7 +40,7 @@ def lying_in_all(turn: Turn, tiles: "Int64", sums: "Int64") -> "Int64":
 
 
 def is_bare(turn: Turn, tile: int, width: int) -> bool:
-    """Return whether no items lie on a tile and some to the east of it, so many in all."""
+    """Return whether no items lie on a row of tiles: the given one is its first, in the west."""
     kinds = max(len(turn.tables.item_names), 1)
     first, last = np.searchsorted(turn.state.ground_key, (tile * kinds, (tile + width) * kinds)).tolist()
     return bool(first == last)
