@@ -87,5 +87,6 @@ def test_a_prisoner_who_starts_late_hears_the_code_when_it_is_said_again(scenari
     assert Prison(scenario, starts=starts).live(LATEST_START + 60) is not None
 
 
+@pytest.mark.slow
 def test_prisoners_who_miss_turns_get_out(scenario):
-    assert _left_behind(scenario, range(short_or_long(25, 220)), most_missed=0.3) == []
+    assert _left_behind(scenario, range(short_or_long(15, 220)), most_missed=0.3) == []

@@ -273,6 +273,7 @@ for words in json.loads(sys.argv[1]):
 """
 
 
+@pytest.mark.slow
 def test_no_uncaught_error_of_any_command_shows_a_secret_or_leaves_a_core_dump(tmp_path):
     (tmp_path / "x").write_text("x")
     every = []

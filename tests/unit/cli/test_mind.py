@@ -208,6 +208,7 @@ def whole_mind(minds, *words):
     return asyncio.run(minds(*words))
 
 
+@pytest.mark.slow
 def test_a_viewer_gets_what_the_command_prints_and_asks_once_for_each_tick(tickmind, runs, monkeypatch):
     minds = WholeMinds(runs, "lived")
     printed = json.loads(tickmind("mind", "lived", "entity:1", "--tick", "9", "--json", "--runs", str(runs)).stdout)
@@ -220,11 +221,13 @@ def test_a_viewer_gets_what_the_command_prints_and_asks_once_for_each_tick(tickm
     assert whole_mind(minds, "entity:1", 9) == printed
 
 
+@pytest.mark.slow
 def test_a_viewer_learns_why_a_mind_cannot_be_lived_again(runs):
     with pytest.raises(NoWholeMindError, match="its agent is no Character"):
         whole_mind(WholeMinds(runs, "bare"), "entity:1", 5)
 
 
+@pytest.mark.slow
 def test_a_mind_that_nobody_waits_for_any_more_is_not_lived_on(runs, tmp_path):
     """The page that asked for it was left."""
     endless = tmp_path / "endless"

@@ -122,6 +122,7 @@ def test_blocks_are_neither_too_small_nor_too_large(actors):
     assert blocks.ticks >= 16
 
 
+@pytest.mark.slow
 def test_a_crowd_takes_less_than_half_of_what_defaults_take(tmp_path):
     run = RandomRun(1, 3000, side=170, wild=0.0)
     with RunStore(tmp_path).create(run.info, "a-run", options=QUICK) as log:

@@ -71,6 +71,7 @@ def test_small_ones_are_always_tried_and_end_no_pause():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", [None, Codec.LZ4])
 def test_a_crowd_that_does_not_shrink_is_left_as_it_is_unless_a_codec_is_asked_for(codec, monkeypatch):
     used = []

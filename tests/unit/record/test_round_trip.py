@@ -46,6 +46,7 @@ def plain(counts):
     return {**dataclasses.asdict(counts), "done": counts.done.tolist(), "needs": needs, "away": counts.away.tolist()}
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**32),

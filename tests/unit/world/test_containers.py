@@ -306,6 +306,7 @@ exchanges = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(exchanges, exchanges), min_size=1, max_size=25))
 def test_containers_follow_the_model_and_no_item_comes_or_goes(ticks):
     world, model = market(), Model()

@@ -78,7 +78,7 @@ def test_a_single_one_lasts_as_long_on_average_and_the_seed_says_how_long():
             ticks += 1
         return ticks
 
-    lasted = [ticks_until_gone(seed) for seed in range(120)]
+    lasted = [ticks_until_gone(seed) for seed in range(60)]
     assert 14 < sum(lasted) / len(lasted) < 26
     assert lasted[:5] == [ticks_until_gone(seed) for seed in range(5)]
     assert len(set(lasted)) > 10

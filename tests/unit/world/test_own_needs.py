@@ -289,6 +289,7 @@ class Reference:
 MOVES = st.lists(st.tuples(*[st.sampled_from([None, *Direction])] * 3, st.integers(0, 7)), min_size=5, max_size=40)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(MOVES)
 def test_it_does_what_the_obvious_rule_does(ticks):

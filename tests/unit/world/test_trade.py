@@ -250,6 +250,7 @@ class Model:
         return True
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(intents, intents, intents, intents), min_size=1, max_size=25))
 def test_trade_follows_the_model_and_no_item_comes_or_goes(ticks):
     world, model = traders(), Model()

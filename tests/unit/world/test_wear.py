@@ -46,9 +46,9 @@ def carried(world, row, item):
 
 def test_one_breaks_about_each_twentieth_time_and_is_gone():
     world = world_of()
-    ada, bo = breaks(world, 4000)
-    assert 150 < len(ada) < 250
-    assert 150 < len(bo) < 250
+    ada, bo = breaks(world, 1600)
+    assert 55 < len(ada) < 105
+    assert 55 < len(bo) < 105
     assert ada != bo
     assert (carried(world, 0, "axe"), carried(world, 1, "axe")) == (60000 - len(ada), 60000 - len(bo))
 

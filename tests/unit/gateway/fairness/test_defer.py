@@ -95,6 +95,7 @@ def test_no_more_agents_are_deferred_than_allowed(sessions, clock):
     defers.defer(game, "c")
 
 
+@pytest.mark.slow
 def test_many_defers_leave_nothing(sessions, clock):
     defers, game = Defers(clock), sessions.get("game")
     for number in range(100_000):

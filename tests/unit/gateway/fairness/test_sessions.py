@@ -132,6 +132,7 @@ def test_when_all_are_busy_a_new_one_is_refused(clock):
     assert caught.value.refusal.retry_after_s == 1.0
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_names_leave_no_more_than_the_limit(clock):
     sessions = Sessions(SharingConfig(max_sessions=100), clock)
     for number in range(100_000):

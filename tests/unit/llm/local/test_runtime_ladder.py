@@ -189,6 +189,7 @@ def test_a_cancelled_trial_is_not_a_verdict(cache: Path, gguf: Path) -> None:
     assert not (cache / "runtime" / "trials.json").exists()
 
 
+@pytest.mark.slow
 def test_real_children_that_die_answer_wrongly_or_miss_a_library_are_passed_over(
     tmp_path: Path, gguf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

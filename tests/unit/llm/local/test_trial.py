@@ -62,6 +62,7 @@ def test_weights_that_may_not_count_need_only_say_something(gguf: Path) -> None:
     assert try_runtime(fake("mute"), gguf, threads=1, counts=False).verdict is TrialVerdict.WRONG_ANSWER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["hangs", "hangs-when-asked"])
 def test_a_runtime_that_hangs_is_given_up(gguf: Path, mode: str) -> None:
     assert try_runtime(fake(mode), gguf, threads=1, timeout_s=1.5).verdict is TrialVerdict.TIMEOUT
