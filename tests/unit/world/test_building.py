@@ -326,7 +326,7 @@ def test_everything_that_follows_a_world_agrees_with_it(ticks):
     world, again = world_of(RICH), world_of(RICH)
     info = world.info
     ledger, reader = InventoryLedger(info), ColumnReader(info)
-    held = {}
+    held: dict[tuple[str, str], int] = {}
     around = Surroundings(passing=(kind.name for kind in info.kinds if kind.comes_and_goes))
     replayed = {thing.object_id: (thing.x, thing.y) for thing in info.objects}
     start = world.view()

@@ -64,7 +64,8 @@ def test_where_items_become_others_there_are_as_many_as_before(scenario_text, an
 
 def check_accounts(world, ticks, groups):
     """Step a crowd; of each group of items there are as many as the tick before, and what rules made and used."""
-    ledger, held = InventoryLedger(world.info), {}
+    ledger = InventoryLedger(world.info)
+    held: dict[tuple[str, str], int] = {}
     for intents, controlled in ticks:
         before = {group: sum(count(world, item) for item in group) for group in groups}
         record = world.step(intents, controlled)
