@@ -344,3 +344,10 @@ def test_whatever_a_line_grammar_allows_is_read_as_an_object_of_the_schema():
         validator.validate(found)
         assert line.startswith(f"{found['goal']} | {found['steps']} | {str(found['sure']).lower()}")
     assert {line.count("|") for line in drawn} == {2, 3, 4}  # texts at the end may be left out
+
+
+@pytest.mark.parametrize("schema", [{"type": "string"}, {"type": "string", "maxLength": 100_000}])
+def test_no_text_repeats_more_often_than_every_server_accepts(schema: dict[str, Any]) -> None:
+    """Of the servers that an install may bring, one refuses 2,000 repetitions and the whole request with them."""
+    text = json_grammar(schema, limits=GrammarLimits(string_chars=50_000))
+    assert max(int(most) for most in re.findall(r"\{\d+,(\d+)\}", text)) == 1_999

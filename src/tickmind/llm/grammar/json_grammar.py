@@ -20,7 +20,7 @@ from tickmind.llm.structured.json_schema import resolve
 from tickmind.llm.transport import GrammarLimits, ToolSpec
 
 MAX_RULES = Limit("number of grammar rules", 2_000)
-MAX_REPEATS = 2_000  # llama.cpp refuses more in one repetition
+MAX_REPEATS = 1_999  # some servers of llama.cpp refuse more in one repetition, and all accept this
 _REFUSED = ("not", "if", "dependentSchemas", "patternProperties")
 _CHAR = r'[^"\\\x00-\x1F\x7F] | "\\" ["\\/bfnrt]'
 
