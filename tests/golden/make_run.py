@@ -67,8 +67,8 @@ def _as_before(status: dict[str, Any]) -> dict[str, Any]:
 
 
 def _thought_as_before(report: dict[str, Any]) -> dict[str, Any]:
-    """A thought as earlier versions kept it, if it was not late."""
-    thought = {name: value for name, value in report["thought"].items() if name != "late" or value}
+    """A thought as earlier versions kept it, if it was not late and about a plan."""
+    thought = {name: value for name, value in report["thought"].items() if name not in ("late", "kind") or value}
     return {**report, "thought": thought}
 
 
@@ -121,6 +121,10 @@ def content(reader: RunReader) -> Any:
     insights = [
         {**dataclasses.asdict(one), "node_statuses": list(one.node_statuses or b"")} for one in reader.insights()
     ]
+    for note in (note for insight in insights for note in insight["memories"]):
+        for later, nothing in (("kind", ""), ("told_by", ""), ("times", 1), ("number", 0), ("evidence", ())):
+            if note[later] == nothing:
+                del note[later]  # nor that
     found = {
         "info": info,
         "ticks": list(map(plain, reader.records())),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mindAt, shownValue, type Insight } from "../src/frames/mind";
+import { mindAt, shownValue, sourceOf, type Insight } from "../src/frames/mind";
 
 const insight = (tick: number, more: Partial<Insight>): Insight => ({
   tick,
@@ -26,7 +26,7 @@ const REPORT = {
         ["goal", '"eat"'],
         ["__proto__", "1"],
       ],
-      memories: [[2, "I met Bob.", "bob", 0.5]],
+      memories: [[2, "I met Bob.", "bob", 0.5, "heard", "ada", 3, 1, []]],
     }),
     insight(7, { ran: [3, 2], board: [["goal", '"rest"']], gone: ["__proto__"] }),
     insight(9, {
@@ -57,6 +57,12 @@ describe("a mind", () => {
       [9, "I met Bob."],
       [9, "It rained."],
     ]);
+  });
+
+  it("says where a memory comes from", () => {
+    expect(mindAt(REPORT, 5)?.memories[0]?.source).toBe("told by ada, 3 times");
+    expect(mindAt(REPORT, 20)?.memories.map((memory) => memory.source)).toEqual(["", ""]);
+    expect(sourceOf("", 1, [3, 5])).toBe("follows from 2 memories");
   });
 
   it("shows texts as they are and everything else as JSON", () => {

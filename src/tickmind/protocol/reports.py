@@ -92,12 +92,20 @@ class BoardEntry:
 
 @dataclass(frozen=True, slots=True)
 class MemoryNote:
-    """One note of a character's memory."""
+    """One note of a character's memory, with its source.
+
+    It was told by a speaker, or follows from other notes, its evidence; else the character experienced it.
+    """
 
     tick_id: int
     text: str
     about: str = ""
     importance: float = 0.0  # 0 to 1
+    kind: str = ""  # such as "heard"
+    told_by: str = ""  # id of the speaker
+    times: int = 1  # that it was experienced
+    number: int = 0  # in that memory; 0 if not known
+    evidence: tuple[int, ...] = ()  # numbers of other notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +129,7 @@ class Insight:
         """The length of its texts together."""
         texts = sum(len(line.text) for line in self.tree) + sum(map(len, self.gone_keys))
         entries = sum(len(entry.key) + len(entry.value_json) for entry in self.board)
-        notes = sum(len(note.text) + len(note.about) for note in self.memories)
+        notes = sum(len(note.text) + len(note.about) + len(note.told_by) for note in self.memories)
         return texts + entries + notes + len(self.node_statuses or b"")
 
 

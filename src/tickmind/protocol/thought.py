@@ -29,6 +29,7 @@ class Thought:
     attempts: int = 1  # at providers
     queued_s: float | None = None  # in a gateway's queue
     late: bool = False  # the reply took more ticks than the world's rule gives a thought
+    kind: str = ""  # the faculty that asked, such as "reflect"; empty if it asked for a plan
 
 
 ThoughtSink: TypeAlias = Callable[[Thought], None]

@@ -134,6 +134,7 @@ class LlmCall:
     cost_usd: float | None
     error_type: str
     late: bool = False
+    kind: str = ""
 
     @classmethod
     def of(cls, report: ThoughtReport) -> "LlmCall":
@@ -155,6 +156,7 @@ class LlmCall:
             cost_usd=thought.cost_usd,
             error_type=thought.error_type,
             late=thought.late,
+            kind=thought.kind,
         )
 
 

@@ -32,7 +32,7 @@ def entry(tick, text, *about):
 def test_first_everything_is_shown_then_only_what_is_new_and_then_nothing():
     mirror = InsightCollector()
     note = entry(1, "I met Bob.", "bob")
-    shown = MemoryNote(1, "I met Bob.", "bob", 0.5)
+    shown = MemoryNote(1, "I met Bob.", "bob", 0.5, "saw", number=1)
     (first,) = look(mirror, 1, MindState(TREE, {0: Status.SUCCESS, 1: Status.SUCCESS}, {"goal": "eat"}, [note]))
     assert first.whole
     assert [(line.depth, line.text) for line in first.tree] == TREE

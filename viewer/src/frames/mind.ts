@@ -1,5 +1,18 @@
 /** What agents show of minds: the newest of everything at a tick, put together from what was told. */
 
+/** A note as it is sent: what follows the importance may be missing in older records. */
+export type NoteValues = [
+  tick: number,
+  text: string,
+  about: string,
+  importance: number,
+  kind?: string,
+  toldBy?: string,
+  times?: number,
+  number?: number,
+  evidence?: number[],
+];
+
 export interface Insight {
   tick: number;
   whole: boolean; // nothing that was told before counts
@@ -7,7 +20,7 @@ export interface Insight {
   ran: number[] | null; // for each node what became of it; null if nothing changed
   board: [key: string, json: string][];
   gone: string[];
-  memories: [tick: number, text: string, about: string, importance: number][];
+  memories: NoteValues[];
 }
 
 /** The needs of a character after a tick; own ones are those that the scenario declares. */
@@ -24,7 +37,7 @@ export interface WholeMind {
   plan: Record<string, unknown>;
   plan_tick: number | null;
   blackboard: Record<string, unknown>;
-  memories: { tick: number; text: string; about: string }[]; // the newest last
+  memories: { tick: number; text: string; about: string[]; told_by: string; times: number; evidence: number[] }[]; // the newest last
   lived_again: { intents: number; equal_intents: number; prompts: number; equal_prompts: number; differences: string[] };
 }
 
@@ -42,6 +55,18 @@ export interface Memory {
   tick: number;
   text: string;
   about: string;
+  kind: string;
+  source: string; // in words; empty if it was experienced once
+}
+
+/** Where a memory comes from, and how often it came, in words. */
+export function sourceOf(toldBy: string, times: number, evidence: readonly number[]): string {
+  const parts = [
+    toldBy && `told by ${toldBy}`,
+    evidence.length > 0 && `follows from ${evidence.length} memories`,
+    times > 1 && `${times} times`,
+  ];
+  return parts.filter(Boolean).join(", ");
 }
 
 /** A mind as it was at a tick, as far as it was told. */
@@ -80,9 +105,9 @@ export function mindAt(report: MindReport, tick: number): Mind | null {
       for (const key of insight.gone) board.delete(key);
     }
     ran = insight.ran ?? ran;
-    for (const [noted, text, about] of insight.memories) {
+    for (const [noted, text, about, , kind = "", toldBy = "", times = 1, , evidence = []] of insight.memories) {
       memories.delete(text);
-      memories.set(text, { tick: noted, text, about });
+      memories.set(text, { tick: noted, text, about, kind, source: sourceOf(toldBy, times, evidence) });
     }
   }
   if (newest < 0) return null;

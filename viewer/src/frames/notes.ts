@@ -28,6 +28,7 @@ export interface Thought extends Mark {
   provider: string;
   attempts: number;
   queued_s: number | null;
+  kind: string; // the faculty that asked; empty if it asked for a plan
   late: boolean; // it came after the ticks that the world gives a thought
   prompt_tokens: number | null;
   completion_tokens: number | null;

@@ -158,6 +158,8 @@ function ThoughtView({ thought }: { thought: Thought }) {
         </p>
       )}
       <dl class="facts">
+        <dt>Asked for</dt>
+        <dd>{thought.kind || "a plan"}</dd>
         <dt>Model</dt>
         <dd>{thought.model || thought.client || "unknown"}{thought.provider ? ` at ${thought.provider}` : ""}</dd>
         <dt>Took</dt>

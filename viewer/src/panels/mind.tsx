@@ -164,6 +164,7 @@ export function Memories({ app, mind }: { app: App; mind: Mind }) {
           {mind.memories.map((memory) => (
             <li key={memory.text}>
               {memory.tick > 0 && <When app={app} tick={memory.tick} />} <span class="said" dir="auto">{memory.text}</span>
+              {memory.source && <span class="quiet"> ({memory.source})</span>}
             </li>
           ))}
         </ul>

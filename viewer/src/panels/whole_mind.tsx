@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
-import { shownValue, type WholeMind } from "../frames/mind";
+import { shownValue, sourceOf, type WholeMind } from "../frames/mind";
 import { count } from "../words";
 import { Fold, Said, When } from "./parts";
 
@@ -68,12 +68,18 @@ function Whole({ app, mind }: { app: App; mind: WholeMind }) {
           {[...mind.memories].reverse().map((memory, at) => (
             <li key={at}>
               {memory.tick > 0 && <When app={app} tick={memory.tick} />} <Said text={memory.text} />
+              <Source memory={memory} />
             </li>
           ))}
         </ul>
       </Fold>
     </>
   );
+}
+
+function Source({ memory }: { memory: WholeMind["memories"][number] }) {
+  const source = sourceOf(memory.told_by, memory.times, memory.evidence);
+  return source ? <span class="quiet"> ({source})</span> : null;
 }
 
 export function WholeMindView({ app, row, tick }: { app: App; row: number; tick: number }) {

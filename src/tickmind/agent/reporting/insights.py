@@ -176,7 +176,17 @@ def _is_json(text: str) -> bool:
 
 def _shown_entry(entry: MemoryEntry) -> MemoryNote:
     about = _cut(entry.about[0], MAX_KEY_CHARS) if entry.about else ""
-    return MemoryNote(max(0, entry.tick), _cut(entry.text, MAX_MEMORY_CHARS), about, entry.importance)
+    return MemoryNote(
+        max(0, entry.tick),
+        _cut(entry.text, MAX_MEMORY_CHARS),
+        about,
+        entry.importance,
+        entry.kind.value,
+        _cut(entry.told_by, MAX_KEY_CHARS),
+        entry.times,
+        entry.number,
+        entry.evidence,
+    )
 
 
 def _cut(text: str, limit: Limit) -> str:

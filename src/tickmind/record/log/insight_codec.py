@@ -1,12 +1,16 @@
 """Codec of insights as rows of tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from typing import Any
 
 import orjson
 
 from tickmind.protocol import BoardEntry, Insight, MemoryNote, TreeLine
 from tickmind.record.errors import DamagedRunError
+
+_NOTE_VALUES = 4  # tick, text, subject and importance, which every note has
+_NOTHING_MORE = list(astuple(MemoryNote(0, "")))[_NOTE_VALUES:]
 
 
 def insight_row(insight: Insight) -> dict[str, Any]:
@@ -19,10 +23,29 @@ def insight_row(insight: Insight) -> dict[str, Any]:
         "node_statuses": insight.node_statuses,
         "board_json": _board(insight),
         "gone_keys_json": _json(insight.gone_keys),
-        "memories_json": _json(
-            [[entry.tick_id, entry.text, entry.about, entry.importance] for entry in insight.memories]
-        ),
+        "memories_json": _json([_note_values(note) for note in insight.memories]),
     }
+
+
+def _note_values(note: MemoryNote) -> list[Any]:
+    """Return what a note has; what comes after the importance is left out if it has nothing of that."""
+    values = list(astuple(note))
+    return values if values[_NOTE_VALUES:] != _NOTHING_MORE else values[:_NOTE_VALUES]
+
+
+def _read_note(
+    tick_id: int,
+    text: str,
+    about: str,
+    importance: float,
+    kind: str = "",
+    told_by: str = "",
+    times: int = 1,
+    number: int = 0,
+    evidence: Sequence[int] = (),
+) -> MemoryNote:
+    rest = str(kind), str(told_by), int(times), int(number), tuple(map(int, evidence))
+    return MemoryNote(int(tick_id), str(text), str(about), float(importance), *rest)
 
 
 def _json(value: list[list[Any]] | tuple[str, ...]) -> str | None:
@@ -49,10 +72,7 @@ def read_insight(row: Mapping[str, Any]) -> Insight:
             node_statuses=row["node_statuses"],
             board=tuple(BoardEntry(key, orjson.dumps(value).decode()) for key, value in board.items()),
             gone_keys=tuple(map(str, orjson.loads(row["gone_keys_json"] or "[]"))),
-            memories=tuple(
-                MemoryNote(int(tick_id), str(text), str(about), float(importance))
-                for tick_id, text, about, importance in orjson.loads(row["memories_json"] or "[]")
-            ),
+            memories=tuple(_read_note(*values) for values in orjson.loads(row["memories_json"] or "[]")),
         )
     except (ValueError, TypeError, AttributeError) as error:
         raise DamagedRunError("an insight in the log is malformed; recover the run") from error

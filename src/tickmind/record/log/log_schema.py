@@ -46,6 +46,7 @@ class LogTable(IntEnum):
     RULE_EVENTS = 25  # goals reached, and what rules of the user's own did
     OWN_NEEDS = 26  # those that the scenario declares: all of the first row of NEEDS, then all of the next
     PLACEMENTS = 27  # orders of operators
+    THOUGHT_KINDS = 28
 
 
 SCHEMAS: dict[int, pa.Schema] = {
@@ -137,6 +138,7 @@ SCHEMAS: dict[int, pa.Schema] = {
     ),
     LogTable.LEFT_OUT: _schema(count=_I64),
     LogTable.LATE_THOUGHTS: _schema(place=_I32),  # the place of the thought in its table
+    LogTable.THOUGHT_KINDS: _schema(place=_I32, kind=_TEXT),  # of thoughts that were not about a plan
     LogTable.NEEDS: _schema(row=_I32, energy=_I16, hunger=_I16),
     LogTable.OWN_NEEDS: _schema(value=_I16),
     LogTable.RULE_EVENTS: _schema(

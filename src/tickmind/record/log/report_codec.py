@@ -14,6 +14,7 @@ from tickmind.record.limits import MAX_PENDING_REPORTS
 from tickmind.record.log.insight_codec import insight_row, read_insight
 from tickmind.record.log.log_schema import SCHEMAS, LogTable
 
+_THOUGHT_TABLES = (LogTable.THOUGHTS, LogTable.LATE_THOUGHTS, LogTable.THOUGHT_KINDS)
 _THOUGHT = tuple(one.name for one in fields(Thought) if one.name not in ("entity_id", "directives"))
 _STATUS = tuple(one.name for one in fields(AgentStatus))
 _NO_DETAILS: Mapping[str, Any] = {"turns": "", "dropped_reports": 0, "program": ""}
@@ -65,6 +66,7 @@ def pack_reports(reports: TickReports) -> list[tuple[int, pa.RecordBatch]]:
     for table, rows in (
         (LogTable.THOUGHTS, [thought_row(report) for report in thoughts]),
         (LogTable.LATE_THOUGHTS, [{"place": at} for at, report in enumerate(thoughts) if report.thought.late]),
+        (LogTable.THOUGHT_KINDS, _kinds(thoughts)),
         (LogTable.STATUSES, [status_row(status) for status in statuses]),
         (LogTable.STATUS_DETAILS, _details(statuses)),
         (LogTable.INSIGHTS, [insight_row(insight) for insight in insights]),
@@ -76,6 +78,12 @@ def pack_reports(reports: TickReports) -> list[tuple[int, pa.RecordBatch]]:
     return batches
 
 
+def _kinds(thoughts: Sequence[ThoughtReport]) -> list[dict[str, Any]]:
+    """Return the rows of those thoughts that were not about a plan."""
+    kinds = enumerate(report.thought.kind for report in thoughts)
+    return [{"place": place, "kind": kind} for place, kind in kinds if kind]
+
+
 def _details(statuses: Sequence[AgentStatus]) -> list[dict[str, Any]]:
     """Return the rows of those statuses that have details."""
     rows = ({name: getattr(status, name) for name in _NO_DETAILS} for status in statuses)
@@ -84,7 +92,7 @@ def _details(statuses: Sequence[AgentStatus]) -> list[dict[str, Any]]:
 
 def thoughts_in(content: pa.Buffer) -> tuple[ThoughtReport, ...]:
     """Return the thoughts in the content of a frame; only these are decoded."""
-    return read_thoughts(unpack_batches(content, SCHEMAS, only=(LogTable.THOUGHTS, LogTable.LATE_THOUGHTS)))
+    return read_thoughts(unpack_batches(content, SCHEMAS, only=_THOUGHT_TABLES))
 
 
 def statuses_in(content: pa.Buffer) -> tuple[AgentStatus, ...]:
@@ -100,8 +108,9 @@ def insights_in(content: pa.Buffer) -> tuple[Insight, ...]:
 def read_thoughts(batches: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport, ...]:
     """Return the thoughts in the tables of a frame."""
     late = {row["place"] for row in _rows(batches, LogTable.LATE_THOUGHTS)}
+    kinds = {row["place"]: row["kind"] for row in _rows(batches, LogTable.THOUGHT_KINDS)}
     rows = enumerate(_rows(batches, LogTable.THOUGHTS))
-    return tuple(read_thought({**row, "late": place in late}) for place, row in rows)
+    return tuple(read_thought({**row, "late": place in late, "kind": kinds.get(place) or ""}) for place, row in rows)
 
 
 def read_statuses(batches: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, ...]:

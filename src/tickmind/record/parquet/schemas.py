@@ -199,10 +199,11 @@ LLM_CALLS = TableSpec(
         cost_usd=_F64,
         error_type=_TEXT,
         late=pa.bool_(),  # whether the reply took more ticks than the world's rule gives a thought
+        kind=_TEXT,  # the faculty that asked; empty: it asked for a plan
     ),
     delta=("tick_id", "thought", "attempts", "prompt_tokens", "completion_tokens"),
     plain=("latency_s", "queued_s", "cost_usd", "late"),
-    added=("late",),
+    added=("late", "kind"),
 )
 AGENT_STATUSES = TableSpec(
     "agent_statuses",

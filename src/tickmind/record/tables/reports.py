@@ -48,7 +48,9 @@ def _table(spec: TableSpec, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 def thoughts_of(rows: Sequence[Mapping[str, Any]], calls: Sequence[Mapping[str, Any]]) -> list[ThoughtReport]:
     """Return the thoughts in rows of both tables."""
     return [
-        read_thought({**call, **row, "entity_id": row["actor_id"], "late": bool(call["late"])})
+        read_thought(
+            {**call, **row, "entity_id": row["actor_id"], "late": bool(call["late"]), "kind": call["kind"] or ""}
+        )
         for row, call in zip(rows, calls, strict=True)
     ]
 

@@ -80,6 +80,7 @@ def whole_thought(report: "ThoughtReport", row: int) -> dict[str, Any]:
         "attempts": thought.attempts,
         "queued_s": thought.queued_s,
         "late": thought.late,
+        "kind": thought.kind,
         "prompt_tokens": thought.prompt_tokens,
         "completion_tokens": thought.completion_tokens,
         "error": thought.error,

@@ -1,6 +1,7 @@
 """Characters' minds and needs at a tick, in the form that the page reads."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def shown_insight(insight: "Insight") -> dict[str, Any]:
         "ran": None if insight.node_statuses is None else list(insight.node_statuses),
         "board": [[entry.key, entry.value_json] for entry in insight.board],
         "gone": list(insight.gone_keys),
-        "memories": [[note.tick_id, note.text, note.about, note.importance] for note in insight.memories],
+        "memories": [[*astuple(note)[:-1], list(note.evidence)] for note in insight.memories],
     }
 
 

@@ -9,6 +9,7 @@ from tickmind.wire.codec.values import count, encoder, name, number, text, tick
 from tickmind.wire.errors import MessageError
 from tickmind.wire.messages.limits import (
     MAX_BOARD_ENTRIES,
+    MAX_EVIDENCE,
     MAX_KEY_CHARS,
     MAX_LINE_CHARS,
     MAX_MEMORIES,
@@ -33,7 +34,17 @@ def encode_insight(insight: Insight) -> pb.Insight:
         board=[pb.BoardEntry(key=entry.key, value_json=entry.value_json) for entry in insight.board],
         gone_keys=insight.gone_keys,
         memories=[
-            pb.MemoryNote(tick_id=note.tick_id, text=note.text, about=note.about, importance=note.importance)
+            pb.MemoryNote(
+                tick_id=note.tick_id,
+                text=note.text,
+                about=note.about,
+                importance=note.importance,
+                kind=note.kind,
+                told_by=note.told_by,
+                times=note.times,
+                number=note.number,
+                evidence=note.evidence,
+            )
             for note in insight.memories
         ],
     )
@@ -86,9 +97,15 @@ def _decode_entry(message: pb.BoardEntry) -> BoardEntry:
 def _decode_memory(message: pb.MemoryNote) -> MemoryNote:
     if not (math.isfinite(message.importance) and 0 <= message.importance <= 1):
         raise MessageError("memories.importance", "from 0 to 1")
+    count(message.evidence, "memories.evidence", MAX_EVIDENCE)
     return MemoryNote(
         tick(message.tick_id, "memories.tick_id"),
         text(message.text, "memories.text", MAX_MEMORY_CHARS),
         text(message.about, "memories.about", MAX_KEY_CHARS),
         message.importance,
+        text(message.kind, "memories.kind", MAX_KEY_CHARS),
+        text(message.told_by, "memories.told_by", MAX_KEY_CHARS),
+        max(1, tick(message.times, "memories.times")),
+        tick(message.number, "memories.number"),
+        tuple(tick(number, "memories.evidence") for number in message.evidence),
     )

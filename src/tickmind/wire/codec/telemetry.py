@@ -14,6 +14,7 @@ from tickmind.wire.messages.limits import (
     MAX_DETAIL_CHARS,
     MAX_DIRECTIVES_BYTES,
     MAX_DIRECTIVES_DEPTH,
+    MAX_KEY_CHARS,
     MAX_THOUGHT_CHARS,
     MAX_TURNS_CHARS,
 )
@@ -48,6 +49,7 @@ def encode_thought_report(report: ThoughtReport) -> pb.ThoughtReport:
         attempts=thought.attempts,
         queued_s=thought.queued_s,
         late=thought.late,
+        kind=thought.kind,
     )
     return pb.ThoughtReport(entity_id=report.entity_id, tick_id=report.tick_id, thought=message)
 
@@ -84,6 +86,7 @@ def _decode_thought(message: pb.Thought) -> Thought:
         attempts=tick(message.attempts, "attempts"),
         queued_s=_amount(message.queued_s, "queued_s") if message.HasField("queued_s") else None,
         late=message.late,
+        kind=text(message.kind, "kind", MAX_KEY_CHARS),
     )
 
 

@@ -23,6 +23,7 @@ MAX_KEY_CHARS = Limit("length of a key of a Blackboard", 200, "characters")
 MAX_VALUE_CHARS = Limit("length of a value of a Blackboard", 2000, "characters")
 MAX_MEMORIES = Limit("number of memories that are shown", 30)
 MAX_MEMORY_CHARS = Limit("length of one memory", 500, "characters")
+MAX_EVIDENCE = Limit("number of notes that one memory follows from", 16)
 MAX_INSIGHTS = Limit("number of insights in one report", 256)
 
 MAX_GOALS = Limit("number of goals of a world", 1000)

@@ -24,7 +24,7 @@ AGENT_STATE_DEGRADED: AgentState
 AGENT_STATE_STOPPING: AgentState
 
 class Thought(_message.Message):
-    __slots__ = ("engine_entity_id", "asked_tick", "answered_tick", "system_prompt", "user_message", "reply", "thinking", "directives_json", "client", "model", "prompt_tokens", "completion_tokens", "latency_s", "cost_usd", "error_type", "error", "provider", "attempts", "queued_s", "late")
+    __slots__ = ("engine_entity_id", "asked_tick", "answered_tick", "system_prompt", "user_message", "reply", "thinking", "directives_json", "client", "model", "prompt_tokens", "completion_tokens", "latency_s", "cost_usd", "error_type", "error", "provider", "attempts", "queued_s", "late", "kind")
     ENGINE_ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
     ASKED_TICK_FIELD_NUMBER: _ClassVar[int]
     ANSWERED_TICK_FIELD_NUMBER: _ClassVar[int]
@@ -45,6 +45,7 @@ class Thought(_message.Message):
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     QUEUED_S_FIELD_NUMBER: _ClassVar[int]
     LATE_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
     engine_entity_id: int
     asked_tick: int
     answered_tick: int
@@ -65,7 +66,8 @@ class Thought(_message.Message):
     attempts: int
     queued_s: float
     late: bool
-    def __init__(self, engine_entity_id: _Optional[int] = ..., asked_tick: _Optional[int] = ..., answered_tick: _Optional[int] = ..., system_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., reply: _Optional[str] = ..., thinking: _Optional[str] = ..., directives_json: _Optional[str] = ..., client: _Optional[str] = ..., model: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., completion_tokens: _Optional[int] = ..., latency_s: _Optional[float] = ..., cost_usd: _Optional[float] = ..., error_type: _Optional[str] = ..., error: _Optional[str] = ..., provider: _Optional[str] = ..., attempts: _Optional[int] = ..., queued_s: _Optional[float] = ..., late: _Optional[bool] = ...) -> None: ...
+    kind: str
+    def __init__(self, engine_entity_id: _Optional[int] = ..., asked_tick: _Optional[int] = ..., answered_tick: _Optional[int] = ..., system_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., reply: _Optional[str] = ..., thinking: _Optional[str] = ..., directives_json: _Optional[str] = ..., client: _Optional[str] = ..., model: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., completion_tokens: _Optional[int] = ..., latency_s: _Optional[float] = ..., cost_usd: _Optional[float] = ..., error_type: _Optional[str] = ..., error: _Optional[str] = ..., provider: _Optional[str] = ..., attempts: _Optional[int] = ..., queued_s: _Optional[float] = ..., late: _Optional[bool] = ..., kind: _Optional[str] = ...) -> None: ...
 
 class ThoughtReport(_message.Message):
     __slots__ = ("entity_id", "tick_id", "thought")
@@ -122,16 +124,26 @@ class BoardEntry(_message.Message):
     def __init__(self, key: _Optional[str] = ..., value_json: _Optional[str] = ...) -> None: ...
 
 class MemoryNote(_message.Message):
-    __slots__ = ("tick_id", "text", "about", "importance")
+    __slots__ = ("tick_id", "text", "about", "importance", "kind", "told_by", "times", "number", "evidence")
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     ABOUT_FIELD_NUMBER: _ClassVar[int]
     IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TOLD_BY_FIELD_NUMBER: _ClassVar[int]
+    TIMES_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_FIELD_NUMBER: _ClassVar[int]
     tick_id: int
     text: str
     about: str
     importance: float
-    def __init__(self, tick_id: _Optional[int] = ..., text: _Optional[str] = ..., about: _Optional[str] = ..., importance: _Optional[float] = ...) -> None: ...
+    kind: str
+    told_by: str
+    times: int
+    number: int
+    evidence: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, tick_id: _Optional[int] = ..., text: _Optional[str] = ..., about: _Optional[str] = ..., importance: _Optional[float] = ..., kind: _Optional[str] = ..., told_by: _Optional[str] = ..., times: _Optional[int] = ..., number: _Optional[int] = ..., evidence: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Insight(_message.Message):
     __slots__ = ("entity_id", "tick_id", "whole", "tree", "node_statuses", "board", "gone_keys", "memories")
