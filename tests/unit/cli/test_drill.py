@@ -9,7 +9,7 @@ import pytest
 from tickmind.base import ManualClock
 from tickmind.cli.drill.drill import Drill, Trouble
 from tickmind.cli.drill.processes import alive, below
-from tickmind.cli.drill.provider import ON_THE_WAY_S, Mood, MoodyProvider
+from tickmind.cli.drill.provider import ON_THE_WAY_S, FailingProvider, ProviderHealth
 from tickmind.cli.drill.verdict import judge
 from tickmind.cli.drill.witness import Shown
 from tickmind.cli.ensemble.parts import MAX_RESUMES, KeptPart
@@ -36,32 +36,32 @@ ASKED = ModelRequest(model="scripted", messages=(Message.user("Hunger 1 of 1000"
 
 def test_a_call_that_waits_as_told_is_not_too_soon():
     clock = ManualClock()
-    provider = MoodyProvider(retry_after_s=2, clock=clock)
-    provider.mood = Mood.LIMITED
+    provider = FailingProvider(retry_after_s=2, clock=clock)
+    provider.health = ProviderHealth.LIMITED
     assert provider.step(ASKED) == Refuse(429, "too many requests", retry_after=2)
     clock.advance(ON_THE_WAY_S)
     assert provider.step(ASKED) == Refuse(429, "too many requests", retry_after=2)  # it was on the way already
     clock.advance(2 - ON_THE_WAY_S)
-    provider.mood = Mood.WELL
+    provider.health = ProviderHealth.WELL
     assert isinstance(provider.step(ASKED), Respond)
     assert (provider.answered, provider.refused, provider.too_soon) == (1, 2, 0)
 
 
-@pytest.mark.parametrize("mood", list(Mood))
-def test_a_call_before_its_time_is_too_soon_whatever_becomes_of_it(mood):
+@pytest.mark.parametrize("health", list(ProviderHealth))
+def test_a_call_before_its_time_is_too_soon_whatever_becomes_of_it(health):
     clock = ManualClock()
-    provider = MoodyProvider(retry_after_s=2, clock=clock)
-    provider.mood = Mood.LIMITED
+    provider = FailingProvider(retry_after_s=2, clock=clock)
+    provider.health = ProviderHealth.LIMITED
     provider.step(ASKED)
-    provider.mood = mood
+    provider.health = health
     clock.advance(1.9)
     provider.step(ASKED)
     assert provider.too_soon == 1
 
 
 def test_a_provider_that_is_away_tells_nobody_to_wait():
-    provider = MoodyProvider(clock=ManualClock())
-    provider.mood = Mood.AWAY
+    provider = FailingProvider(clock=ManualClock())
+    provider.health = ProviderHealth.AWAY
     step = provider.step(ASKED)
     assert isinstance(step, Refuse)
     assert (step.status, step.retry_after) == (503, None)
@@ -153,7 +153,7 @@ def played(tmp_path, request):
     idle = getattr(request, "param", None) == "idle"
     run = WorldRuns(tmp_path).begin(TEXT, "small.yaml", "one")
     world = TileWorld.from_scenario(run.scenario)
-    drill = Drill(MoodyProvider(), lambda _text: None)
+    drill = Drill(FailingProvider(), lambda _text: None)
     for _ in range(5):
         record = world.step({0: Wait(), 1: Wait() if idle else Move(Direction.N)})
         run.log.publish(record)
@@ -225,13 +225,13 @@ def test_a_world_that_waits_for_a_model_fails_the_drill(played, tmp_path):
 @pytest.mark.asyncio
 async def test_a_trouble_that_nobody_notices_is_not_over(monkeypatch):
     monkeypatch.setattr("tickmind.cli.drill.drill.TIMEOUT_S", 0.0)
-    drill = Drill(MoodyProvider(), lambda _text: None)
-    await drill._provider(Mood.AWAY, "the provider is away", 0, least_calls=1)
+    drill = Drill(FailingProvider(), lambda _text: None)
+    await drill._provider(ProviderHealth.AWAY, "the provider is away", 0, least_calls=1)
     (trouble,) = drill.log.troubles
     assert (trouble.over, trouble.detail) == (False, "0 calls refused")
 
 
 def test_an_agent_that_is_just_being_started_can_not_be_killed():
-    drill = Drill(MoodyProvider(), lambda _text: None)
+    drill = Drill(FailingProvider(), lambda _text: None)
     assert drill._kill(0) is False
     assert drill.log.victims == set()

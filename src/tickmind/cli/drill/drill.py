@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tickmind.base import Clock, SystemClock
 from tickmind.cli.drill.processes import ProcessIdentity, alive, below
-from tickmind.cli.drill.provider import Mood, MoodyProvider
+from tickmind.cli.drill.provider import FailingProvider, ProviderHealth
 from tickmind.cli.drill.witness import Witness
 from tickmind.cli.ensemble.ensemble import RunningParts
 
@@ -50,7 +50,7 @@ class DrillLog:
 class Drill:
     """One drill. `run` it beside an ensemble; `log` and `witness` have what is needed to judge it."""
 
-    def __init__(self, provider: MoodyProvider, say: Callable[[str], None], *, clock: Clock | None = None) -> None:
+    def __init__(self, provider: FailingProvider, say: Callable[[str], None], *, clock: Clock | None = None) -> None:
         self.log = DrillLog()
         self.witness = Witness()
         self.provider = provider
@@ -63,7 +63,7 @@ class Drill:
         try:
             await self._play(stage)
         finally:
-            self.provider.mood = Mood.WELL
+            self.provider.health = ProviderHealth.WELL
             for task in beside:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
@@ -71,15 +71,15 @@ class Drill:
     async def _play(self, stage: RunningParts) -> None:
         self.log.all_began = await self._until(lambda: self._all_act(stage, 0))
         await self._calm()
-        await self._provider(Mood.LIMITED, "the provider limits all callers", STORM_TICKS, least_calls=2)
+        await self._provider(ProviderHealth.LIMITED, "the provider limits all callers", STORM_TICKS, least_calls=2)
         await self._calm()
-        await self._provider(Mood.AWAY, "the provider is away", AWAY_TICKS, least_calls=2)
+        await self._provider(ProviderHealth.AWAY, "the provider is away", AWAY_TICKS, least_calls=2)
         await self._calm()
         await self._kill_agent(stage)
         await self._calm()
         await self._kill_world(stage)
         await self._calm()
-        away = self._provider(Mood.AWAY, "the provider is away again", AWAY_TICKS, least_calls=1)
+        away = self._provider(ProviderHealth.AWAY, "the provider is away again", AWAY_TICKS, least_calls=1)
         await asyncio.gather(away, self._kill_agent(stage))
         answered = self.provider.answered
         await self._calm()
@@ -87,14 +87,14 @@ class Drill:
         self.log.survivors = len(alive(self.log.victims))
         self.log.complete = True
 
-    async def _provider(self, mood: Mood, name: str, ticks: int, *, least_calls: int) -> None:
+    async def _provider(self, health: ProviderHealth, name: str, ticks: int, *, least_calls: int) -> None:
         """Make the provider fail for some ticks, and until a caller has noticed."""
         first, refused = self.witness.tick_id, self.provider.refused
         self._say(f"Drill: from tick {first + 1:,} on {name}.")
-        self.provider.mood = mood
+        self.provider.health = health
         passed = await self.witness.after(ticks, TIMEOUT_S)
         noticed = await self._until(lambda: self.provider.refused - refused >= least_calls)
-        self.provider.mood = Mood.WELL
+        self.provider.health = ProviderHealth.WELL
         calls = self.provider.refused - refused
         self.log.troubles.append(
             Trouble(name, first + 1, max(self.witness.tick_id, first + 1), f"{calls} calls refused", passed and noticed)

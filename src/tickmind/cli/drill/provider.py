@@ -12,7 +12,7 @@ RETRY_AFTER_S = 2
 ON_THE_WAY_S = 0.5  # for so long after a refusal, calls may arrive that were sent before it
 
 
-class Mood(StrEnum):
+class ProviderHealth(StrEnum):
     """The behaviour of a provider."""
 
     WELL = "well"
@@ -20,11 +20,11 @@ class Mood(StrEnum):
     LIMITED = "limited"  # it answers 429, with Retry-After
 
 
-class MoodyProvider:
-    """The steps of a `FakeProvider` for villagers. `mood` may be changed at any time."""
+class FailingProvider:
+    """The steps of a `FakeProvider` for villagers. `health` may be changed at any time."""
 
     def __init__(self, *, retry_after_s: int = RETRY_AFTER_S, clock: Clock | None = None) -> None:
-        self.mood = Mood.WELL
+        self.health = ProviderHealth.WELL
         self.answered = 0
         self.refused = 0  # calls answered with 503 or 429
         self.too_soon = 0  # calls before Retry-After had passed
@@ -38,11 +38,11 @@ class MoodyProvider:
         waiting = now_s < self._until_s
         if waiting and now_s - self._refused_s > ON_THE_WAY_S:
             self.too_soon += 1
-        if self.mood is Mood.WELL:
+        if self.health is ProviderHealth.WELL:
             self.answered += 1
             return Respond(villager_says(request))
         self.refused += 1
-        if self.mood is Mood.AWAY:
+        if self.health is ProviderHealth.AWAY:
             return Refuse(503, "the provider is away")
         if not waiting:
             self._refused_s, self._until_s = now_s, now_s + self._retry_after_s
