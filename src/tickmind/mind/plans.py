@@ -1,14 +1,26 @@
 """`DayPlan`: the errands of a day, each with a time, a skill, and whether its effect came."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tickmind.base import Limit
 from tickmind.protocol.setting import clock_of, minute_of
 
+PLAN_TASK = (
+    "Plan tomorrow in four lines, each with a time, one of the words for what you do, a thing if it needs one, and a "
+    "place if it has one, such as `08:00 work at the mill` or `12:00 make bread at the bakery`. Write nothing else."
+)
+SKILLS = ("make", "meet", "rest", "work")  # errands of a villager; any other word is to be there
+LEAST_ERRANDS = 2  # of a plan that a model made; with fewer the day goes as usual
 MAX_ERRANDS = Limit("number of errands in the plan of a day", 12)
+_MOST_LINES = 20
+_MARKS = re.compile(r"^[\s*`-]*(?:\d+[.)]\s+)?|[\s`]+$")  # of lists and code
+_APPOINTMENT = re.compile(
+    r"\bat (?:the )?([\w' ]{2,40}?) (?:today |tonight )?at ((?:[01]?\d|2[0-3]):[0-5]\d)\b", re.IGNORECASE
+)
+_TIMED = re.compile(r"\s*\d\d?:\d\d\b")
 _HABIT = re.compile(r"(\d\d?:\d\d)\s+(\w+)(?:\s+(?!at\b)(\S+))?(?:\s+at\s+(?:the\s+)?(.+?))?\s*\.?")
 
 
@@ -46,6 +58,19 @@ class DayPlan:
         self._night = replace(self.errands[-1]) if self.errands else None  # what is left of the day before
         self._current: DayErrand | None = None
 
+    def add(self, errand: DayErrand) -> bool:
+        """Add an errand, such as an appointment; False if it is there already, or there are too many."""
+        taken = any((one.minute, one.place) == (errand.minute, errand.place) for one in self.errands)
+        if taken or not MAX_ERRANDS.allows(len(self.errands) + 1):
+            return False
+        self.errands = sorted((*self.errands, errand), key=lambda one: one.minute)
+        return True
+
+    @property
+    def failures(self) -> int:
+        """How many of the errands have failed."""
+        return sum(errand.state is ErrandState.FAILED for errand in self.errands)
+
     def now(self, minute: int) -> DayErrand | None:
         """Return the errand for a minute of the day. One that is not done when the next begins has failed."""
         begun = [errand for errand in self.errands if errand.minute <= minute]
@@ -57,6 +82,33 @@ class DayPlan:
             if errand is not None and errand.state is ErrandState.WAITING:
                 errand.state = ErrandState.UNDER_WAY
         return errand
+
+
+def read_appointment(text: str, places: Iterable[str]) -> DayErrand | None:
+    """Return where to be when, if a sentence says so: "There is a feast at the square at 18:00."."""
+    known = {place.replace("_", " ").lower(): place for place in places}
+    for named, clock in _APPOINTMENT.findall(text):
+        place = known.get(named.replace("_", " ").lower().strip())
+        if place:
+            return DayErrand(minute_of(clock.zfill(5)), "meet", place=place)
+    return None
+
+
+def read_plan(reply: str, places: Iterable[str], skills: Collection[str]) -> list[DayErrand]:
+    """Return the errands in a model's reply; none if it is no plan. Lines that name no skill or place are left out."""
+    lines = (_MARKS.sub("", line) for line in reply.splitlines()[:_MOST_LINES])
+    errands = [errand for errand in read_habits(lines, places) if errand.skill in skills]
+    by_minute = {errand.minute: errand for errand in reversed(errands)}  # of two at one time the first
+    return list(by_minute.values())[::-1] if len(by_minute) >= LEAST_ERRANDS else []
+
+
+def unread_habits(habits: Iterable[str], places: Iterable[str]) -> list[str]:
+    """Return the habits that begin with a time and yet are no errand: their words or places are unknown."""
+    known = tuple(places)
+    timed = [habit for habit in habits if _TIMED.match(habit)]
+    return [
+        habit for habit in timed if not any(one.skill in SKILLS or one.place for one in read_habits([habit], known))
+    ]
 
 
 def read_habits(habits: Iterable[str], places: Iterable[str]) -> list[DayErrand]:

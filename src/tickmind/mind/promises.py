@@ -7,6 +7,7 @@ from enum import StrEnum
 from tickmind.base import Limit
 
 MAX_PROMISES = Limit("number of promises that a character keeps in mind", 60)
+AS_PROMISED = " as promised."  # the end of a memory of what came, or did not
 
 
 class PromiseState(StrEnum):

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.mind.plans import MAX_ERRANDS, DayErrand, DayPlan, ErrandState, read_habits
+from tickmind.mind.plans import (
+    MAX_ERRANDS,
+    DayErrand,
+    DayPlan,
+    ErrandState,
+    read_appointment,
+    read_habits,
+    read_plan,
+    unread_habits,
+)
 
 PLACES = ["market", "oak_house", "Ada's house"]
 
@@ -55,3 +64,82 @@ def test_an_errand_lasts_until_the_next_and_fails_if_it_is_not_done_by_then():
 def test_a_day_without_errands_and_one_with_too_many():
     assert DayPlan([]).now(0) is None
     assert len(DayPlan(DayErrand(minute, "work") for minute in range(100)).errands) == MAX_ERRANDS.maximum
+
+
+TOWN = ("mill", "market_square")
+
+
+@pytest.mark.parametrize(
+    ("text", "errand"),
+    [
+        ("There is a feast at the market square at 18:00.", "18:00 meet at market square"),
+        ("Come to us: a dance at the Mill tonight at 9:30!", "09:30 meet at mill"),
+        ("A feast at the moon at 18:00.", None),
+        ("A feast at the mill at 25:00.", None),
+        ("I was at the mill.", None),
+        ("at " * 2000 + "at 18:00", None),
+        ("", None),
+    ],
+)
+def test_an_appointment_is_read_from_a_sentence(text, errand):
+    found = read_appointment(text, TOWN)
+    assert (None if found is None else str(found)) == errand
+
+
+def test_habits_with_a_time_that_are_no_errands_are_found():
+    habits = ["08:00 wrk", "09:00 work", "10:00 sing at the mill", "11:00 rest at the moon", "hums", "12:00"]
+    assert unread_habits(habits, TOWN) == ["08:00 wrk", "11:00 rest at the moon", "12:00"]
+
+
+def test_an_errand_is_added_in_its_place_once_and_within_the_limit():
+    plan = DayPlan([DayErrand(480, "work"), DayErrand(1260, "rest")])
+    feast = DayErrand(1080, "meet", place="mill")
+    assert plan.add(feast)
+    assert not plan.add(DayErrand(1080, "meet", place="mill"))
+    assert [errand.minute for errand in plan.errands] == [480, 1080, 1260]
+    assert plan.now(1100) is feast
+    while plan.add(DayErrand(len(plan.errands), "meet")):
+        pass
+    assert len(plan.errands) == MAX_ERRANDS.maximum
+
+
+SKILLS = ("make", "meet", "rest", "work")
+
+
+def test_a_models_plan_is_read_from_its_lines():
+    reply = (
+        "Here is my plan:\n1. 08:00 work at the mill\n- 12:00 make bread\n`16:00 meet at the market square`\n21:00 rest"
+    )
+    assert list(map(str, read_plan(reply, TOWN, SKILLS))) == [
+        "08:00 work at mill",
+        "12:00 make bread",
+        "16:00 meet at market square",
+        "21:00 rest",
+    ]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "I will work.",
+        "08:00 work at the mill",
+        "08:00 fly\n09:00 steal bread",
+        "25:00 work\n99:99 rest",
+        "8 work\n9 rest",
+    ],
+)
+def test_fewer_than_two_errands_are_no_plan(reply):
+    assert read_plan(reply, TOWN, SKILLS) == []
+
+
+def test_a_plan_has_one_errand_at_a_time_and_no_unknown_place():
+    errands = read_plan("08:00 work\n08:00 rest\n09:00 meet at the moon\n10:00 rest", TOWN, SKILLS)
+    assert list(map(str, errands)) == ["08:00 work", "10:00 rest"]
+
+
+@given(st.text(max_size=200))
+def test_any_reply_is_a_plan_or_none(reply):
+    errands = read_plan(f"{reply}\n07:00 work\n{reply} 08:00 rest", TOWN, SKILLS)
+    assert all(errand.skill in SKILLS and errand.place in ("", *TOWN) for errand in errands)
+    assert len({errand.minute for errand in errands}) == len(errands)

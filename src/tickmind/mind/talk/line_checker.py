@@ -13,6 +13,7 @@ _REFUSAL = re.compile(
     r"|i can(?:'t|not) (?:help|assist) with)\b",
     re.IGNORECASE,
 )
+_MARKUP = re.compile(r"[{}<>|]|```|\\n")
 _LABEL = re.compile(r"^\s*[\w' -]{1,30}:\s+")  # as in a script: "Ada: Good morning."
 _STAGE = re.compile(r"\*[^*]{1,80}\*|\([^)]{0,80}\)|\[[^\]]{0,80}\]|(?<!\w)_[^_]{1,80}_(?!\w)")  # "*smiles*"
 
@@ -37,6 +38,8 @@ def problem_of(text: str, before: SpokenBefore, names: Iterable[str] = ()) -> st
         return "it is too long"
     if _REFUSAL.search(text):
         return "it is a refusal"
+    if _MARKUP.search(text):
+        return "it is no speech"
     meaning = read_line(text)
     if meaning.promise is not None or meaning.request is not None or meaning.leaves:
         return "it promises, asks for something or says farewell, which code decides"

@@ -7,10 +7,12 @@ from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
 from tickmind.mind.memory import EntryKind, Memory, MemoryEntry
-from tickmind.mind.memory.memory import entry_text
+from tickmind.mind.memory.entries import IMPORTANCE
+from tickmind.mind.memory.memory import DAY_TICKS, entry_text
 from tickmind.mind.memory.words import words_of
+from tickmind.mind.mood import EVENTS, Mood
 from tickmind.mind.people import MAX_TOPICS, Acquaintance, People
-from tickmind.mind.promises import Promise, Promises, PromiseState
+from tickmind.mind.promises import AS_PROMISED, Promise, Promises, PromiseState
 from tickmind.mind.talk.line_checker import clean_line, problem_of
 from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person
 from tickmind.mind.talk.phrasebook import Act, Phrasebook, is_small_talk
@@ -24,6 +26,9 @@ _FAREWELLS = (Act.FAREWELL, Act.FAREWELL_BACK)
 _BY_CODE = (*_FAREWELLS, Act.REQUEST, Act.PROMISE, Act.DECLINE)  # acts with consequences, which no model words
 PROMISE_TICKS = 150  # until a promise is due, where there is no clock
 _TRUSTS = -0.2  # those that it trusts less than this it promises nothing
+_CLOCK = re.compile(r"\b(?:[01]?\d|2[0-3]):[0-5]\d\b")
+_HOW_ARE_YOU = re.compile(r"\b(?:how are you|how do you (?:do|feel)|how is it going|are you well)\b", re.IGNORECASE)
+_SAYS_THE_SAME = 0.6  # share of the words of what it tells that a model's line must have
 _KNOWS_ENOUGH = 0.5  # share of a question's words in an entry that answers it
 
 
@@ -52,7 +57,8 @@ class Talker:
     """Decides acts by the state of a talk, and words them: by a model's line if it is good, or by the phrasebook.
 
     `answer` returns what the character knows about a question, or nothing; `wants` what it would ask others for, and
-    `can_bring` whether it could bring that. `tick_at` returns in which tick from another on a minute of the day comes.
+    `can_bring` whether it could bring that. `told` is called with what it hears to be so. `tick_at` returns in which
+    tick from another on a minute of the day comes.
     """
 
     def __init__(
@@ -68,7 +74,11 @@ class Talker:
         tick_at: Callable[[int, int], int] = lambda tick, _minute: tick + PROMISE_TICKS,
         wishes: Iterable[str] = (),
         facts: Iterable[str] = (),
+        told: Callable[[str], None] = lambda _text: None,
+        day_ticks: int = DAY_TICKS,
     ) -> None:
+        self.mood = Mood(day_ticks)
+        self._told = told
         self.talks = Talks(entity_id)
         self.people = People(entity_id, name)
         self.promises = Promises()
@@ -100,7 +110,15 @@ class Talker:
         if told:
             person.add_topic(told)
             if told not in self._facts:  # which it may have told itself
-                self._memory.note(tick, told, kind=EntryKind.HEARD, about=speaker_id, place=place, told_by=speaker_id)
+                self._note_told(tick, told, speaker_id, place)
+
+    def _note_told(self, tick: int, told: str, speaker_id: str, place: str) -> None:
+        """Note what it heard; what names a time of the day counts as much as a promise."""
+        weight = IMPORTANCE[EntryKind.PROMISED] if _CLOCK.search(told) else None
+        self._memory.note(
+            tick, told, kind=EntryKind.HEARD, importance=weight, about=speaker_id, place=place, told_by=speaker_id
+        )
+        self._told(told)
 
     def _statement(self, text: str, meaning: LineMeaning) -> str:
         """Return what a line says to be so without words that lead to it; nothing if it is about nothing."""
@@ -142,8 +160,9 @@ class Talker:
             return
         person = self.people.meet(by)
         person.like(0.1)
-        text = f"{person.called} gave me {item}{' as promised' if kept else ''}."
+        text = f"{person.called} gave me {item}{AS_PROMISED if kept else '.'}"
         self._memory.note(tick, text, kind=EntryKind.GOT, about=(by, item))
+        self.mood.feel(tick, EVENTS["got what was promised" if kept else "got a gift"])
         if kept is not None:
             person.believe(0.2)
 
@@ -153,13 +172,15 @@ class Talker:
             (one.person_id, one.name, one.heard, one.talks, one.liking, one.trust, list(one.topics))
             for one in self.people
         ]
-        return {"people": people, "promises": [astuple(one) for one in self.promises]}
+        return {"people": people, "promises": [astuple(one) for one in self.promises], "mood": self.mood.kept()}
 
     def restore(self, kept: Mapping[str, Any]) -> None:
         """Take over people and promises. Raises what comes of malformed ones."""
         known, made = People(self._me, self._name), Promises()
         known.restore(map(_person, kept.get("people", ())))
         made.restore(map(_kept_promise, kept.get("promises", ())))
+        if "mood" in kept:
+            self.mood.restore(*kept["mood"])
         self.people, self.promises = known, made
 
     def settle(self, tick: int) -> None:
@@ -168,15 +189,19 @@ class Talker:
             if promise.to == self._me:
                 person = self.people.meet(promise.by)
                 person.believe(-0.3)
-                text = f"{person.called} did not bring me {promise.item} as promised."
+                self.mood.feel(tick, EVENTS["was let down"])
+                text = f"{person.called} did not bring me {promise.item}{AS_PROMISED}"
             else:
+                self.mood.feel(tick, EVENTS["broke a promise"])
                 text = f"I did not bring {self.people.called(promise.to)} {promise.item} as I had promised."
             other = promise.by if promise.to == self._me else promise.to
             self._memory.note(tick, text, kind=EntryKind.FAILED, importance=0.7, about=(other, promise.item))
         for talk in self.talks.take_ended():
             person = self.people.meet(talk.partner_id)
             person.talks += 1
-            person.like(0.05 if talk.said_farewell or talk.heard_farewell else -0.02)
+            well = talk.said_farewell or talk.heard_farewell
+            person.like(0.05 if well else -0.02)
+            self.mood.feel(tick, EVENTS["had a talk" if well else "was left"])
 
     def next_remark(self, talk: Talk, scene: TalkScene, wording: str = "") -> Remark:
         """Return what to say next in a talk; a model's wording is taken if it is good, but for a farewell."""
@@ -206,6 +231,20 @@ class Talker:
         if act is Act.GREET and not person.talks:
             text = f"{text} {self._phrases.part('introduction', slots)}"
         return Remark(act, text, news, promise)
+
+    def may_reword(self, remark: Remark) -> bool:
+        """Return whether a model may say a remark in its own words: it has no consequences and can wait."""
+        return remark.act not in _BY_CODE and not self._is_pressing(remark.text)
+
+    def reworded(self, remark: Remark, words: str) -> Remark:
+        """Return a remark in a model's words, if they are good and say the same; else as it is."""
+        line = self.usable(words) if self.may_reword(remark) else ""
+        if not line or (remark.act is Act.ASK and not line.endswith("?")):
+            return remark
+        content = words_of(remark.news)
+        if content and len(words_of(line) & content) < _SAYS_THE_SAME * len(content):
+            return remark
+        return remark._replace(text=line)
 
     def usable(self, text: str) -> str:
         """Return a line that a model wants said, cleaned; empty if it is not to be said."""
@@ -243,6 +282,8 @@ class Talker:
         if self._request(talk, scene) is not None:
             return Act.REQUEST, ""
         news = self._news(scene.tick, talk.partner_id)
+        if news and self._is_pressing(news):
+            return Act.TELL, news
         if len(talk.lines) + CLOSING_LINES >= int(MAX_TALK_LINES.maximum) - 1:  # there is no time for an answer
             return (Act.TELL, news) if news else (Act.FAREWELL, "")
         if heard is not None and heard.meaning.told and self._chance.random() < 0.5:
@@ -275,10 +316,18 @@ class Talker:
         known = self.people.meet(partner_id).topics
         recent = self._memory.recall(tick, most=_NEWS_ENTRIES)
         fresh = [entry for entry in recent if self._is_news_for(entry, partner_id) and entry.text not in known]
+        facts = [fact for fact in self._facts if fact not in known]
+        pressing = next((text for text in (*facts, *(one.text for one in fresh)) if self._is_pressing(text)), "")
+        if pressing:
+            return pressing
         if fresh:
             return self._chance.choice(fresh[:4]).text
-        facts = [fact for fact in self._facts if fact not in known]
         return self._chance.choice(facts) if facts else ""
+
+    @staticmethod
+    def _is_pressing(news: str) -> bool:
+        """Return whether news can't wait: it names a time of the day."""
+        return _CLOCK.search(news) is not None
 
     def _is_news_for(self, entry: MemoryEntry, partner_id: str) -> bool:
         return entry.kind in _TOLD_KINDS and partner_id not in (*entry.about, entry.told_by)
@@ -288,6 +337,8 @@ class Talker:
         known = self._answer(question)
         if known:
             return known
+        if _HOW_ARE_YOU.search(question):
+            return f"I feel {self.mood.word(tick)}."
         asked = words_of(question) - words_of(f"{self._name} {self.people.called(partner_id)}")
         about = [one.person_id for one in self.people if words_of(one.called) & asked]
         for found in self._memory.scored(tick, " ".join(sorted(asked)), about=about, most=3):
