@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from tickmind.agent import ProcessContext
-from tickmind.agent.character.models import find_client
 from tickmind.agent.character.thinking import Thinking
+from tickmind.agent.character.thoughts.models import find_client
 from tickmind.agent.knowledge import distance
 from tickmind.characters.villager import PLAN, ROLE, Villager
 from tickmind.llm import CallConfig, GatewayClient, gateway_call

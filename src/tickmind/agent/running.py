@@ -46,6 +46,7 @@ class ProcessContext:
     secrets: Mapping[str, Secret]
     env: Mapping[str, str]
     characters: dict[int, Any] = field(default_factory=dict)  # entity of the private world -> its character
+    faculties: dict[int, str] = field(default_factory=dict)  # entity of a character's faculty -> its name
     reply_transports: "list[ReplyTransport]" = field(default_factory=list)  # of models whose replies are kept
     past: PastMinds | None = None  # if the past of its minds is lived again
 

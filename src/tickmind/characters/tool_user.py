@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from tickmind.agent import Character, Start, action
-from tickmind.agent.character.models import call_site_of, find_client
 from tickmind.agent.character.thinking import Thinking
+from tickmind.agent.character.thoughts.models import call_site_of, find_client
 from tickmind.agent.knowledge import distance
 from tickmind.ai import Action, BoardManager, Condition, Node, Selector, Sequence, Status
 from tickmind.ai.board_tools import board_tools

@@ -13,12 +13,15 @@ from tickmind.llm.cassettes.format import request_key
 from tickmind.llm.testing.scripted import last_user_text
 from tickmind.llm.tokens import estimate_messages_tokens, estimate_tokens
 from tickmind.llm.transport import ModelReply, ModelRequest, Usage
+from tickmind.mind.reflection import Reflection
 
 _HUNGER = re.compile(r"Hunger (\d+) %")
 _ENERGY = re.compile(r"energy (\d+) %")
 _NEAR = re.compile(r"^Near you, in steps: (.*)\.$", re.MULTILINE)
 _PERSON = re.compile(r"([\w:-]+) \d+")
 _QUOTE = re.compile(r'^"?([\w:-]+)"? said: "', re.MULTILINE)
+_LINE = re.compile(r'^Say to .* in your own words: "(.*)"$', re.MULTILINE)
+_DAY = re.compile(r"^Your usual day: (.*)\.$", re.MULTILINE)
 _HUNGRY = ("My stomach is growling.", "I could eat a whole loaf.", "Time to look for something to eat.")
 _TIRED = ("What a long day. I am going home.", "I can hardly keep my eyes open.")
 _GREETINGS = ("How is the harvest, {who}?", "Lovely weather today, {who}.", "Have you been to the market, {who}?")
@@ -34,9 +37,19 @@ def villager_says(request: ModelRequest) -> ModelReply:
     """Return a plan that fits the situation in the prompt."""
     prompt = last_user_text(request)
     rng = random.Random(request_key(request))
-    text = json.dumps(_plan(prompt, rng))
+    text = _answer(prompt) or json.dumps(_plan(prompt, rng))
     usage = Usage(estimate_messages_tokens(request.messages), estimate_tokens(text))
     return ModelReply(text, "stop", usage=usage, model=request.model)
+
+
+def _answer(prompt: str) -> str:
+    """Return the line that is to be worded, the usual day as a plan, or that nothing follows; else nothing."""
+    line, day = _LINE.search(prompt), _DAY.search(prompt)
+    if line is not None:
+        return line[1]
+    if day is not None:
+        return day[1].replace("; ", "\n")
+    return "Nothing follows." if prompt.endswith(Reflection.task) else ""
 
 
 def _plan(prompt: str, rng: random.Random) -> dict[str, str]:

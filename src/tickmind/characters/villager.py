@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tickmind.agent import Start, action, condition
-from tickmind.agent.character.daily import RESTED, DailyCharacter
-from tickmind.agent.character.sociable import TALK_STEPS
+from tickmind.agent.character.daily import NIGHT, RESTED, DailyCharacter
+from tickmind.agent.character.sociable import TALK, TALK_STEPS
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import distance
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
@@ -58,7 +58,7 @@ AIMS = {  # goal -> what it says it will do
 class Villager(DailyCharacter):
     """Settings: `name`, `personality`, `food` (what it eats, first choice first)."""
 
-    thinking: ClassVar[Thinking] = Thinking(ROLE, PLAN)
+    thinking: ClassVar[Thinking] = Thinking(ROLE, PLAN, faculties=(TALK, *NIGHT))
     tree: ClassVar[Node] = Selector(
         Sequence(
             Condition("asleep"),
@@ -126,7 +126,7 @@ class Villager(DailyCharacter):
         yield f"{needs} You carry {bag}{enough}. Food is at {places} places."
         zone = self.zone
         place = f" You are in {zone_phrase(zone.name)}." if zone else ""
-        yield f"It is {self.time.description()}.{place}"
+        yield f"It is {self.time.description()}.{place} You feel {self.talker.mood.word(self.tick)}."
         near = [f"{who.entity_id} {distance(who.at, self.at)}" for who in around.near(self.at, 10)[:6]]
         yield f"Near you, in steps: {', '.join(near) or 'nobody'}."
         talk = self.talker.talks.current
@@ -147,7 +147,8 @@ class Villager(DailyCharacter):
     def pressing(self) -> bool:
         """Return whether a partner waits for its line, or it is in danger, and no plan was requested since."""
         talk = self.talker.talks.current
-        waited = talk.turn_tick if talk is not None and talk.my_turn else -1
+        waits = talk is not None and talk.my_turn and TALK.name not in self.faculties  # which asks by itself
+        waited = talk.turn_tick if talk is not None and waits else -1
         return self._asked_tick < max(self._danger_tick, waited)
 
     def fits(self, plan: Mapping[str, Any], asked_tick: int) -> bool:  # noqa: ARG002  however late it is
@@ -238,7 +239,8 @@ class Villager(DailyCharacter):
             return words if talk.partner_id == self._who else ""
         if self._asked_tick >= talk.turn_tick:
             return words
-        return None if self.thinks and self.tick - talk.turn_tick < PATIENCE_TICKS else ""
+        asks = self.thinks and TALK.name not in self.faculties
+        return None if asks and self.tick - talk.turn_tick < PATIENCE_TICKS else ""
 
     def aim(self) -> str:
         """Return what it will do next."""

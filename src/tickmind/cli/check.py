@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tickmind.world import Scenario
 
 EXIT_FAILED = 1
+MOST_SHOWN = 5  # habits in a note
 WHAT_IT_MAY_BE = (
     "a scenario begins with `world: NAME`, a mapping has `agents` and `assignments`, "
     "and the settings of a gateway have `providers` or `listen`"
@@ -155,6 +156,7 @@ def _scenario(file: Path, said: Mapping[str, object]) -> str:
         size = f"{scenario.width} x {scenario.height} tiles"
         words.append(f"the world {scenario.name}, {size}, {len(scenario.actors):,} characters")
         problems += _own_rule_problems(scenario)
+        words += _unread_habits(scenario)
     except ConfigFileError as error:
         problems += error.problems
     if any(section in said for section in OTHER_SECTIONS) and "world" in said:
@@ -177,6 +179,20 @@ def _own_rule_problems(scenario: "Scenario") -> "list[Problem]":
     except ConfigError as error:
         return [problems.Problem(("own_rules",), str(error))]
     return []
+
+
+def _unread_habits(scenario: "Scenario") -> list[str]:
+    """Return a note on habits that begin with a time and mean nothing to a day of errands."""
+    from tickmind.mind.plans import SKILLS, unread_habits
+
+    places = [zone.name for zone in scenario.setting.zones]
+    people = ((actor.entity_id, actor.persona) for actor in scenario.actors if actor.persona is not None)
+    unread = [f"{who}: {habit!r}" for who, persona in people for habit in unread_habits(persona.habits, places)]
+    if not unread:
+        return []
+    more = f" and {len(unread) - MOST_SHOWN:,} more" if len(unread) > MOST_SHOWN else ""
+    shown = ", ".join(unread[:MOST_SHOWN])
+    return [f"habits that are no errands, as they name neither a zone nor one of {', '.join(SKILLS)}: {shown}{more}"]
 
 
 def _mapping(file: Path, entities: "Collection[EntityInfo] | None") -> str:

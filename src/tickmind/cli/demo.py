@@ -205,9 +205,9 @@ def _opening() -> "tuple[Message, ...]":
 
 def _drill(status: "RunnerStatus") -> "Drill":
     from tickmind.cli.drill.drill import Drill
-    from tickmind.cli.drill.provider import MoodyProvider
+    from tickmind.cli.drill.provider import FailingProvider
 
-    return Drill(MoodyProvider(), status.say)
+    return Drill(FailingProvider(), status.say)
 
 
 def _judge(played: "Drill", plan: _Plan) -> bool:

@@ -26,7 +26,7 @@ LONGEST_LEASE_S = 15.0  # of a process that died: the world's default, and half 
 KIT = (  # imported by nearly every agent, and starts no thread
     "tickmind.agent",
     "tickmind.agent.control.columns",
-    "tickmind.agent.character.models",
+    "tickmind.agent.character.thoughts.models",
     "tickmind.agent.character.thinking",
     "tickmind.protocol.compiling",
     "tickmind.wire.columns",

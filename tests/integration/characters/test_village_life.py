@@ -1,8 +1,9 @@
-"""Villagers by the real rules, without a network and without a model: they live sensibly on what they see."""
+"""Villagers by the real rules, without a network, while no model answers: they live sensibly on what they see."""
 
 import random
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,6 +15,8 @@ from tickmind.mind.promises import PromiseState
 from tickmind.mind.talk import Talk, TalkEnd
 from tickmind.mind.talk.sessions import MAX_TALK_LINES
 from tickmind.protocol import Persona
+from tickmind.strategy import Deliberation
+from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.world import TileWorld, load_scenario
 
 SCENARIO = Path(__file__).parents[3] / "scenarios" / "willowbrook.yaml"
@@ -35,22 +38,36 @@ class Watched(Villager):
         self.talker.settle = keep  # type: ignore[method-assign]  # to see what it settles
 
 
+class OutOfOrder:
+    """A model that fails until it is mended."""
+
+    def __init__(self):
+        self.mended = False
+
+    async def answer(self, question):
+        if not self.mended:
+            raise ConnectionError("the model is out of order")
+        return Deliberation('{"goal": "stay", "who": "", "say": "", "remember": ""}' if question.schema else "")
+
+
 @pytest.mark.slow
-def test_villagers_live_a_day_eat_and_have_talks_that_end_and_seldom_repeat_themselves():
+def test_while_all_models_fail_for_a_day_villagers_eat_talk_keep_promises_and_seldom_repeat_themselves():
     world = TileWorld.from_scenario(load_scenario(SCENARIO))
     info, rows = world.info, range(len(world.info.actors))
     personas = {actor.entity_id: actor.persona or Persona() for actor in info.actors}
     food = Settings({"food": ["bread", "berries", "wheat"]})
+    model = OutOfOrder()
     company = CharacterHost(
         Watched,
         lambda who: Start(who, food, random.Random(who), personas[who], info.setting, info.kinds),
+        client=model,
     )
     Watched.ended.clear()
     first = world.observe(rows)
     farthest = [0] * len(rows)  # steps from where each began
     did, lines, in_need = Counter[str](), list[tuple[str, str]](), 0
     for _ in range(600):
-        observations = world.observe(rows)
+        observations = [replace(seen, deadline_ms=int(MAX_DURATION_MS.maximum)) for seen in world.observe(rows)]
         company.begin(world.tick_id, observations)
         for seen in observations:
             company.perceive(seen)
@@ -62,6 +79,21 @@ def test_villagers_live_a_day_eat_and_have_talks_that_end_and_seldom_repeat_them
             for before, a, b in zip(farthest, first, observations, strict=True)
         ]
         in_need += sum(seen.me.hunger >= 700 or seen.me.energy < 150 for seen in observations)
+        company.reflect(record.tick_id)
+    thoughts = company.take_thoughts()
+    assert len(thoughts) >= len(rows)
+    assert all(thought.error_type for _, thought in thoughts)
+    model.mended = True
+    for _ in range(400):
+        observations = [replace(seen, deadline_ms=int(MAX_DURATION_MS.maximum)) for seen in world.observe(rows)]
+        company.begin(world.tick_id, observations)
+        for seen in observations:
+            company.perceive(seen)
+        company.reflect(world.step({row: company.act(seen) for row, seen in enumerate(observations)}).tick_id)
+        if any(not thought.error_type for _, thought in company.take_thoughts()):
+            break
+    else:
+        raise AssertionError("nobody thought again after the model was mended")
     company.close()
     assert min(farthest) > 8
     assert in_need <= 0.03 * 600 * len(rows)

@@ -17,7 +17,7 @@ from tickmind.strategy import Deliberation
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.world import TileWorld
 
-GOALS = ("explore", "rest", "wander", "talk")
+GOALS = ("explore", "gather", "wander", "stay")
 
 
 class SlowModel:

@@ -3,7 +3,7 @@
 import pytest
 
 from tickmind.agent import Assignment, Launch, Settings
-from tickmind.agent.character.models import find_client, find_model
+from tickmind.agent.character.thoughts.models import find_client, find_model
 from tickmind.agent.running import ProcessContext
 from tickmind.llm import GatewayClient
 from tickmind.strategy import GatewayAdapter, ModelAdapter

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tickmind.agent import Character, Start
-from tickmind.agent.character.prompting import MOST_GOALS, CharacterPrompts, goals_text
 from tickmind.agent.character.thinking import Thinking
+from tickmind.agent.character.thoughts.prompting import MOST_GOALS, CharacterPrompts, goals_text
 from tickmind.agent.testing import observe
 from tickmind.llm.tokens import estimate_tokens
 from tickmind.protocol import GoalInfo, RunInfo

@@ -6,7 +6,7 @@ import random
 import pytest
 from tests.long import short_or_long
 
-from tickmind.agent.character.prompting import PLAN as NAMESPACE
+from tickmind.agent.character.thoughts.prompting import PLAN as NAMESPACE
 from tickmind.characters.villager import GOALS, PLAN, Villager
 from tickmind.protocol import Interact, Move, Pickup, Say, Sleep, Use, Wait, Wake
 from tickmind.strategy import ParseError, make_directive_parser

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tickmind.agent import Assignment, CharacterHost, Launch, ProcessContext, Settings, Start
-from tickmind.agent.character.models import find_client, find_model
+from tickmind.agent.character.thoughts.models import find_client, find_model
 from tickmind.agent.testing import SmallWorld
 from tickmind.ai import BoardManager, Status
 from tickmind.ai.board_tools import board_tools

@@ -77,6 +77,15 @@ def test_a_mapping_that_can_not_run_is_told_by_line_and_without_secrets(tickmind
     assert canary not in result.output
 
 
+def test_habits_that_look_like_errands_and_are_none_are_named(tickmind, tmp_path):
+    text = (SCENARIOS / "willowbrook.yaml").read_text()
+    habits = 'habits: ["08:00 wrk", "09:00 work at the market", "sings"]'
+    (tmp_path / "mine.yaml").write_text(text.replace("traits: [warm, brisk]", f"traits: [warm, brisk], {habits}"))
+    result = tickmind("check", "mine.yaml")
+    assert result.exit_code == 0
+    assert "name neither a zone nor one of make, meet, rest, work: ada: '08:00 wrk'" in result.stdout
+
+
 def test_a_mistake_in_a_scenario_is_told(tickmind, tmp_path):
     (tmp_path / "world.yaml").write_text("world: x\n")
     result = tickmind("check", "world.yaml")

@@ -27,13 +27,16 @@ class BaseCharacter(Body):
     thinks = False
     """Whether there is a model to ask."""
 
+    faculties: frozenset[str] = frozenset()
+    """The faculties for which there is a model to ask."""
+
     plan_tick: int | None = None
     """The tick of the question that `plan` answers, which may be long ago; None before the first plan."""
 
     def __init_subclass__(cls, **given: Any) -> None:
         """Raise `ConfigError` for an `async def` among the methods that a tick calls."""
         super().__init_subclass__(**given)
-        for name in ("decide", "describe", "pressing", "remember"):
+        for name in ("decide", "describe", "learn", "ponder", "pressing", "remember", "wonders"):
             checked(getattr(cls, name), f"{name} of a character")
 
     def decide(self, tactics: Callable[[], Status]) -> None:
@@ -58,6 +61,17 @@ class BaseCharacter(Body):
     def possible(self, plan: Mapping[str, Any]) -> bool:  # noqa: ARG002  subclasses know what a plan aims for
         """Return whether the aim of a plan can be reached as things are now."""
         return True
+
+    def wonders(self, faculty: str) -> bool:  # noqa: ARG002  subclasses have some
+        """Return whether to put the question of a faculty to a model now. It must change nothing in the mind."""
+        return False
+
+    def ponder(self, faculty: str) -> "str | Iterable[Section]":  # noqa: ARG002  subclasses have some
+        """Return what the question of a faculty is about. It must change nothing in the mind."""
+        return ""
+
+    def learn(self, faculty: str, reply: Mapping[str, Any], asked_tick: int) -> None:
+        """Take in the reply to the question of a faculty; called after all have acted."""
 
     @property
     def plan(self) -> Mapping[str, Any]:

@@ -1,6 +1,6 @@
 """`CharacterHost`: all characters of a process in a private world, with their Blackboards, trees and thoughts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -17,8 +17,8 @@ from tickmind.tick import Engine, TickContext, World
 from tickmind.wire.messages.limits import MAX_MEMORIES
 
 if TYPE_CHECKING:
-    from tickmind.agent.character.deliberations import Deliberations
-    from tickmind.agent.character.past_thoughts import PastThoughts, PromptCheck
+    from tickmind.agent.character.thoughts.deliberations import Deliberations
+    from tickmind.agent.character.thoughts.past_thoughts import PastThoughts, PromptCheck
     from tickmind.base import Clock
     from tickmind.strategy.clients.client import AnyClient
 
@@ -35,7 +35,9 @@ class CharacterHost(Generic[CharacterT]):
 
     Once a tick every character processes its observation, and its tree decides; when all intents are chosen, the
     strategic layer reads answers and asks models. Without a client no character thinks; all else is the same.
-    `characters` maps the entities of the private world to characters; `memories` is where they keep their memories.
+    `tiers` maps tiers of models to clients for faculties; without it the client serves them all.
+    `characters` gets the entities of the private world that ask, each with its character, and `faculties` those of
+    them that ask for a faculty; `memories` is where characters keep their memories.
     With `past`, what they asked and thought, no model is asked: each thought acts in the tick in which it did.
     """
 
@@ -45,7 +47,9 @@ class CharacterHost(Generic[CharacterT]):
         start: Callable[[str], Start],
         *,
         client: "AnyClient | None" = None,
+        tiers: "Mapping[str, AnyClient] | None" = None,
         characters: dict[int, CharacterT] | None = None,
+        faculties: dict[int, str] | None = None,
         memories: MemoryFiles | None = None,
         past: PastMinds | None = None,
         clock: "Clock | None" = None,
@@ -53,6 +57,7 @@ class CharacterHost(Generic[CharacterT]):
         self._kind = kind
         self._start = start
         self._client = client
+        self._tiers = tiers
         self._past = past
         self._memories = memories
         self._kept: dict[str, int] = {}  # entity id -> its memory's `changes` at the last write or read
@@ -66,7 +71,9 @@ class CharacterHost(Generic[CharacterT]):
         self._ctx: TickContext | None = None
         self._characters: dict[str, CharacterT] = {}  # entity id -> character
         self._eids: dict[str, int] = {}  # entity id -> entity of the private world
-        self._by_eid = {} if characters is None else characters
+        self._by_eid: dict[int, CharacterT] = {}
+        self._askers = {} if characters is None else characters
+        self._faculties = {} if faculties is None else faculties
         self._ai = AIManager()
         self._define()
         self._outline = self._ai.outline(self._tree)
@@ -169,7 +176,7 @@ class CharacterHost(Generic[CharacterT]):
 
     def prompt_checks(self) -> "list[PromptCheck]":
         """Return the prompts that were made again for past thoughts, each with the recorded one."""
-        from tickmind.agent.character.past_thoughts import PastThoughts
+        from tickmind.agent.character.thoughts.past_thoughts import PastThoughts
 
         return self._deliberations.checks if isinstance(self._deliberations, PastThoughts) else []
 
@@ -239,17 +246,19 @@ class CharacterHost(Generic[CharacterT]):
         if self._engine is None:
             engine = self._engine = Engine(tps=1 / tick_s, seed=0)
             if self._kind.thinking is not None and self._past is not None:
-                from tickmind.agent.character.past_thoughts import PastThoughts
+                from tickmind.agent.character.thoughts.past_thoughts import PastThoughts
 
                 self._deliberations = PastThoughts(self._kind.thinking, engine, self._past)
             elif self._kind.thinking is not None and self._client is not None:
                 # The strategic layer is slow to import, and many agents never think.
-                from tickmind.agent.character.deliberations import Deliberations
+                from tickmind.agent.character.thoughts.deliberations import Deliberations
 
                 self._deliberations = Deliberations(
                     self._kind.thinking,
                     self._client,
                     engine,
+                    tiers=self._tiers,
+                    faculties=self._faculties,
                     clock=self._clock,
                 )
             engine.add_system(self._note_context)
@@ -266,16 +275,16 @@ class CharacterHost(Generic[CharacterT]):
             self.world.despawn(eid)
             if self._deliberations is not None:
                 self._deliberations.leave(eid)
-        for known in (self._characters, self._eids, self._by_eid, self._kept):
+        for known in (self._characters, self._eids, self._by_eid, self._askers, self._kept):
             known.clear()
 
     def _enter(self, entity_id: str) -> CharacterT:
         character = self._characters[entity_id] = self._kind(begun(self._start(entity_id), self._run_now))
         eid = self.world.spawn(character.blackboard, BehaviorTree(self._tree))
-        self._eids[entity_id], self._by_eid[eid] = eid, character
+        self._eids[entity_id], self._by_eid[eid], self._askers[eid] = eid, character, character
         if self._deliberations is not None:
             character.thinks = self._deliberations.some
-            self._deliberations.enrol(eid, character)
+            self._askers.update(dict.fromkeys(self._deliberations.enrol(eid, character), character))
         return character
 
 

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 from tickmind.agent.character.body import NO_WAY_TICKS
 from tickmind.agent.character.character import Character
 from tickmind.agent.character.tactics import action, condition
+from tickmind.agent.character.thinking import Faculty
 from tickmind.agent.knowledge import Person, SpokenLine
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.base import Limit
 from tickmind.mind.memory import EntryKind
 from tickmind.mind.promises import Promise
-from tickmind.mind.talk import Talk, Talker, TalkScene
+from tickmind.mind.talk import Remark, Talk, Talker, TalkScene
 from tickmind.mind.talk.sessions import ANSWER_TICKS
 from tickmind.protocol import Accept, ActionResult, ActionType, ActorStatus, Give, ItemInfo
 from tickmind.protocol.event import Acted
 from tickmind.protocol.setting import DAY_MINUTES, zone_phrase
+from tickmind.strategy import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +32,25 @@ JUST_SEEN_TICKS = 10
 PROMISE_HOURS = 6  # until what it asks for is due
 LOOK_TICKS = 20  # between two looks for what is worth remembering
 SEEN_AGAIN_TICKS = 200  # before the same person in sight is noted again
+WORDS_TICKS = 12  # that it waits for a model's words, less than its partner waits for an answer
+TALK_LINES = 4  # of a talk, in a question for words
+TALK = Faculty(
+    "talk",
+    "Answer with that sentence only.",
+    tier="chatter",
+    priority=1,
+    soonest_ticks=1,
+    examples="""\
+When you are asked to say something in your own words, keep what it says, and say it as you would:
+Say to Tom in your own words: "Good morning, Tom! It will be a warm day."
+Morning, Tom. I can feel the heat coming already.
+Say to Tom in your own words: "Have you heard, Tom: I picked berries at the wood."
+My hands are still red, Tom: I was at the wood and picked berries.
+Say to Tom in your own words: "How are things at home, Tom?"
+And your people at home, Tom, are they well?
+Say to Tom in your own words: "Is that so?"
+You don't say. I would never have guessed.""",
+)
 _NAMES = re.compile(r"\w+(?:[:-]\w+)*")
 _DEEDS = {  # action -> how it is remembered, and whether the items that count come or go
     ActionType.PICKUP: ("picked", EntryKind.GOT, 1),
@@ -63,7 +84,12 @@ class SociableCharacter(Character):
             tick_at=self._tick_at,
             wishes=self.persona.goals,
             facts=self.persona.knows,
+            told=self.take_word,
+            day_ticks=self.setting.calendar.day_ticks,
         )
+        self._line: Remark | None = None  # what it will say next, before a model words it
+        self._line_turn = -1  # the turn of its talk that the line is for
+        self._model_words: str | None = None  # a model's, for that line
         self._promises_shown = 0  # `changes` of its promises when they were put onto the Blackboard
         self._promises_from = 0  # the tick from which on it sees to its promises again
         self._company = ""  # whom it would talk with
@@ -100,6 +126,9 @@ class SociableCharacter(Character):
         """Return how many items of a kind it has that are promised to nobody."""
         owed = (one for one in self.talker.promises.open() if one.by == self.entity_id and one.item == item)
         return self.carries(item) - sum(one.amount - one.given for one in owed)
+
+    def take_word(self, text: str) -> None:
+        """Do something about what another says to be so; here nothing. It is noted already."""
 
     def partner_wanted(self) -> str:
         """Return whom it would rather talk with than with others near; or nothing."""
@@ -139,6 +168,9 @@ class SociableCharacter(Character):
         if shown != self.blackboard.get("talk"):
             self.blackboard.set("talk", shown)
             self.blackboard.set("people", {one.called: one.shown() for one in self.talker.people})
+        mood = self.talker.mood.word(self.tick)
+        if mood != self.blackboard.get("mood"):
+            self.blackboard.set("mood", mood)
         promises = self.talker.promises
         if promises.changes != self._promises_shown:
             self._promises_shown = promises.changes
@@ -290,7 +322,7 @@ class SociableCharacter(Character):
     @condition
     def company_near(self) -> bool:
         """Return whether a person is near with whom it could talk, and it has not just spoken."""
-        if self.speech.silent_ticks(self.tick) < QUIET_TICKS:
+        if self.speech.silent_ticks(self.tick) * self.talker.mood.weight(self.tick) < QUIET_TICKS:
             return False
         awake = (one.entity_id for one in self.awake_within(MEET_STEPS))
         near = [who for who in awake if not self._is_in_another_talk(who)]
@@ -313,12 +345,43 @@ class SociableCharacter(Character):
 
     def speak_in(self, talk: Talk) -> Status:
         """Say the next line of a talk, in the words of `wording` if they are good; wait if those are still to come."""
-        words = self.wording(talk)
-        if words is None:
+        if self._line is None or self._line_turn != talk.turn_tick:
+            words = self.wording(talk)
+            if words is None:
+                return self.wait()
+            self._line, self._line_turn = self.talker.next_remark(talk, self._scene(), words), talk.turn_tick
+            self._model_words = self._line.text if words or not self.talker.may_reword(self._line) else None
+        if self._waits_for_words(talk):
             return self.wait()
-        remark = self.talker.next_remark(talk, self._scene(), words)
+        remark = self.talker.reworded(self._line, self._model_words or "")
+        self._line = None
         self.talker.say(self.tick, talk, remark)
         return self.do(self.speech.say(self.tick, remark.text, talk.partner_id))
+
+    def _waits_for_words(self, talk: Talk) -> bool:
+        """Return whether a model is still to word the line, and the partner has patience."""
+        return self._model_words is None and TALK.name in self.faculties and self.tick - talk.turn_tick < WORDS_TICKS
+
+    def wonders(self, faculty: str) -> bool:
+        """Return whether it is to say a line, and waits for a model's words."""
+        talk = self.talker.talks.current
+        if faculty != TALK.name or self._line is None or talk is None:
+            return False
+        return self._line_turn == talk.turn_tick and self._waits_for_words(talk)
+
+    def ponder(self, faculty: str) -> str:
+        """Return the last lines of its talk, and what it is to say."""
+        talk = self.talker.talks.current
+        if faculty != TALK.name or talk is None or self._line is None:
+            return ""
+        lines = [quoted(self.talker.people.called(line.speaker_id), line.text) for line in talk.lines[-TALK_LINES:]]
+        partner = self.talker.people.called(talk.partner_id)
+        return "\n".join([*lines, f"Say to {partner} in your own words: {_in_quotes(self._line.text)}"])
+
+    def learn(self, faculty: str, reply: Mapping[str, Any], asked_tick: int) -> None:
+        """Take a model's words for the line that it is to say, if it is still the one that was asked for."""
+        if faculty == TALK.name and self._line is not None and asked_tick >= self._line_turn:
+            self._model_words = next(iter(str(reply.get("text", "")).strip().splitlines()), "")
 
     def _scene(self) -> TalkScene:
         hour, place = self.time.hour, self.zone
@@ -329,6 +392,11 @@ class SociableCharacter(Character):
     def awake_within(self, steps: int) -> list[Person]:
         """Return others in sight that are awake, within so many steps, the nearest first."""
         return [who for who in self.surroundings.near(self.at, steps) if not who.status & ActorStatus.ASLEEP]
+
+
+def _in_quotes(text: str) -> str:
+    """Return a text in quotes that it can't leave."""
+    return f'"{text.replace(chr(34), chr(39))}"'
 
 
 def _foods(items: Iterable[ItemInfo]) -> tuple[str, ...]:

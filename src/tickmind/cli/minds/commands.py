@@ -95,6 +95,8 @@ def _facts(
                 "about": entry.about,
                 "told_by": entry.told_by,
                 "times": entry.times,
+                "number": entry.number,
+                "evidence": entry.evidence,
             }
             for entry in state.memories
         ],

@@ -50,10 +50,11 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, order=True)
 class CallSite:
-    """The character that a call is for, and the tick that it is made in."""
+    """The character that a call is for, the tick that it is made in, and what it is about if there are several."""
 
     character: str
     tick: int
+    kind: str = ""
 
 
 _site: ContextVar[CallSite | None] = ContextVar("call_site", default=None)
@@ -77,7 +78,8 @@ class CallPlace:
     number: int
 
     def __str__(self) -> str:
-        return f"call {self.number} of {self.site.character} in tick {self.site.tick}"
+        about = f" about {self.site.kind}" if self.site.kind else ""
+        return f"call {self.number} of {self.site.character}{about} in tick {self.site.tick}"
 
 
 class ReplyFile:
@@ -120,7 +122,8 @@ class ReplyFile:
     def keep(self, place: CallPlace, line: Mapping[str, Any]) -> None:
         """Append a call; raises `LLMConfigError` if it can't be written."""
         site = place.site
-        form = {"character": site.character, "tick": site.tick, "number": place.number, **line}
+        about = {"about": site.kind} if site.kind else {}
+        form = {"character": site.character, "tick": site.tick, **about, "number": place.number, **line}
         with self._lock:
             try:
                 _append(self.path, form)
@@ -152,8 +155,8 @@ class ReplyTransport(RecordingTransport):
         self.file = file
         """The file that is in use; None lets every call through."""
         self._asks = inner is not None
-        self._counts: Counter[str] = Counter()  # character -> its calls in its last tick
-        self._ticks: dict[str, int] = {}  # character -> the tick of its last call
+        self._counts: Counter[tuple[str, str]] = Counter()  # character and kind -> its calls in its last tick
+        self._ticks: dict[tuple[str, str], int] = {}  # character and kind -> the tick of its last call
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
         """Return the kept reply, or ask and keep it."""
@@ -213,11 +216,12 @@ class ReplyTransport(RecordingTransport):
         raise LLMConfigError(f"the prompt of {place} differs from the one in {file.path}: {difference}")
 
     def _number(self, site: CallSite) -> int:
-        if self._ticks.get(site.character) != site.tick:
-            self._ticks[site.character] = site.tick
-            self._counts[site.character] = 0
-        self._counts[site.character] += 1
-        return self._counts[site.character]
+        asker = site.character, site.kind
+        if self._ticks.get(asker) != site.tick:
+            self._ticks[asker] = site.tick
+            self._counts[asker] = 0
+        self._counts[asker] += 1
+        return self._counts[asker]
 
     def _write(self, line: Mapping[str, Any]) -> None:
         assert self.file is not None, "a line is begun only with a file"
@@ -304,7 +308,7 @@ def _load(path: Path, characters: Collection[str] | None = None) -> tuple[dict[C
             if number == 1:
                 version = form["tickmind_replies"]
                 continue
-            site = CallSite(str(form["character"]), int(form["tick"]))
+            site = CallSite(str(form["character"]), int(form["tick"]), str(form.get("about", "")))
             if characters is not None and site.character not in characters:
                 continue
             calls[CallPlace(site, int(form["number"]))] = RecordedCall.read(form)

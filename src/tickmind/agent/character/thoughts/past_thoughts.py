@@ -1,10 +1,11 @@
 """`PastThoughts`: the thoughts of characters whose past is lived again; no model is asked."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tickmind.agent.character.prompting import CharacterPrompts
+from tickmind.agent.character.thoughts.prompting import PLAN, CharacterPrompts
 from tickmind.agent.minds import PastMinds
 from tickmind.agent.mistakes import Mistakes
 from tickmind.ai import Blackboard
@@ -43,6 +44,8 @@ class PastThoughts:
         self.some = any(past.thoughts.values()) or any(past.questions.values())
         """Whether there are thoughts at all; without a model there were none."""
         self._prompts = CharacterPrompts(thinking)
+        served = (one for one in thinking.faculties if past.tiers is None or one.tier in past.tiers)
+        self._served = frozenset(one.name for one in served) if self.some else frozenset()
         self._eids: dict[str, int] = {}  # entity id -> entity of the private world
         self._mistakes = Mistakes()
         self._tick_id = 0
@@ -54,16 +57,19 @@ class PastThoughts:
                 self._asked[thought.asked_tick].append((entity_id, thought))
                 self._answered[thought.answered_tick].append((entity_id, thought))
         for entity_id, ticks in past.questions.items():
-            answered = {thought.asked_tick for thought in past.thoughts.get(entity_id, ())}
+            plans = (thought for thought in past.thoughts.get(entity_id, ()) if not thought.kind)
+            answered = {thought.asked_tick for thought in plans}
             for tick_id in ticks:
                 if tick_id not in answered:
                     self._unanswered[tick_id].append(entity_id)
         engine.add_system(self._live)
 
-    def enrol(self, eid: int, character: "BaseCharacter") -> None:
-        """Begin with a character."""
+    def enrol(self, eid: int, character: "BaseCharacter") -> list[int]:
+        """Begin with a character. Nothing asks by itself."""
         self._prompts.add(eid, character)
         self._eids[character.entity_id] = eid
+        character.faculties = self._served
+        return []
 
     def leave(self, eid: int) -> None:
         """Forget a character whose entity is gone."""
@@ -109,7 +115,7 @@ class PastThoughts:
                 self._take(world, entity_id, thought)
         for entity_id, thought in self._asked.get(tick_id, ()):
             if entity_id in self._eids:
-                made = self._make_prompt(world, entity_id)
+                made = self._make_prompt(world, entity_id, thought.kind)
                 recorded = (thought.system_prompt, thought.user_message)
                 self.checks.append(PromptCheck(entity_id, tick_id, recorded, made))
         for entity_id in self._unanswered.get(tick_id, ()):
@@ -119,8 +125,10 @@ class PastThoughts:
             if thought.asked_tick == tick_id:
                 self._take(world, entity_id, thought)
 
-    def _make_prompt(self, world: "World", entity_id: str) -> tuple[str, str]:
+    def _make_prompt(self, world: "World", entity_id: str, faculty: str = "") -> tuple[str, str]:
         try:
+            if faculty in self._prompts.faculties:
+                return self._prompts.make_for(faculty, world, self._eids[entity_id])
             return self._prompts.make(world, self._eids[entity_id])
         except Exception as error:  # noqa: BLE001  a character's description is user code
             return "", self._mistakes.note("describing failed", error, entity_id=entity_id, tick=self._tick_id)
@@ -128,6 +136,17 @@ class PastThoughts:
     def _take(self, world: "World", entity_id: str, thought: Thought) -> None:
         if thought.error_type:
             return
+        character = self._prompts.character(self._eids[entity_id])
+        if thought.kind:
+            self._learn(character, thought)
+            return
         board = world.get(self._eids[entity_id], Blackboard)
         board.data.update(thought.directives)
-        self._prompts.character(self._eids[entity_id]).plan_tick = thought.asked_tick
+        character.plan_tick = thought.asked_tick
+
+    def _learn(self, character: "BaseCharacter", thought: Thought) -> None:
+        reply = thought.directives.get(PLAN)
+        try:
+            character.learn(thought.kind, reply if isinstance(reply, Mapping) else {}, thought.asked_tick)
+        except Exception as error:  # noqa: BLE001  it is user code, and failed then, too
+            self._mistakes.note("learning failed", error, entity_id=character.entity_id, tick=self._tick_id)

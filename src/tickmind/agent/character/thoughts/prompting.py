@@ -1,10 +1,11 @@
 """`CharacterPrompts`: the prompts of a kind of character, from its role, its identity and its situation."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tickmind.agent.character.base import BaseCharacter
-from tickmind.agent.character.thinking import MANNERS, Thinking
+from tickmind.agent.character.thinking import MANNERS, Faculty, Thinking
 from tickmind.llm.texts import shortened
 from tickmind.protocol import GoalInfo
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, Section
@@ -28,42 +29,76 @@ class CharacterPrompts:
         self._thinking = thinking
         self._characters: dict[int, BaseCharacter] = {}  # entity of the private world -> the character
         manager = self.manager = LLMManager(config or thinking.config)
-        manager.define_role(ROLE, thinking.role, keys=[PLAN])
+        manager.define_role(ROLE, thinking.common_role, keys=[PLAN])
         manager.define_personality(RULES, MANNERS)
         manager.define_context(CONTEXT, lambda _world, eid: self._situation(self._characters[eid]))
+        self.faculties = {faculty.name: faculty for faculty in thinking.faculties}
+        self._wonderers: dict[int, int] = {}  # entity of a faculty -> that of its character
+        for faculty in thinking.faculties:
+            manager.define_context(defined_as(faculty.name), partial(self._about, faculty))
 
     def add(self, eid: int, character: BaseCharacter) -> None:
         """Begin with a character."""
         self._characters[eid] = character
 
     def remove(self, eid: int) -> None:
-        """Forget a character."""
+        """Forget a character, and what it has for its faculties."""
         self._characters.pop(eid, None)
+        for own in [own for own, whose in self._wonderers.items() if whose == eid]:
+            del self._wonderers[own]
+
+    def add_faculty(self, eid: int, whose: int) -> None:
+        """Begin with the entity of a faculty of a character."""
+        self._wonderers[eid] = whose
+
+    def faculties_of(self, eid: int) -> list[int]:
+        """Return the entities of a character's faculties."""
+        return [own for own, whose in self._wonderers.items() if whose == eid]
 
     def find(self, eid: int) -> BaseCharacter | None:
-        """Return a character, if it is still there."""
-        return self._characters.get(eid)
+        """Return a character by its entity or that of one of its faculties, if it is still there."""
+        return self._characters.get(self._wonderers.get(eid, eid))
 
     def character(self, eid: int) -> BaseCharacter:
-        """Return a character."""
-        return self._characters[eid]
+        """Return a character by its entity or that of one of its faculties."""
+        return self._characters[self._wonderers.get(eid, eid)]
 
     def make(self, world: "World", eid: int) -> tuple[str, str]:
         """Return the system prompt and the user message of a character, as it is now."""
         return self.manager.make_prompt(world, eid, LLMAgent(ROLE, RULES, CONTEXT))
+
+    def make_for(self, faculty: str, world: "World", eid: int) -> tuple[str, str]:
+        """Return the system prompt and the user message of a question of a faculty, as the character is now."""
+        return self.manager.make_prompt(world, eid, LLMAgent(ROLE, RULES, defined_as(faculty)))
+
+    def _about(self, faculty: Faculty, _world: "World", eid: int) -> Iterable[Section]:
+        """Yield the identity, what the question is about, and the task at the end."""
+        character = self.character(eid)
+        yield self._identity(character)
+        about = character.ponder(faculty.name)
+        yield from [Section(about, priority=_SITUATION)] if isinstance(about, str) else about
+        yield Section(faculty.task, priority=_IDENTITY)
 
     def _situation(self, character: BaseCharacter) -> Iterable[Section]:
         """Yield the identity and the situation; the common part of all prompts comes before, so models can cache it.
 
         The sections of `describe` should keep that order: first what changes rarely, last what is new.
         """
-        described = character.persona.description() or self._thinking.personality
-        personality = character.settings.text("personality", described)
-        yield Section(f"Your name is {character.name}. {personality}", priority=_IDENTITY)
+        yield self._identity(character)
         if character.goals:
             yield Section(goals_text(character.goals), priority=_GOALS)
         situation = character.describe()
         yield from [Section(situation, priority=_SITUATION)] if isinstance(situation, str) else situation
+
+    def _identity(self, character: BaseCharacter) -> Section:
+        described = character.persona.description() or self._thinking.personality
+        personality = character.settings.text("personality", described)
+        return Section(f"Your name is {character.name}. {personality}", priority=_IDENTITY)
+
+
+def defined_as(faculty: str) -> str:
+    """Return the name under which the context and the parser of a faculty are defined."""
+    return f"faculty {faculty}"
 
 
 def goals_text(goals: Sequence[GoalInfo]) -> str:

@@ -5,8 +5,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tickmind.agent.character.base import BaseCharacter
-from tickmind.agent.character.prompting import CONTEXT, FITS, PARSER, PLAN, ROLE, RULES, TRIGGER, CharacterPrompts
-from tickmind.agent.character.thinking import Thinking
+from tickmind.agent.character.thinking import Faculty, Thinking
+from tickmind.agent.character.thoughts.prompting import (
+    CONTEXT,
+    FITS,
+    PARSER,
+    PLAN,
+    ROLE,
+    RULES,
+    TRIGGER,
+    CharacterPrompts,
+    defined_as,
+)
+from tickmind.ai import Blackboard
 from tickmind.base import Limit
 from tickmind.protocol import Thought
 from tickmind.strategy import (
@@ -17,15 +28,15 @@ from tickmind.strategy import (
 )
 
 if TYPE_CHECKING:
-    from tickmind.ai import Blackboard
     from tickmind.base import Clock
     from tickmind.strategy.clients.client import AnyClient
     from tickmind.tick import Engine, World
 
+_NEVER = 1 << 40  # ticks, for questions that only their own trigger puts
 MAX_TEXT_CHARS = Limit("length of a plan in words", 2000, "characters")
 
 
-def _take_text(reply: str, blackboard: "Blackboard") -> None:
+def _take_text(reply: str, blackboard: Blackboard) -> None:
     blackboard.data[PLAN] = {"text": reply.strip()[: int(MAX_TEXT_CHARS.maximum)]}
 
 
@@ -41,9 +52,14 @@ class Deliberations:
         client: "AnyClient",
         engine: "Engine",
         *,
+        tiers: "Mapping[str, AnyClient] | None" = None,
+        faculties: dict[int, str] | None = None,
         clock: "Clock | None" = None,
     ) -> None:
         self._thinking = thinking
+        self._tiers = tiers
+        self._kinds = {} if faculties is None else faculties  # entity of a faculty -> its name
+        self._wishes: set[int] = set()  # entities of faculties whose questions are wanted, and not put yet
         self._thoughts: list[tuple[str, Thought]] = []
         self._questions: list[tuple[str, int]] = []  # character and tick
         self._world_ticks: dict[int, int] = {}  # tick of the private engine -> tick of the world
@@ -51,18 +67,23 @@ class Deliberations:
         self._prompts = CharacterPrompts(thinking, config)
         manager = self._manager = self._prompts.manager
         manager.register_client(client)
-        if thinking.schema is None:
-            manager.define_parser(PARSER, _take_text)
-        else:
-            manager.define_parser(PARSER, make_directive_parser(thinking.schema, namespace=PLAN))
+        for tier, other in (tiers or {}).items():
+            manager.register_client(other, tier)
+        self._define_parser(PARSER, thinking.schema)
+        for faculty in thinking.faculties:
+            self._define_parser(defined_as(faculty.name), faculty.schema)
         manager.define_trigger(TRIGGER, lambda _world, eid: self._prompts.character(eid).pressing())
         manager.define_relevance(FITS, self._fits)
         manager.record_thoughts(self._keep)
-        manager.on_response(self._date_plan)
+        manager.on_response(self._take_reply)
         manager.on_query(self._note_question)
         self._system = make_llm_system(manager, clock=clock)
         engine.add_system(self._system)
         self._engine = engine
+
+    def _define_parser(self, name: str, schema: Any) -> None:
+        parser = _take_text if schema is None else make_directive_parser(schema, namespace=PLAN)
+        self._manager.define_parser(name, parser)
 
     def change_timing(self, *, lockstep: bool, thinking_ticks: int) -> None:
         """Follow a world's rule for the time that a thought takes.
@@ -73,13 +94,34 @@ class Deliberations:
         reply_ticks = max(0, thinking_ticks - 1) if lockstep or thinking_ticks else None
         self._system.change_timing(reply_ticks=reply_ticks, lockstep=lockstep)
 
-    def enrol(self, eid: int, character: BaseCharacter) -> None:
-        """Start asking for a character; its first question goes out as soon as the model has time for it."""
+    def enrol(self, eid: int, character: BaseCharacter) -> list[int]:
+        """Start asking for a character; its first question goes out as soon as the model has time for it.
+
+        Return the entities of its faculties, which ask by themselves.
+        """
         self._prompts.add(eid, character)
         interval = self._thinking.every_ticks
         agent = LLMAgent(ROLE, RULES, CONTEXT, PARSER, query_interval=interval, trigger=TRIGGER, relevance=FITS)
         self._engine.world.attach(eid, agent)
         self._manager.ask_soon(eid)
+        served = [one for one in self._thinking.faculties if self._tiers is None or one.tier in self._tiers]
+        character.faculties = frozenset(one.name for one in served)
+        return [self._enrol_faculty(eid, faculty) for faculty in served]
+
+    def _enrol_faculty(self, eid: int, faculty: Faculty) -> int:
+        agent = LLMAgent(
+            ROLE,
+            RULES,
+            defined_as(faculty.name),
+            defined_as(faculty.name),
+            query_interval=_NEVER,
+            priority=faculty.priority,
+            client=faculty.tier if self._tiers is not None else "",
+        )
+        own = self._engine.world.spawn(Blackboard(), agent)
+        self._kinds[own] = faculty.name
+        self._prompts.add_faculty(own, eid)
+        return own
 
     def attend(self, eid: int) -> None:
         """Ask for a character's thought before all others, because a person watches it."""
@@ -87,6 +129,10 @@ class Deliberations:
 
     def leave(self, eid: int) -> None:
         """Forget a character whose entity is gone."""
+        for own in self._prompts.faculties_of(eid):
+            self._engine.world.despawn(own)
+            self._wishes.discard(own)
+            del self._kinds[own]
         self._prompts.remove(eid)
 
     def note_tick(self, tick_id: int) -> None:
@@ -95,11 +141,23 @@ class Deliberations:
         ticks[self._engine.tick_number + 1] = tick_id
         if len(ticks) > 4096:
             del ticks[next(iter(ticks))]
+        for eid, name in self._kinds.items():
+            if eid not in self._wishes and self._may_ask(eid, name) and self._prompts.character(eid).wonders(name):
+                self._wishes.add(eid)
+                self._manager.ask_soon(eid)
+
+    def _may_ask(self, eid: int, name: str) -> bool:
+        """Return whether a faculty waits for no answer and has not just asked."""
+        agent = self._engine.world.get(eid, LLMAgent)
+        if agent.pending:
+            return False
+        since = self._engine.tick_number - agent.last_query_tick
+        return not agent.last_query_tick or since >= self._prompts.faculties[name].soonest_ticks
 
     def pending(self, eid: int) -> bool:
         """Return whether a character waits for an answer."""
-        agent = self._engine.world.find(eid, LLMAgent)
-        return agent is not None and agent.pending
+        agents = (self._engine.world.find(own, LLMAgent) for own in (eid, *self._prompts.faculties_of(eid)))
+        return any(agent is not None and agent.pending for agent in agents)
 
     def take_questions(self) -> list[tuple[str, int]]:
         """Return the characters whose questions went out since the last call, each with the tick."""
@@ -124,15 +182,23 @@ class Deliberations:
         plan = directives.get(PLAN)
         return plan is None or self._prompts.character(eid).fits(plan, self._world_tick(asked_tick))
 
-    def _date_plan(self, eid: int, _latency_s: float, _size: int, _tick: int) -> None:
+    def _take_reply(self, eid: int, _latency_s: float, _size: int, _tick: int) -> None:
+        """Date a plan, or hand the reply to the question of a faculty to its character."""
         agent = self._engine.world.find(eid, LLMAgent)
         character = self._prompts.find(eid)
-        if agent is not None and character is not None:
-            character.plan_tick = self._world_tick(agent.directive_tick)
+        if agent is None or character is None:
+            return
+        asked_tick = self._world_tick(agent.directive_tick)
+        if eid not in self._kinds:
+            character.plan_tick = asked_tick
+            return
+        reply = self._engine.world.get(eid, Blackboard).data.pop(PLAN, None)  # so that the same again is recorded
+        character.learn(self._kinds[eid], reply if isinstance(reply, Mapping) else {}, asked_tick)
 
     def _note_question(self, eid: int, _size: int, tick: int) -> None:
+        self._wishes.discard(eid)
         character = self._prompts.find(eid)
-        if character is not None:
+        if character is not None and eid not in self._kinds:  # what a faculty asks changes nothing in the mind
             self._questions.append((character.entity_id, self._world_tick(tick)))
 
     def _world_tick(self, tick: int) -> int:
@@ -146,5 +212,6 @@ class Deliberations:
             thought,
             asked_tick=self._world_tick(thought.asked_tick),
             answered_tick=self._world_tick(thought.answered_tick),
+            kind=self._kinds.get(thought.entity_id, ""),
         )
         self._thoughts.append((character.entity_id, placed))

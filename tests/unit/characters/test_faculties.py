@@ -1,0 +1,264 @@
+"""Questions of their own that characters put to models beside those for plans."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from tickmind.agent import Character, CharacterHost, Start
+from tickmind.agent.character.daily import NIGHT
+from tickmind.agent.character.sociable import TALK
+from tickmind.agent.character.thinking import Faculty, Thinking
+from tickmind.agent.guarded_host import GuardedHost
+from tickmind.agent.minds import PastMinds
+from tickmind.agent.reliving import PastTurn, play_turn
+from tickmind.ai import Action
+from tickmind.characters.villager import Villager
+from tickmind.mind.memory import EntryKind
+from tickmind.protocol import ActorStatus, Persona, RunInfo
+from tickmind.server.testing import meadow
+from tickmind.strategy.clients.client import Deliberation
+from tickmind.wire.messages.limits import MAX_DURATION_MS
+from tickmind.world import TileWorld
+
+DREAM = Faculty("dream", "What do you dream of? One word.", soonest_ticks=3)
+GUESS = Faculty(
+    "guess", "Guess a number.", {"type": "object", "properties": {"n": {"type": "integer"}}}, tier="chatter"
+)
+ACTORS, TICKS = 2, 12
+
+
+class Dreamer(Character):
+    """Dreams in every fourth tick, and guesses once."""
+
+    tree = Action("wait")
+    thinking = Thinking("You dream.", every_ticks=5, faculties=(DREAM, GUESS))
+
+    def __init__(self, start):
+        super().__init__(start)
+        self.learnt = []
+
+    def wonders(self, faculty):
+        return self.tick % 4 == 0 if faculty == "dream" else not any(name == "guess" for name, _, _ in self.learnt)
+
+    def ponder(self, faculty):
+        return f"{faculty} after {len(self.learnt)}"
+
+    def learn(self, faculty, reply, asked_tick):
+        self.learnt.append((faculty, dict(reply), asked_tick))
+        self.memory.note(self.tick, f"I thought of {reply}.")
+
+
+class Model:
+    """Answers by what a question ends with, and keeps the questions."""
+
+    def __init__(self, name=""):
+        self.name = name
+        self.asked = []
+
+    async def answer(self, question):
+        self.asked.append(question)
+        if question.user_message.endswith(DREAM.task):
+            return Deliberation("sheep", model=self.name)
+        return Deliberation('{"n": 4}' if question.schema else "wait", model=self.name)
+
+
+class Life:
+    """A host that lives some ticks of a lockstep world; its turns and thoughts."""
+
+    def __init__(self, kind, ticks=TICKS, **host):
+        self.world = TileWorld.from_scenario(meadow(ACTORS))
+        self.host = CharacterHost(kind, Start, **host)
+        self.host.enter(RunInfo("run", 7))
+        self.turns, self.thoughts = [], {}
+        for _ in range(ticks):
+            seen = self.world.observe(range(ACTORS))
+            self.live(
+                PastTurn(self.world.tick_id, [replace(one, deadline_ms=int(MAX_DURATION_MS.maximum)) for one in seen])
+            )
+            self.world.step({})
+
+    def live(self, turn):
+        self.turns.append(turn)
+        play_turn(GuardedHost(self.host), turn)
+        for name, thought in self.host.take_thoughts():
+            self.thoughts.setdefault(name, []).append(thought)
+
+
+@pytest.fixture
+def life():
+    lives = []
+
+    def make(*args, **kwargs):
+        lives.append(Life(*args, **kwargs))
+        return lives[-1]
+
+    yield make
+    for one in lives:
+        one.host.close()
+
+
+def test_each_faculty_asks_in_its_own_form_when_it_wonders_and_its_character_learns(life):
+    model = Model()
+    one = life(Dreamer, client=model)
+    learnt = one.host.character("entity:1").learnt
+    assert [(reply, asked) for name, reply, asked in learnt if name == "dream"] == [
+        ({"text": "sheep"}, 4),
+        ({"text": "sheep"}, 8),
+        ({"text": "sheep"}, 12),
+    ]
+    assert [reply for name, reply, _ in learnt if name == "guess"] == [{"n": 4}]
+    thoughts = one.thoughts["entity:1"]
+    assert {thought.kind for thought in thoughts} == {"", "dream", "guess"}
+    dream = next(thought for thought in thoughts if thought.kind == "dream")
+    assert (
+        dream.user_message == f"Your name is entity:1. You are friendly and practical.\n\ndream after 1\n\n{DREAM.task}"
+    )
+    plan = next(thought for thought in thoughts if not thought.kind)
+    assert plan.system_prompt == dream.system_prompt  # a model reads the common beginning once
+    assert one.host.character("entity:1").plan == {"text": "wait"}  # which no faculty changes
+
+
+def test_a_tier_has_a_model_of_its_own_and_without_one_nothing_is_asked(life):
+    usual, small = Model("usual"), Model("small")
+    one = life(Dreamer, client=usual, tiers={"chatter": small})
+    kinds = [(thought.kind, thought.model) for thought in one.thoughts["entity:1"]]
+    assert set(kinds) == {("", "usual"), ("guess", "small")}
+    assert not any(question.user_message.endswith(DREAM.task) for question in usual.asked)
+
+
+def test_a_mind_with_faculties_is_lived_again(life):
+    first = life(Dreamer, client=Model())
+    again = CharacterHost(Dreamer, Start, past=PastMinds(first.thoughts))
+    again.enter(RunInfo("run", 7))
+    for turn in first.turns:
+        play_turn(GuardedHost(again), turn)
+    checks = again.prompt_checks()
+    assert len(checks) == sum(map(len, first.thoughts.values()))
+    assert all(check.equal for check in checks)
+    for name in ("entity:1", "entity:2"):
+        assert again.character(name).learnt == first.host.character(name).learnt
+        assert again.mind(name).memories == first.host.mind(name).memories
+
+
+def test_a_faculty_that_fails_is_asked_again_and_stops_nothing(life):
+    class Broken(Model):
+        async def answer(self, question):
+            if question.user_message.endswith(DREAM.task):
+                raise ConnectionError("no dreams today")
+            return await super().answer(question)
+
+    one = life(Dreamer, client=Broken())
+    thoughts = one.thoughts["entity:1"]
+    assert [thought.kind for thought in thoughts if thought.error_type][:2] == ["dream", "dream"]
+    assert any(not thought.kind and not thought.error_type for thought in thoughts)
+
+
+# The nights of a villager
+
+
+class Night(Model):
+    """Reflects and plans for a village."""
+
+    async def answer(self, question):
+        self.asked.append(question)
+        if question.user_message.endswith(NIGHT[0].task):
+            return Deliberation("1 2: The meadow is quiet.\n1 99: That is no insight.")
+        if question.user_message.endswith(NIGHT[1].task):
+            return Deliberation("06:00 meet\n07:00 rest")
+        return Deliberation('{"goal": "stay", "who": "", "say": "", "remember": ""}')
+
+
+def test_a_sleeping_villager_reflects_and_plans_its_next_day(life):
+    model = Night()
+    one = life(Villager, ticks=1, client=model)
+    villager = one.host.character("entity:1")
+    for at in range(6):
+        villager.memory.note(1, f"I saw cart {at}.", about=f"cart:{at}")
+
+    def sleep(tick_id):
+        (seen,) = one.world.observe([0])
+        me = replace(seen.me, status=seen.me.status | ActorStatus.ASLEEP)
+        one.live(PastTurn(tick_id, [replace(seen, me=me, tick_id=tick_id, deadline_ms=int(MAX_DURATION_MS.maximum))]))
+
+    for tick_id in range(1, 8):
+        sleep(tick_id)
+    insights = [entry for entry in villager.memory if entry.kind is EntryKind.INSIGHT]
+    assert [(entry.text, len(entry.evidence)) for entry in insights] == [("The meadow is quiet.", 2)]
+    kinds = [thought.kind for thought in one.thoughts["entity:1"]]
+    assert (kinds.count("reflect"), kinds.count("plan")) == (1, 1)  # once a night
+    assert list(map(str, villager._tomorrow)) == ["06:00 meet", "07:00 rest"]
+
+
+def test_without_a_model_a_day_ends_with_insights_by_rule_and_goes_as_usual():
+    villager = Villager(Start("me", persona=Persona(work="mill")))
+    for tick in (1, 200, 400):
+        villager.memory.note(tick, "I saw Bo at the mill.", about="bo", place="the mill")
+    world = TileWorld.from_scenario(meadow(1))
+    (seen,) = world.observe([0])
+    villager.take_in(replace(seen, tick_id=700))
+    villager.decide(villager.follow_routine)
+    assert [entry.text for entry in villager.memory if entry.kind is EntryKind.INSIGHT] == ["Bo is often at the mill."]
+
+
+# The words of a talk
+
+
+class Wordsmith(Model):
+    """Words lines, and plans nothing."""
+
+    words = "Now that you are here I feel calm."
+
+    async def answer(self, question):
+        self.asked.append(question)
+        if question.user_message.endswith(TALK.task):
+            return Deliberation(f"{self.words}\nAnd more that nobody asked for.")
+        return Deliberation('{"goal": "stay", "who": "", "say": "", "remember": ""}')
+
+
+def spoken_to(solo, model, *, waits=True):
+    """A villager that was spoken to, up to its answer; its world waits for the model, or does not."""
+    one = solo(Villager, "@.1", client=model)
+    one.world.hear("entity:1", "Good morning! How are you?")
+    for _ in range(100):
+        seen = one.world.observe()
+        if waits:
+            seen = replace(seen, deadline_ms=int(MAX_DURATION_MS.maximum))
+        one.company.begin(seen.tick_id, [seen])
+        one.company.perceive(seen)
+        one.world.step(one.company.act(seen))
+        one.company.reflect(seen.tick_id)
+        if one.world.said:
+            return one
+    raise AssertionError("it did not answer")
+
+
+def test_a_model_words_the_line_that_code_has_chosen(solo):
+    model = Wordsmith()
+    one = spoken_to(solo, model)
+    assert one.world.said == [Wordsmith.words]
+    (question,) = [question for question in model.asked if question.user_message.endswith(TALK.task)]
+    heard = '"entity:1" said: "Good morning! How are you?"'
+    assert f'{heard}\nSay to entity:1 in your own words: "' in question.user_message
+    assert "I feel calm." in question.user_message
+    assert TALK.examples in question.system_prompt
+
+
+def test_words_with_consequences_are_not_said(solo):
+    class Liar(Wordsmith):
+        words = "I will bring you 9 bread by 18:00."
+
+    one = spoken_to(solo, Liar())
+    assert "bread" not in one.world.said[0]
+    assert len(one.company.character("me").talker.promises) == 0
+
+
+def test_without_words_in_time_the_phrasebook_speaks(solo):
+    class Slow(Wordsmith):
+        async def answer(self, question):
+            if question.user_message.endswith(TALK.task):
+                await asyncio.sleep(3600)
+            return await super().answer(question)
+
+    one = spoken_to(solo, Slow(), waits=False)
+    assert one.world.said[0] != Wordsmith.words
