@@ -563,7 +563,7 @@ def test_hundreds_of_hostile_lines_do_no_more_than_a_liar_could():
         talker.settle(tick)
     assert len(talker.promises) == 0
     assert [person.person_id for person in talker.people] == ["bram"]
-    bram = talker.people.get("bram")
+    (bram,) = talker.people
     assert bram.called not in ("Ada", "ada")
     assert (bram.trust, abs(bram.liking) < 0.5) == (0.0, True)
     assert all(entry.about == ("bram",) and len(entry.text) <= 120 for entry in talker._memory)
