@@ -192,7 +192,7 @@ def _unread_habits(scenario: "Scenario") -> list[str]:
         return []
     more = f" and {len(unread) - MOST_SHOWN:,} more" if len(unread) > MOST_SHOWN else ""
     shown = ", ".join(unread[:MOST_SHOWN])
-    return [f"habits that are no errands, as they name neither a zone nor one of {', '.join(SKILLS)}: {shown}{more}"]
+    return [f"habits that a villager reads as no errand ({', '.join(SKILLS)}, or to be in a zone): {shown}{more}"]
 
 
 def _mapping(file: Path, entities: "Collection[EntityInfo] | None") -> str:

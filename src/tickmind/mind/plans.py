@@ -18,10 +18,11 @@ MAX_ERRANDS = Limit("number of errands in the plan of a day", 12)
 _MOST_LINES = 20
 _MARKS = re.compile(r"^[\s*`-]*(?:\d+[.)]\s+)?|[\s`]+$")  # of lists and code
 _APPOINTMENT = re.compile(
-    r"\bat (?:the )?([\w' ]{2,40}?) (?:today |tonight )?at ((?:[01]?\d|2[0-3]):[0-5]\d)\b", re.IGNORECASE
+    r"\bat (?:the )?((?:(?!\bat\b)[\w' ]){2,40}?) (?:today |tonight )?at ((?:[01]?\d|2[0-3]):[0-5]\d)\b", re.IGNORECASE
 )
+_PAST = re.compile(r"\b(?:was|were|had)\b", re.IGNORECASE)
 _TIMED = re.compile(r"\s*\d\d?:\d\d\b")
-_HABIT = re.compile(r"(\d\d?:\d\d)\s+(\w+)(?:\s+(?!at\b)(\S+))?(?:\s+at\s+(?:the\s+)?(.+?))?\s*\.?")
+_HABIT = re.compile(r"(\d\d?:\d\d)\s+(\w+)(?:\s+(?!at\b)([\w:-]{1,40}))?(?:\s+at\s+(?:the\s+)?(.+?))?\s*\.?")
 
 
 class ErrandState(StrEnum):
@@ -86,6 +87,8 @@ class DayPlan:
 
 def read_appointment(text: str, places: Iterable[str]) -> DayErrand | None:
     """Return where to be when, if a sentence says so: "There is a feast at the square at 18:00."."""
+    if _PAST.search(text):
+        return None
     known = {place.replace("_", " ").lower(): place for place in places}
     for named, clock in _APPOINTMENT.findall(text):
         place = known.get(named.replace("_", " ").lower().strip())

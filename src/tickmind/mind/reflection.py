@@ -9,6 +9,7 @@ from tickmind.base import Limit
 from tickmind.mind.memory import EntryKind, Memory, MemoryEntry
 from tickmind.mind.memory.memory import MAX_EVIDENCE, entry_text
 from tickmind.mind.promises import AS_PROMISED
+from tickmind.mind.talk.line_checker import has_consequences
 
 MAX_REFLECTED = Limit("number of memories in one question for insights", 12)
 MAX_INSIGHTS = Limit("number of insights of one night", 3)
@@ -17,7 +18,7 @@ _TASK = (
     "These are your memories, each with its number. Write what follows from several of them: at most three lines, each "
     "with the numbers, a colon and one short sentence, such as `2 5: Bram is always at the mill.` Write nothing else."
 )
-_LINE = re.compile(r"^\W*(?:ids?\W*)?((?:\d{1,3}[\s,;&)\]]*(?:and\s+)?)+):\s*(\S.*)$", re.IGNORECASE)
+_LINE = re.compile(r"^\W*(?:ids?\W*)?((?:\d{1,3}(?!\d)[\s,;&)\]]*(?:and\s+)?)+):\s*(\S.*)$", re.IGNORECASE)
 _LEAST_WORDS = 3
 
 
@@ -50,7 +51,10 @@ class Reflection:
         return ((place, entry.text) for place, entry in enumerate(self.entries, 1))
 
     def read(self, reply: str) -> list[NewInsight]:
-        """Return the insights in a model's reply. A line that names fewer than two of the entries is left out."""
+        """Return the insights in a model's reply.
+
+        A line that names fewer than two of the entries is left out, and one that would do something when it is said.
+        """
         found: dict[str, NewInsight] = {}
         for line in reply.splitlines():
             match = _LINE.match(line)
@@ -59,7 +63,7 @@ class Reflection:
             places = dict.fromkeys(int(number) for number in re.findall(r"\d+", match[1]))
             grounds = [self.entries[place - 1] for place in places if 1 <= place <= len(self.entries)]
             text = entry_text("".join(letter if letter.isprintable() else " " for letter in match[2]))
-            if len(grounds) >= LEAST_EVIDENCE and len(text.split()) >= _LEAST_WORDS:
+            if len(grounds) >= LEAST_EVIDENCE and len(text.split()) >= _LEAST_WORDS and not has_consequences(text):
                 found.setdefault(text, _insight(text, grounds))
         return list(found.values())[: int(MAX_INSIGHTS.maximum)]
 
@@ -96,8 +100,8 @@ def _by_rule(memory: Iterable[MemoryEntry], called: Callable[[str], str]) -> Ite
             continue
         name = called(subject)
         text = {
-            "seen": f"{name} is often at {place}.",
-            "got": f"There is often {subject} at {place}.",
+            "seen": f"One often sees {name} at {place}.",
+            "got": f"One often finds {subject} at {place}.",
             "kept": f"{name} keeps promises.",
             "broken": f"{name} does not keep promises.",
         }[what]

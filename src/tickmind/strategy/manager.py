@@ -75,6 +75,7 @@ class LLMManager(Callbacks):
         self._personalities: dict[str, str] = {}
         self._contexts: dict[str, ContextFn] = {}
         self._parsers: dict[str, tuple[ParserFn, Declared]] = {}
+        self._line_parsers: set[str] = set()  # names of those whose replies are one line
         self._clients: dict[str, AnyClient] = {}
         self._on_loop: set[str] = set()  # names of those of them that answer on an event loop
         self._shared: dict[str, SharedClient] = {}  # those that know when it is our turn
@@ -114,19 +115,40 @@ class LLMManager(Callbacks):
 
     @overload
     def define_parser(
-        self, name: str, *, keys: Iterable[str] | None = None, schema: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        *,
+        keys: Iterable[str] | None = None,
+        schema: Mapping[str, Any] | None = None,
+        one_line: bool = False,
     ) -> Callable[[_ParserFn], _ParserFn]: ...
     @overload
     def define_parser(
-        self, name: str, fn: _ParserFn, *, keys: Iterable[str] | None = None, schema: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        fn: _ParserFn,
+        *,
+        keys: Iterable[str] | None = None,
+        schema: Mapping[str, Any] | None = None,
+        one_line: bool = False,
     ) -> _ParserFn: ...
 
     def define_parser(
-        self, name: str, fn: Any = None, *, keys: Iterable[str] | None = None, schema: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        fn: Any = None,
+        *,
+        keys: Iterable[str] | None = None,
+        schema: Mapping[str, Any] | None = None,
+        one_line: bool = False,
     ) -> Any:
-        """Define how a reply gets onto the Blackboard: `fn(response, blackboard)` writes to a copy, or raises."""
+        """Define how a reply gets onto the Blackboard: `fn(response, blackboard)` writes to a copy, or raises.
+
+        `one_line` says that the reply is one short line, so that a model need not write more.
+        """
         if fn is None:
-            return partial(self.define_parser, name, keys=keys, schema=schema)
+            return partial(self.define_parser, name, keys=keys, schema=schema, one_line=one_line)
+        (self._line_parsers.add if one_line else self._line_parsers.discard)(name)
         self._parsers[name] = (plain_function(f"parser {name!r}", fn), declare(keys, schema))
         return fn
 
@@ -261,6 +283,10 @@ class LLMManager(Callbacks):
         if isinstance(parser, DirectiveParser):
             return parser.json_schema
         return self.declared(agent).schema
+
+    def wants_line(self, agent: LLMAgent) -> bool:
+        """Return whether an agent's reply is to be one short line."""
+        return agent.parser in self._line_parsers
 
     def missing(self, agent: LLMAgent) -> str:
         """Name the first missing definition that an agent refers to; empty if there is none."""

@@ -1,6 +1,8 @@
 """Questions of their own that characters put to models beside those for plans."""
 
 import asyncio
+import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -13,9 +15,13 @@ from tickmind.agent.guarded_host import GuardedHost
 from tickmind.agent.minds import PastMinds
 from tickmind.agent.reliving import PastTurn, play_turn
 from tickmind.ai import Action
+from tickmind.base import ConfigError
 from tickmind.characters.villager import Villager
 from tickmind.mind.memory import EntryKind
+from tickmind.mind.plans import ErrandState
+from tickmind.mind.reflection import Reflection
 from tickmind.protocol import ActorStatus, Persona, RunInfo
+from tickmind.protocol.setting import WorldSetting, ZoneInfo
 from tickmind.server.testing import meadow
 from tickmind.strategy.clients.client import Deliberation
 from tickmind.wire.messages.limits import MAX_DURATION_MS
@@ -141,6 +147,55 @@ def test_a_mind_with_faculties_is_lived_again(life):
         assert again.mind(name).memories == first.host.mind(name).memories
 
 
+class Closed(Model):
+    """A model that has no time until it is opened."""
+
+    is_open = False
+
+    def ready_in_s(self):
+        return 0.0 if self.is_open else 60.0
+
+    def cooldown(self):
+        return None
+
+    async def defer(self, entity_id, duration_s):
+        pass
+
+
+def test_a_question_that_is_not_wanted_any_more_is_withdrawn(solo):
+    class Fickle(Dreamer):
+        def wonders(self, faculty):
+            return faculty == "dream" and self.tick == 1
+
+    model = Closed()
+    one = solo(Fickle, "@", client=model)
+    one.play(4)
+    model.is_open = True
+    until_s = time.monotonic() + 60
+    while not model.asked:
+        assert time.monotonic() < until_s
+        one.play(1)
+    one.play(3)
+    assert not any(question.user_message.endswith(DREAM.task) for question in model.asked)
+
+
+def test_a_mistake_in_wondering_stops_nobody(life):
+    class Clumsy(Dreamer):
+        def wonders(self, faculty):
+            if self.entity_id == "entity:1":
+                raise RuntimeError("can't wonder")
+            return super().wonders(faculty)
+
+    one = life(Clumsy, client=Model())
+    assert {thought.kind for thought in one.thoughts["entity:1"]} == {""}
+    assert {thought.kind for thought in one.thoughts["entity:2"]} == {"", "dream", "guess"}
+
+
+def test_a_tier_that_does_not_exist_is_refused():
+    with pytest.raises(ConfigError, match="known tiers: chatter, decide, deep"):
+        Faculty("dream", "Dream.", tier="depp")
+
+
 def test_a_faculty_that_fails_is_asked_again_and_stops_nothing(life):
     class Broken(Model):
         async def answer(self, question):
@@ -186,7 +241,7 @@ def test_a_sleeping_villager_reflects_and_plans_its_next_day(life):
     insights = [entry for entry in villager.memory if entry.kind is EntryKind.INSIGHT]
     assert [(entry.text, len(entry.evidence)) for entry in insights] == [("The meadow is quiet.", 2)]
     kinds = [thought.kind for thought in one.thoughts["entity:1"]]
-    assert (kinds.count("reflect"), kinds.count("plan")) == (1, 1)  # once a night
+    assert (kinds.count("reflect"), kinds.count("plan_day")) == (1, 1)  # once a night
     assert list(map(str, villager._tomorrow)) == ["06:00 meet", "07:00 rest"]
 
 
@@ -198,7 +253,9 @@ def test_without_a_model_a_day_ends_with_insights_by_rule_and_goes_as_usual():
     (seen,) = world.observe([0])
     villager.take_in(replace(seen, tick_id=700))
     villager.decide(villager.follow_routine)
-    assert [entry.text for entry in villager.memory if entry.kind is EntryKind.INSIGHT] == ["Bo is often at the mill."]
+    assert [entry.text for entry in villager.memory if entry.kind is EntryKind.INSIGHT] == [
+        "One often sees Bo at the mill."
+    ]
 
 
 # The words of a talk
@@ -262,3 +319,80 @@ def test_without_words_in_time_the_phrasebook_speaks(solo):
 
     one = spoken_to(solo, Slow(), waits=False)
     assert one.world.said[0] != Wordsmith.words
+
+
+def test_a_partner_that_speaks_again_is_answered_for_its_last_words(solo):
+    class Never(Wordsmith):
+        async def answer(self, question):
+            if question.user_message.endswith(TALK.task):
+                await asyncio.sleep(3600)
+            return await super().answer(question)
+
+    class Generous(Villager):
+        def can_bring(self, item, amount):
+            return True
+
+    one = solo(Generous, "@.1", client=Never())
+    one.world.hear("entity:1", "The weather is fine today, me.")
+    one.play(3)
+    one.world.hear("entity:1", "Will you bring me 9 bread by 18:00?")
+    one.play(20)
+    assert "I will bring you 9 bread by 18:00." in one.world.said[0]
+
+
+# Days
+
+
+def waking(tick_id, **more):
+    """A villager of a world with a square that is at a tick of its first day."""
+    setting = WorldSetting(zones=(ZoneInfo("square", ((0, 0, 9, 9),)),))
+    villager = Villager(Start("me", persona=Persona(work="square", home="square", **more), setting=setting))
+    (seen,) = TileWorld.from_scenario(meadow(1)).observe([0])
+    villager.take_in(replace(seen, tick_id=tick_id))
+    return villager, seen
+
+
+FEAST = "There is a feast at the square at 18:00."
+
+
+def test_an_appointment_outlives_a_crash_and_a_plan_that_fails():
+    villager, _ = waking(100)
+    villager._errand()
+    villager.hear_news(FEAST)
+    villager.hear_news(FEAST)
+    assert [str(one) for one in villager._today.errands].count("18:00 meet at square") == 1
+    villager._follows_model = True
+    for errand in villager._today.errands[:2]:
+        errand.state = ErrandState.FAILED
+    villager._errand()
+    assert not villager._follows_model
+    assert "18:00 meet at square" in map(str, villager._today.errands)
+    again, _ = waking(100)
+    again.restore(json.loads(json.dumps(villager.kept())))
+    again._errand()
+    assert "18:00 meet at square" in map(str, again._today.errands)
+
+
+def test_what_is_over_today_is_tomorrows_appointment():
+    calendar = WorldSetting().calendar
+    late = next(tick for tick in range(600) if calendar.at(tick).hour == 19)
+    villager, seen = waking(late, knows=(FEAST,))
+    assert villager._errand() is not None
+    assert "18:00 meet at square" not in map(str, villager._today.errands)
+    villager.take_in(replace(seen, tick_id=late + 300))
+    villager._errand()
+    assert "18:00 meet at square" in map(str, villager._today.errands)
+
+
+def test_a_reply_of_an_earlier_night_is_too_late():
+    villager, _ = waking(100)
+    for at in range(6):
+        villager.memory.note(1, f"I saw cart {at}.", about=f"cart:{at}")
+    villager._asleep_tick, villager._reflection = 90, Reflection.of_day(villager.memory, 0)
+    villager.learn("reflect", {"text": "1 2: The carts are slow."}, 80)
+    villager.learn("plan_day", {"text": "06:00 meet\n07:00 rest"}, 80)
+    assert not any(entry.kind is EntryKind.INSIGHT for entry in villager.memory)
+    assert villager._tomorrow == []
+    villager.learn("plan_day", {"text": "06:00 meet\n07:00 rest"}, 95)
+    villager.learn("plan_day", {"text": "I have no plan."}, 96)
+    assert len(villager._tomorrow) == 2

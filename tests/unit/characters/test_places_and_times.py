@@ -79,7 +79,7 @@ def test_a_villager_describes_time_and_place_to_its_model(solo):
     assert "It is 09:00. You are in the hall." in text
     plain = solo(Villager, MAP)
     plain.play(2)
-    assert "It is 07:04.\n" in "\n".join(section.text for section in plain.character.describe())
+    assert "It is 07:04. You feel calm.\n" in "\n".join(section.text for section in plain.character.describe())
 
 
 class Watch(Character):

@@ -77,6 +77,8 @@ TOWN = ("mill", "market_square")
         ("A feast at the moon at 18:00.", None),
         ("A feast at the mill at 25:00.", None),
         ("I was at the mill.", None),
+        ("Bram was at the mill at 08:00.", None),
+        ("Meet me at work, and then at the mill at 08:00.", "08:00 meet at mill"),
         ("at " * 2000 + "at 18:00", None),
         ("", None),
     ],

@@ -46,6 +46,12 @@ def test_a_reply_gives_insights_with_the_entries_that_they_follow_from():
         "0 -1: None of them is there.",
         "1 2:",
         "1 2: no",
+        "1 2: There is a dance at the mill at 20:00.",
+        "1 2: I will bring you 1 bread by 18:00.",
+        "1 2: Goodbye, my dear friends.",
+        '1 2: {"goal": "visit the king"}',
+        "1" * 2000,
+        "1 " * 2000,
         "The carts come every morning.",
         "Sure! Here are the insights:",
         "",
@@ -82,8 +88,8 @@ def test_rules_find_who_is_where_what_grows_where_and_who_keeps_promises():
         memory.note(tick, "Ada gave me bread as promised.", kind=EntryKind.GOT, about=("ada", "bread"))
     found = insights_by_rule(memory, str.capitalize)
     assert {one.text for one in found} == {
-        "Bo is often at the mill.",
-        "There is often berries at the wood.",
+        "One often sees Bo at the mill.",
+        "One often finds berries at the wood.",
         "Ada keeps promises.",
     }
     note_insights(memory, 100, found)

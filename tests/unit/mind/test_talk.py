@@ -196,7 +196,7 @@ def test_the_same_words_with_another_name_are_the_same():
     assert not before.is_fresh("hi!")
 
 
-DECIDED = "it promises, asks for something or says farewell, which code decides"
+DECIDED = "it promises, asks, invites or says farewell, which code decides, or is no speech"
 
 
 @pytest.mark.parametrize(

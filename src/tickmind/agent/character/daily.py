@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from tickmind.agent.character.sociable import LOOK_TICKS, SociableCharacter
@@ -35,7 +36,8 @@ RESTED = 800  # energy at which it needs no bed
 FAILURES = 2  # of errands that a model planned, after which the day goes on as usual
 LEAST_REFLECTED = 4  # memories of a day, for a model to be asked about it
 MOST_PLACES, MOST_INSIGHTS = 20, 5  # in a question for a plan
-REFLECT, PLAN = "reflect", "plan"
+REFLECT, PLAN = "reflect", "plan_day"
+NOON_HOUR = 12  # from which on a sleep is the night before the next day
 _SKILL = "do_"  # what the names of methods for errands begin with
 NIGHT = (
     Faculty(REFLECT, Reflection.task, priority=-2),
@@ -55,16 +57,17 @@ class DailyCharacter(SociableCharacter):
         super().__init__(start)
         self._places = [zone.name for zone in self.setting.zones]
         self._routine = read_habits(self.persona.habits, self._places) or self._usual_day()
-        own = (read_appointment(fact, self._places) for fact in self.persona.knows)
-        self._appointments = [errand for errand in own if errand is not None]  # for its next days
+        self._appointments: list[tuple[int, DayErrand]] = []  # day and errand; days that are over are forgotten
         self._yields = tuple(self._yielding())
         self._today = DayPlan([])
         self._day = 0
         self._woke_tick = 0  # since which its next reflection looks back
-        self._reflection: Reflection | None = None  # of this night
-        self._reflected = False
-        self._tomorrow: list[DayErrand] = []  # as a model planned it
-        self._is_planned = False  # whether a model was asked for tomorrow
+        self._asleep_tick = -1  # in which its last sleep began; -1: it has not slept yet
+        self._sleeps = False
+        self._reflection = Reflection(())  # on the day before that sleep
+        self._reflected = self._is_planned = True  # whether a model has answered for this sleep
+        self._plan_day = 0  # for which a plan is made in this sleep
+        self._tomorrow: list[DayErrand] = []  # that plan
         self._follows_model = False  # whether today is as a model planned it
         self._idle_ticks = 0  # of today, at its work
         self._shown: list[ErrandState] = []
@@ -84,47 +87,75 @@ class DailyCharacter(SociableCharacter):
     def _errand(self) -> DayErrand | None:
         """Return the errand of the hour. A new day begins with a new plan, and with what was remembered in order."""
         if self._day != self.time.day:
-            self._day, self._today = self.time.day, DayPlan(map(replace, self._tomorrow or self._routine))
-            self._follows_model = bool(self._tomorrow)
-            self._tomorrow, self._idle_ticks = [], 0
-            for appointment in self._appointments:
-                self._today.add(replace(appointment))
-            self._appointments = []
+            if not self._day:
+                for fact in self.persona.knows:
+                    self.hear_news(fact)
+            planned = self._tomorrow if self._plan_day == self.time.day else []
+            self._day, self._today = self.time.day, self._day_of(planned or self._routine)
+            self._follows_model, self._tomorrow, self._idle_ticks = bool(planned), [], 0
             note_insights(self.memory, self.tick, insights_by_rule(self.memory, self.talker.people.called))
             self.memory.tidy(self.tick)
         errand = self._today.now(self.time.minute)
         if self._follows_model and self._today.failures >= FAILURES:
-            self._follows_model, self._today = False, DayPlan(map(replace, self._routine))
+            self._follows_model, self._today = False, self._day_of(self._routine)
             errand = self._today.now(self.time.minute)
         return errand
 
-    def take_word(self, text: str) -> None:
+    def _day_of(self, errands: Iterable[DayErrand]) -> DayPlan:
+        """Return a plan for today with some errands and its appointments that are not over."""
+        day, minute = self.time.day, self.time.minute
+        plan = DayPlan(map(replace, errands))
+        self._appointments = [one for one in self._appointments if one[0] >= day]
+        for when, errand in self._appointments:
+            if when == day and errand.minute > minute:
+                plan.add(replace(errand))
+        return plan
+
+    def hear_news(self, text: str) -> None:
         """Plan to be where another says that something is at a time: today, or tomorrow if that is over."""
         appointment = read_appointment(text, self._places)
         if appointment is None:
             return
-        if self._day == self.time.day and appointment.minute > self.time.minute:
-            self._today.add(appointment)
-        elif MAX_ERRANDS.allows(len(self._appointments) + 1):
-            self._appointments.append(appointment)
+        is_today = appointment.minute > self.time.minute
+        new = (self.time.day + (not is_today), appointment)
+        if new in self._appointments or not MAX_ERRANDS.allows(len(self._appointments) + 1):
+            return
+        self._appointments.append(new)
+        if is_today and self._day == self.time.day:
+            self._today.add(replace(appointment))
+
+    def kept(self) -> dict[str, Any]:
+        """Return what it knows of others, and its appointments."""
+        errands = [(day, one.minute, one.place) for day, one in self._appointments]
+        return {**super().kept(), "appointments": errands}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Take over what it knew of others, and its appointments."""
+        super().restore(kept)
+        self._appointments = [
+            (day, DayErrand(minute, "meet", place=place))
+            for day, minute, place in kept.get("appointments", ())
+            if type(day) is int and type(minute) is int and place in self._places
+        ]
 
     # The night
 
     def decide(self, tactics: Callable[[], Status]) -> None:
         """Look back on the day when it falls asleep, and act."""
-        if not self.asleep():
-            if self._reflection is not None:
-                self._reflection, self._woke_tick = None, self.tick
-        elif self._reflection is None:
+        if self._sleeps and not self.asleep():
+            self._sleeps, self._woke_tick = False, self.tick
+        elif self.asleep() and not self._sleeps:
+            self._sleeps, self._asleep_tick = True, self.tick
             self._reflection = Reflection.of_day(self.memory, self._woke_tick)
             self._reflected = self._is_planned = False
+            self._plan_day = self.time.day + (self.time.hour >= NOON_HOUR)
         super().decide(tactics)
 
     def wonders(self, faculty: str) -> bool:
         """Return whether it sleeps, and has not yet been given this night's insights or plan."""
         if faculty not in (REFLECT, PLAN):
             return super().wonders(faculty)
-        if self._reflection is None or len(self._reflection.entries) < LEAST_REFLECTED:
+        if not self._sleeps or len(self._reflection.entries) < LEAST_REFLECTED:
             return False
         return not (self._reflected if faculty == REFLECT else self._is_planned)
 
@@ -134,8 +165,7 @@ class DailyCharacter(SociableCharacter):
             return super().ponder(faculty)
         if faculty == PLAN:
             return "\n".join(self._about_tomorrow())
-        entries = self._reflection.numbered() if self._reflection is not None else ()
-        return "\n".join(f"{number}: {quoted('memory', text)}" for number, text in entries)
+        return "\n".join(f"{number}: {quoted('memory', text)}" for number, text in self._reflection.numbered())
 
     def _about_tomorrow(self) -> Iterable[str]:
         places = [zone_phrase(zone.name) for zone in self.setting.zones[:MOST_PLACES]]
@@ -151,16 +181,17 @@ class DailyCharacter(SociableCharacter):
             yield quoted("memory", text)
 
     def learn(self, faculty: str, reply: Mapping[str, Any], asked_tick: int) -> None:
-        """Note the insights of a reply, or take over its plan for tomorrow."""
+        """Note the insights of a reply, or take over its plan for tomorrow; one of an earlier sleep is too late."""
         super().learn(faculty, reply, asked_tick)
+        if asked_tick < self._asleep_tick:
+            return
         text = str(reply.get("text", ""))
         if faculty == REFLECT:
             self._reflected = True
-            if self._reflection is not None:
-                note_insights(self.memory, self.tick, self._reflection.read(text))
+            note_insights(self.memory, self.tick, self._reflection.read(text))
         elif faculty == PLAN:
             self._is_planned = True
-            self._tomorrow = read_plan(text, self._places, self.skills())
+            self._tomorrow = read_plan(text, self._places, self.skills()) or self._tomorrow
 
     def _usual_day(self) -> list[DayErrand]:
         """Return the day of a persona with a work or a home and no habits."""
@@ -185,6 +216,7 @@ class DailyCharacter(SociableCharacter):
         return status
 
     @classmethod
+    @cache
     def skills(cls) -> list[str]:
         """Return what its errands may be: the names of its methods that begin with `do_`."""
         return sorted(name.removeprefix(_SKILL) for name in dir(cls) if name.startswith(_SKILL))

@@ -33,6 +33,7 @@ PROMISE_HOURS = 6  # until what it asks for is due
 LOOK_TICKS = 20  # between two looks for what is worth remembering
 SEEN_AGAIN_TICKS = 200  # before the same person in sight is noted again
 WORDS_TICKS = 12  # that it waits for a model's words, less than its partner waits for an answer
+NO_WORDS_TICKS = 100  # that it waits for no words after none have come
 TALK_LINES = 4  # of a talk, in a question for words
 TALK = Faculty(
     "talk",
@@ -40,6 +41,7 @@ TALK = Faculty(
     tier="chatter",
     priority=1,
     soonest_ticks=1,
+    one_line=True,
     examples="""\
 When you are asked to say something in your own words, keep what it says, and say it as you would:
 Say to Tom in your own words: "Good morning, Tom! It will be a warm day."
@@ -84,11 +86,13 @@ class SociableCharacter(Character):
             tick_at=self._tick_at,
             wishes=self.persona.goals,
             facts=self.persona.knows,
-            told=self.take_word,
+            on_news=self.hear_news,
             day_ticks=self.setting.calendar.day_ticks,
         )
         self._line: Remark | None = None  # what it will say next, before a model words it
-        self._line_turn = -1  # the turn of its talk that the line is for
+        self._line_turn = (-1, 0)  # the turn of its talk that the line is for, and the lines before it
+        self._line_tick = -1  # in which it was chosen
+        self._no_words_until = 0  # the tick until which it waits for no words, because none have come
         self._model_words: str | None = None  # a model's, for that line
         self._promises_shown = 0  # `changes` of its promises when they were put onto the Blackboard
         self._promises_from = 0  # the tick from which on it sees to its promises again
@@ -127,7 +131,7 @@ class SociableCharacter(Character):
         owed = (one for one in self.talker.promises.open() if one.by == self.entity_id and one.item == item)
         return self.carries(item) - sum(one.amount - one.given for one in owed)
 
-    def take_word(self, text: str) -> None:
+    def hear_news(self, text: str) -> None:
         """Do something about what another says to be so; here nothing. It is noted already."""
 
     def partner_wanted(self) -> str:
@@ -345,29 +349,35 @@ class SociableCharacter(Character):
 
     def speak_in(self, talk: Talk) -> Status:
         """Say the next line of a talk, in the words of `wording` if they are good; wait if those are still to come."""
-        if self._line is None or self._line_turn != talk.turn_tick:
+        turn = talk.turn_tick, len(talk.lines)
+        if self._line is None or self._line_turn != turn:
             words = self.wording(talk)
             if words is None:
                 return self.wait()
-            self._line, self._line_turn = self.talker.next_remark(talk, self._scene(), words), talk.turn_tick
+            self._line, self._line_turn = self.talker.next_remark(talk, self._scene(), words), turn
+            self._line_tick = self.tick
             self._model_words = self._line.text if words or not self.talker.may_reword(self._line) else None
         if self._waits_for_words(talk):
             return self.wait()
+        if self._model_words is None and TALK.name in self.faculties and talk.lines:
+            self._no_words_until = max(self._no_words_until, self.tick + NO_WORDS_TICKS)
         remark = self.talker.reworded(self._line, self._model_words or "")
         self._line = None
         self.talker.say(self.tick, talk, remark)
         return self.do(self.speech.say(self.tick, remark.text, talk.partner_id))
 
     def _waits_for_words(self, talk: Talk) -> bool:
-        """Return whether a model is still to word the line, and the partner has patience."""
-        return self._model_words is None and TALK.name in self.faculties and self.tick - talk.turn_tick < WORDS_TICKS
+        """Return whether a model is still to word the line, and the partner has patience; a greeting does not wait."""
+        if self._model_words is not None or TALK.name not in self.faculties or not talk.lines:
+            return False
+        return self.tick >= self._no_words_until and self.tick - talk.turn_tick < WORDS_TICKS
 
     def wonders(self, faculty: str) -> bool:
         """Return whether it is to say a line, and waits for a model's words."""
         talk = self.talker.talks.current
         if faculty != TALK.name or self._line is None or talk is None:
             return False
-        return self._line_turn == talk.turn_tick and self._waits_for_words(talk)
+        return self._line_turn == (talk.turn_tick, len(talk.lines)) and self._waits_for_words(talk)
 
     def ponder(self, faculty: str) -> str:
         """Return the last lines of its talk, and what it is to say."""
@@ -380,7 +390,7 @@ class SociableCharacter(Character):
 
     def learn(self, faculty: str, reply: Mapping[str, Any], asked_tick: int) -> None:
         """Take a model's words for the line that it is to say, if it is still the one that was asked for."""
-        if faculty == TALK.name and self._line is not None and asked_tick >= self._line_turn:
+        if faculty == TALK.name and self._line is not None and asked_tick >= self._line_tick:
             self._model_words = next(iter(str(reply.get("text", "")).strip().splitlines()), "")
 
     def _scene(self) -> TalkScene:

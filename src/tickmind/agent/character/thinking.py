@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tickmind.agent.settings import Settings
+from tickmind.base import ConfigError
 from tickmind.llm.messages import Message, instructed
 from tickmind.llm.structured import ReplySchema, form_instructions
 from tickmind.llm.structured.prompts import AskedForm
@@ -39,7 +40,12 @@ class Faculty:
     tier: str = "deep"
     priority: int = -1
     soonest_ticks: int = 60  # least ticks between two questions
+    one_line: bool = False  # the reply is one short line, if there is no schema
     examples: str = ""  # solved ones, for the common beginning of all questions, which a model reads once
+
+    def __post_init__(self) -> None:
+        if self.tier not in TIERS:
+            raise ConfigError(f"the faculty {self.name!r} has the tier {self.tier!r}; known tiers: {', '.join(TIERS)}")
 
 
 @dataclass(frozen=True, slots=True)

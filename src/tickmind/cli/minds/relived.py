@@ -146,10 +146,10 @@ class RelivedMinds:
             ) from error
 
     def _thoughts(self) -> "dict[str, list[Thought]]":
-        thoughts: dict[str, dict[tuple[int, int], Thought]] = defaultdict(dict)
+        thoughts: dict[str, dict[tuple[int, int, str], Thought]] = defaultdict(dict)
         for report in self._run.thoughts():  # one that was reported twice counts once
             thought = report.thought
-            thoughts[report.entity_id][thought.asked_tick, thought.answered_tick] = thought
+            thoughts[report.entity_id][thought.asked_tick, thought.answered_tick, thought.kind] = thought
         return {name: list(several.values()) for name, several in thoughts.items()}
 
     def _relived(self, group: Group, who: set[str], thoughts: "dict[str, list[Thought]]") -> RelivedGroup:

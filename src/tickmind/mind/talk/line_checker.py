@@ -13,6 +13,7 @@ _REFUSAL = re.compile(
     r"|i can(?:'t|not) (?:help|assist) with)\b",
     re.IGNORECASE,
 )
+_CLOCK = re.compile(r"\b(?:[01]?\d|2[0-3]):[0-5]\d\b")
 _MARKUP = re.compile(r"[{}<>|]|```|\\n")
 _LABEL = re.compile(r"^\s*[\w' -]{1,30}:\s+")  # as in a script: "Ada: Good morning."
 _STAGE = re.compile(r"\*[^*]{1,80}\*|\([^)]{0,80}\)|\[[^\]]{0,80}\]|(?<!\w)_[^_]{1,80}_(?!\w)")  # "*smiles*"
@@ -30,6 +31,18 @@ def clean_line(text: str, own_names: Iterable[str] = ()) -> str:
     return flat
 
 
+def has_consequences(text: str) -> bool:
+    """Return whether listeners would do something about a line: that is for code to say. So is what is no speech."""
+    meaning = read_line(text)
+    acts = meaning.promise is not None or meaning.request is not None or meaning.leaves
+    return acts or names_time(text) or _MARKUP.search(text) is not None
+
+
+def names_time(text: str) -> bool:
+    """Return whether a line names a time of the day, such as that of an appointment."""
+    return _CLOCK.search(text) is not None
+
+
 def problem_of(text: str, before: SpokenBefore, names: Iterable[str] = ()) -> str:
     """Return why a line is not to be said; empty if it may be. In comparisons `names` do not count."""
     if not any(letter.isalnum() for letter in text):
@@ -38,9 +51,6 @@ def problem_of(text: str, before: SpokenBefore, names: Iterable[str] = ()) -> st
         return "it is too long"
     if _REFUSAL.search(text):
         return "it is a refusal"
-    if _MARKUP.search(text):
-        return "it is no speech"
-    meaning = read_line(text)
-    if meaning.promise is not None or meaning.request is not None or meaning.leaves:
-        return "it promises, asks for something or says farewell, which code decides"
+    if has_consequences(text):
+        return "it promises, asks, invites or says farewell, which code decides, or is no speech"
     return "" if before.is_fresh(text, names) else "it was said before"

@@ -13,8 +13,8 @@ from tickmind.mind.memory.words import words_of
 from tickmind.mind.mood import EVENTS, Mood
 from tickmind.mind.people import MAX_TOPICS, Acquaintance, People
 from tickmind.mind.promises import AS_PROMISED, Promise, Promises, PromiseState
-from tickmind.mind.talk.line_checker import clean_line, problem_of
-from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person
+from tickmind.mind.talk.line_checker import clean_line, names_time, problem_of
+from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, read_line
 from tickmind.mind.talk.phrasebook import Act, Phrasebook, is_small_talk
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import CLOSING_LINES, MAX_TALK_LINES, Talk, Talks
@@ -26,7 +26,6 @@ _FAREWELLS = (Act.FAREWELL, Act.FAREWELL_BACK)
 _BY_CODE = (*_FAREWELLS, Act.REQUEST, Act.PROMISE, Act.DECLINE)  # acts with consequences, which no model words
 PROMISE_TICKS = 150  # until a promise is due, where there is no clock
 _TRUSTS = -0.2  # those that it trusts less than this it promises nothing
-_CLOCK = re.compile(r"\b(?:[01]?\d|2[0-3]):[0-5]\d\b")
 _HOW_ARE_YOU = re.compile(r"\b(?:how are you|how do you (?:do|feel)|how is it going|are you well)\b", re.IGNORECASE)
 _SAYS_THE_SAME = 0.6  # share of the words of what it tells that a model's line must have
 _KNOWS_ENOUGH = 0.5  # share of a question's words in an entry that answers it
@@ -57,8 +56,8 @@ class Talker:
     """Decides acts by the state of a talk, and words them: by a model's line if it is good, or by the phrasebook.
 
     `answer` returns what the character knows about a question, or nothing; `wants` what it would ask others for, and
-    `can_bring` whether it could bring that. `told` is called with what it hears to be so. `tick_at` returns in which
-    tick from another on a minute of the day comes.
+    `can_bring` whether it could bring that. `on_news` is called with what those say that it trusts. `tick_at` returns
+    in which tick from another on a minute of the day comes.
     """
 
     def __init__(
@@ -74,11 +73,11 @@ class Talker:
         tick_at: Callable[[int, int], int] = lambda tick, _minute: tick + PROMISE_TICKS,
         wishes: Iterable[str] = (),
         facts: Iterable[str] = (),
-        told: Callable[[str], None] = lambda _text: None,
+        on_news: Callable[[str], None] = lambda _text: None,
         day_ticks: int = DAY_TICKS,
     ) -> None:
         self.mood = Mood(day_ticks)
-        self._told = told
+        self._on_news = on_news
         self.talks = Talks(entity_id)
         self.people = People(entity_id, name)
         self.promises = Promises()
@@ -114,11 +113,13 @@ class Talker:
 
     def _note_told(self, tick: int, told: str, speaker_id: str, place: str) -> None:
         """Note what it heard; what names a time of the day counts as much as a promise."""
-        weight = IMPORTANCE[EntryKind.PROMISED] if _CLOCK.search(told) else None
+        weight = IMPORTANCE[EntryKind.PROMISED] if names_time(told) else None
         self._memory.note(
             tick, told, kind=EntryKind.HEARD, importance=weight, about=speaker_id, place=place, told_by=speaker_id
         )
-        self._told(told)
+        person = self.people.get(speaker_id)
+        if person is None or person.trust >= _TRUSTS:
+            self._on_news(told)
 
     def _statement(self, text: str, meaning: LineMeaning) -> str:
         """Return what a line says to be so without words that lead to it; nothing if it is about nothing."""
@@ -197,6 +198,8 @@ class Talker:
             other = promise.by if promise.to == self._me else promise.to
             self._memory.note(tick, text, kind=EntryKind.FAILED, importance=0.7, about=(other, promise.item))
         for talk in self.talks.take_ended():
+            if not talk.lines:
+                continue  # it ended before a word was said
             person = self.people.meet(talk.partner_id)
             person.talks += 1
             well = talk.said_farewell or talk.heard_farewell
@@ -234,7 +237,8 @@ class Talker:
 
     def may_reword(self, remark: Remark) -> bool:
         """Return whether a model may say a remark in its own words: it has no consequences and can wait."""
-        return remark.act not in _BY_CODE and not self._is_pressing(remark.text)
+        gives_name = bool(read_line(remark.text).name)
+        return remark.act not in _BY_CODE and not names_time(remark.text) and not gives_name
 
     def reworded(self, remark: Remark, words: str) -> Remark:
         """Return a remark in a model's words, if they are good and say the same; else as it is."""
@@ -282,7 +286,7 @@ class Talker:
         if self._request(talk, scene) is not None:
             return Act.REQUEST, ""
         news = self._news(scene.tick, talk.partner_id)
-        if news and self._is_pressing(news):
+        if news and names_time(news):
             return Act.TELL, news
         if len(talk.lines) + CLOSING_LINES >= int(MAX_TALK_LINES.maximum) - 1:  # there is no time for an answer
             return (Act.TELL, news) if news else (Act.FAREWELL, "")
@@ -317,17 +321,12 @@ class Talker:
         recent = self._memory.recall(tick, most=_NEWS_ENTRIES)
         fresh = [entry for entry in recent if self._is_news_for(entry, partner_id) and entry.text not in known]
         facts = [fact for fact in self._facts if fact not in known]
-        pressing = next((text for text in (*facts, *(one.text for one in fresh)) if self._is_pressing(text)), "")
+        pressing = next((text for text in (*facts, *(one.text for one in fresh)) if names_time(text)), "")
         if pressing:
             return pressing
         if fresh:
             return self._chance.choice(fresh[:4]).text
         return self._chance.choice(facts) if facts else ""
-
-    @staticmethod
-    def _is_pressing(news: str) -> bool:
-        """Return whether news can't wait: it names a time of the day."""
-        return _CLOCK.search(news) is not None
 
     def _is_news_for(self, entry: MemoryEntry, partner_id: str) -> bool:
         return entry.kind in _TOLD_KINDS and partner_id not in (*entry.about, entry.told_by)

@@ -5,7 +5,6 @@ import inspect
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -56,11 +55,6 @@ class ModelAdapter:
         self._extra_for = extra_for
         self._site_of = site_of
 
-    def for_lines(self, max_tokens: int) -> "ModelAdapter":
-        """Return the same client for replies of one short line."""
-        call = replace(self._call or CallConfig(), max_tokens=max_tokens, stop=("\n",))
-        return ModelAdapter(self._client, call, extra_for=self._extra_for, site_of=self._site_of)
-
     def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
         """Ask the model; with a schema the reply is an object, requested again if it can't be read."""
         extra = self._extra_for(question.entity_id) if self._extra_for is not None else None
@@ -94,11 +88,6 @@ class GatewayAdapter:
         self._async_client = client.async_client if isinstance(client, SyncGatewayClient) else client
         self._call = call
         self._agent_name = agent_name
-
-    def for_lines(self, max_tokens: int) -> "GatewayAdapter":
-        """Return the same client for replies of one short line."""
-        call = replace(self._call or CallConfig(), max_tokens=max_tokens, stop=("\n",))
-        return GatewayAdapter(self._client, call, agent_name=self._agent_name, site_of=self._site_of)
 
     def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
         """Ask now, or raise `LLMCooldownError`: a prompt that waits for the session's turn would be stale.

@@ -17,6 +17,7 @@ from tickmind.strategy.clients.client import Deliberation, Question
 from tickmind.tools import AgentResult, ToolAgent
 
 T = TypeVar("T")
+LINE_TOKENS = 60  # of a reply that is one line
 
 
 async def at_site(site: CallSite | None, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -42,6 +43,8 @@ async def deliberate(
     messages: Sequence[Message] = question.messages()
     result: LLMResult | StructuredResult[Any]
     if question.schema is None:
+        if question.one_line:
+            settings = replace(settings, max_tokens=min(settings.max_tokens, LINE_TOKENS), stop=("\n",))
         result = await client.complete(messages, settings)
     elif question.on_field is None:
         form = ReplySchema.of(question.schema)

@@ -375,6 +375,7 @@ class QueryDispatcher:
             first.priority,
             (lambda: fields.append(None)) if streams else None,
             waits=self._config.lockstep,
+            one_line=self._manager.wants_line(first.agent),
         )
 
     def _submit(self, name: str, question: Question) -> WorkItem[Any]:

@@ -17,6 +17,7 @@ from tickmind.agent.character.thoughts.prompting import (
     CharacterPrompts,
     defined_as,
 )
+from tickmind.agent.mistakes import Mistakes
 from tickmind.ai import Blackboard
 from tickmind.base import Limit
 from tickmind.protocol import Thought
@@ -59,7 +60,8 @@ class Deliberations:
         self._thinking = thinking
         self._tiers = tiers
         self._kinds = {} if faculties is None else faculties  # entity of a faculty -> its name
-        self._wishes: set[int] = set()  # entities of faculties whose questions are wanted, and not put yet
+        self._requested: dict[int, int] = {}  # entity of a faculty -> the tick from which on its question is wanted
+        self._mistakes = Mistakes()
         self._thoughts: list[tuple[str, Thought]] = []
         self._questions: list[tuple[str, int]] = []  # character and tick
         self._world_ticks: dict[int, int] = {}  # tick of the private engine -> tick of the world
@@ -67,11 +69,12 @@ class Deliberations:
         self._prompts = CharacterPrompts(thinking, config)
         manager = self._manager = self._prompts.manager
         manager.register_client(client)
-        for tier, other in (tiers or {}).items():
-            manager.register_client(other, tier)
+        self._others = {tier for tier, other in (tiers or {}).items() if other is not client}
+        for tier in sorted(self._others):  # all others share one client, and so its pace
+            manager.register_client((tiers or {})[tier], tier)
         self._define_parser(PARSER, thinking.schema)
         for faculty in thinking.faculties:
-            self._define_parser(defined_as(faculty.name), faculty.schema)
+            self._define_parser(defined_as(faculty.name), faculty.schema, one_line=faculty.one_line)
         manager.define_trigger(TRIGGER, lambda _world, eid: self._prompts.character(eid).pressing())
         manager.define_relevance(FITS, self._fits)
         manager.record_thoughts(self._keep)
@@ -81,9 +84,9 @@ class Deliberations:
         engine.add_system(self._system)
         self._engine = engine
 
-    def _define_parser(self, name: str, schema: Any) -> None:
+    def _define_parser(self, name: str, schema: Any, *, one_line: bool = False) -> None:
         parser = _take_text if schema is None else make_directive_parser(schema, namespace=PLAN)
-        self._manager.define_parser(name, parser)
+        self._manager.define_parser(name, parser, one_line=one_line and schema is None)
 
     def change_timing(self, *, lockstep: bool, thinking_ticks: int) -> None:
         """Follow a world's rule for the time that a thought takes.
@@ -116,7 +119,7 @@ class Deliberations:
             defined_as(faculty.name),
             query_interval=_NEVER,
             priority=faculty.priority,
-            client=faculty.tier if self._tiers is not None else "",
+            client=faculty.tier if faculty.tier in self._others else "",
         )
         own = self._engine.world.spawn(Blackboard(), agent)
         self._kinds[own] = faculty.name
@@ -131,7 +134,7 @@ class Deliberations:
         """Forget a character whose entity is gone."""
         for own in self._prompts.faculties_of(eid):
             self._engine.world.despawn(own)
-            self._wishes.discard(own)
+            self._requested.pop(own, None)
             del self._kinds[own]
         self._prompts.remove(eid)
 
@@ -142,17 +145,35 @@ class Deliberations:
         if len(ticks) > 4096:
             del ticks[next(iter(ticks))]
         for eid, name in self._kinds.items():
-            if eid not in self._wishes and self._may_ask(eid, name) and self._prompts.character(eid).wonders(name):
-                self._wishes.add(eid)
+            agent = self._engine.world.get(eid, LLMAgent)
+            if not agent.pending:
+                self._request(eid, name, agent)
+
+    def _request(self, eid: int, name: str, agent: LLMAgent) -> None:
+        """Have a question of a faculty put if its character wants it now, or withdraw it."""
+        next_tick = self._engine.tick_number + 1
+        wanted_from = self._requested.get(eid)
+        if wanted_from is not None and agent.last_query_tick >= wanted_from:  # it was put, or could not be
+            del self._requested[eid]
+            wanted_from = None
+        if not self._wonders(eid, name):
+            if wanted_from is not None:
+                del self._requested[eid]
+                agent.deferred_until = _NEVER
+        elif wanted_from is None:
+            soonest = self._prompts.faculties[name].soonest_ticks
+            if not agent.last_query_tick or next_tick - agent.last_query_tick >= soonest:
+                agent.deferred_until = 0
+                self._requested[eid] = next_tick
                 self._manager.ask_soon(eid)
 
-    def _may_ask(self, eid: int, name: str) -> bool:
-        """Return whether a faculty waits for no answer and has not just asked."""
-        agent = self._engine.world.get(eid, LLMAgent)
-        if agent.pending:
+    def _wonders(self, eid: int, name: str) -> bool:
+        character = self._prompts.character(eid)
+        try:
+            return bool(character.wonders(name))
+        except Exception as error:  # noqa: BLE001  it is user code, and must stop no other
+            self._mistakes.note("wondering failed", error, entity_id=character.entity_id, tick=character.tick)
             return False
-        since = self._engine.tick_number - agent.last_query_tick
-        return not agent.last_query_tick or since >= self._prompts.faculties[name].soonest_ticks
 
     def pending(self, eid: int) -> bool:
         """Return whether a character waits for an answer."""
@@ -196,7 +217,6 @@ class Deliberations:
         character.learn(self._kinds[eid], reply if isinstance(reply, Mapping) else {}, asked_tick)
 
     def _note_question(self, eid: int, _size: int, tick: int) -> None:
-        self._wishes.discard(eid)
         character = self._prompts.find(eid)
         if character is not None and eid not in self._kinds:  # what a faculty asks changes nothing in the mind
             self._questions.append((character.entity_id, self._world_tick(tick)))

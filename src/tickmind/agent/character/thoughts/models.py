@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tickmind.strategy.clients.client import AnyClient
 
 MAX_TOKENS = 600
-LINE_TOKENS = 60  # of a line that a model words
 PLAYED = "played"  # name of a model that is not asked, because its replies are in a file
 LOCAL = Capabilities(output="grammar", tools=False)
 API_KEY, GATEWAY_KEY = "LLM_API_KEY", "LLM_GATEWAY_KEY"  # names of secrets
@@ -70,9 +69,6 @@ def find_tiers(stage: "ProcessContext", client: "AnyClient") -> "dict[str, AnyCl
     for tier in TIERS:
         if (model := named.text(tier)) and (other := find_model(stage, model)) is not None:
             tiers[tier] = other
-    speaker = tiers["chatter"]
-    if isinstance(speaker, GatewayAdapter | ModelAdapter):
-        tiers["chatter"] = speaker.for_lines(LINE_TOKENS)
     return tiers
 
 

@@ -33,7 +33,8 @@ class CharacterPrompts:
         manager.define_personality(RULES, MANNERS)
         manager.define_context(CONTEXT, lambda _world, eid: self._situation(self._characters[eid]))
         self.faculties = {faculty.name: faculty for faculty in thinking.faculties}
-        self._wonderers: dict[int, int] = {}  # entity of a faculty -> that of its character
+        self._owners: dict[int, int] = {}  # entity of a faculty -> that of its character
+        self._own: dict[int, list[int]] = {}  # entity of a character -> those of its faculties
         for faculty in thinking.faculties:
             manager.define_context(defined_as(faculty.name), partial(self._about, faculty))
 
@@ -44,24 +45,25 @@ class CharacterPrompts:
     def remove(self, eid: int) -> None:
         """Forget a character, and what it has for its faculties."""
         self._characters.pop(eid, None)
-        for own in [own for own, whose in self._wonderers.items() if whose == eid]:
-            del self._wonderers[own]
+        for own in self._own.pop(eid, ()):
+            del self._owners[own]
 
     def add_faculty(self, eid: int, whose: int) -> None:
         """Begin with the entity of a faculty of a character."""
-        self._wonderers[eid] = whose
+        self._owners[eid] = whose
+        self._own.setdefault(whose, []).append(eid)
 
     def faculties_of(self, eid: int) -> list[int]:
         """Return the entities of a character's faculties."""
-        return [own for own, whose in self._wonderers.items() if whose == eid]
+        return self._own.get(eid, [])
 
     def find(self, eid: int) -> BaseCharacter | None:
         """Return a character by its entity or that of one of its faculties, if it is still there."""
-        return self._characters.get(self._wonderers.get(eid, eid))
+        return self._characters.get(self._owners.get(eid, eid))
 
     def character(self, eid: int) -> BaseCharacter:
         """Return a character by its entity or that of one of its faculties."""
-        return self._characters[self._wonderers.get(eid, eid)]
+        return self._characters[self._owners.get(eid, eid)]
 
     def make(self, world: "World", eid: int) -> tuple[str, str]:
         """Return the system prompt and the user message of a character, as it is now."""
