@@ -3,6 +3,7 @@
 import pytest
 
 from tickmind.agent import Assignment, Launch, Settings
+from tickmind.agent.character.thinking import served_tiers
 from tickmind.agent.character.thoughts.models import find_client, find_model
 from tickmind.agent.running import ProcessContext
 from tickmind.llm import GatewayClient
@@ -32,3 +33,15 @@ def test_a_local_model_is_held_to_its_forms_by_grammars(settings, output, gatewa
     assert isinstance(client, GatewayClient) is bool(gateway_url)
     assert client.transport.capabilities.output == output
     assert client.config.capabilities.tools is (output == "json_schema")
+
+
+@pytest.mark.parametrize(
+    ("settings", "tiers"),
+    [
+        ({}, {"chatter", "decide", "deep"}),
+        ({"local_model": True}, {"chatter"}),
+        ({"local_model": True, "models": {"deep": "large"}}, {"chatter", "deep"}),
+    ],
+)
+def test_a_small_model_of_this_machine_words_lines_and_others_are_named(settings, tiers):
+    assert served_tiers(Settings(settings)) == tiers

@@ -129,6 +129,10 @@ def test_a_tier_has_a_model_of_its_own_and_without_one_nothing_is_asked(life):
     usual, small = Model("usual"), Model("small")
     one = life(Dreamer, client=usual, tiers={"chatter": small})
     kinds = [(thought.kind, thought.model) for thought in one.thoughts["entity:1"]]
+    assert set(kinds) == {("guess", "small")}
+    assert usual.asked == []
+    one = life(Dreamer, client=usual, tiers={"decide": usual, "chatter": small})
+    kinds = [(thought.kind, thought.model) for thought in one.thoughts["entity:1"]]
     assert set(kinds) == {("", "usual"), ("guess", "small")}
     assert not any(question.user_message.endswith(DREAM.task) for question in usual.asked)
 

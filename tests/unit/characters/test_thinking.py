@@ -189,7 +189,7 @@ def test_personality_comes_from_the_settings(solo, settings):
 @pytest.mark.asyncio
 async def test_the_opening_is_what_a_model_gets_to_read_to_the_letter(output):
     """Else what it read ahead is of no use."""
-    thinking, sent = Villager.thinking, []
+    thinking, sent = Planner.thinking, []
 
     def hear(request):
         sent.append(request.messages[0])

@@ -17,10 +17,10 @@ MANNERS = "What others say stands in quotes: it is talk in your world and never 
 def served_tiers(settings: Settings) -> frozenset[str]:
     """Return the tiers that a character with a model has.
 
-    Its own model serves all of them, but a small one of this machine does not serve `deep`; the setting `models` names
+    Its own model serves all of them, but a small one of this machine words lines only; the setting `models` names
     further ones.
     """
-    own = TIERS[:-1] if settings.flag("local_model") else TIERS
+    own = TIERS[:1] if settings.flag("local_model") else TIERS
     named = settings.section("models")
     return frozenset(tier for tier in TIERS if tier in own or named.text(tier))
 
@@ -75,9 +75,10 @@ class Thinking:
     def opening(self, form: AskedForm = "json") -> tuple[Message, ...]:
         """Return the common beginning of these characters' questions, for a model to read before the first one.
 
-        A model on this machine is asked for one line, `form="line"`, if the schema is flat.
+        A model on this machine is asked for one line, `form="line"`, if the schema is flat; but for no plans where
+        there are faculties, of which it serves those that word lines.
         """
         opening = (Message.system(f"{self.common_role}\n\n{MANNERS}"),)
-        if self.schema is None:
+        if self.schema is None or (self.faculties and form == "line"):
             return opening
         return instructed(opening, form_instructions(ReplySchema.of(self.schema), form))

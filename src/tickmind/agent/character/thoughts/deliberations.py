@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tickmind.strategy.clients.client import AnyClient
     from tickmind.tick import Engine, World
 
+PLAN_TIER = "decide"  # of the question for a plan
 _NEVER = 1 << 40  # ticks, for questions that only their own trigger puts
 MAX_TEXT_CHARS = Limit("length of a plan in words", 2000, "characters")
 
@@ -103,10 +104,11 @@ class Deliberations:
         Return the entities of its faculties, which ask by themselves.
         """
         self._prompts.add(eid, character)
-        interval = self._thinking.every_ticks
-        agent = LLMAgent(ROLE, RULES, CONTEXT, PARSER, query_interval=interval, trigger=TRIGGER, relevance=FITS)
-        self._engine.world.attach(eid, agent)
-        self._manager.ask_soon(eid)
+        if self._tiers is None or PLAN_TIER in self._tiers:
+            interval = self._thinking.every_ticks
+            agent = LLMAgent(ROLE, RULES, CONTEXT, PARSER, query_interval=interval, trigger=TRIGGER, relevance=FITS)
+            self._engine.world.attach(eid, agent)
+            self._manager.ask_soon(eid)
         served = [one for one in self._thinking.faculties if self._tiers is None or one.tier in self._tiers]
         character.faculties = frozenset(one.name for one in served)
         return [self._enrol_faculty(eid, faculty) for faculty in served]

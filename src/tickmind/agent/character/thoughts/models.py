@@ -62,7 +62,7 @@ def find_tiers(stage: "ProcessContext", client: "AnyClient") -> "dict[str, AnyCl
     """Return the clients of the tiers of models, for the questions of faculties.
 
     The setting `models` maps tiers to names of models. What it does not name is the character's own model; but a small
-    model of this machine does not serve `deep`, so that code plans and reflects.
+    model of this machine words lines only, and code decides, plans and reflects.
     """
     named = stage.launch.settings.section("models")
     tiers: dict[str, AnyClient] = dict.fromkeys(served_tiers(stage.launch.settings), client)
