@@ -13,6 +13,7 @@ from tickmind.llm.cassettes.format import request_key
 from tickmind.llm.testing.scripted import last_user_text
 from tickmind.llm.tokens import estimate_messages_tokens, estimate_tokens
 from tickmind.llm.transport import ModelReply, ModelRequest, Usage
+from tickmind.mind.people import spoken_id
 from tickmind.mind.reflection import Reflection
 
 _HUNGER = re.compile(r"Hunger (\d+) %")
@@ -63,10 +64,11 @@ def _plan(prompt: str, rng: random.Random) -> dict[str, str]:
     speakers = [name for name in _QUOTE.findall(prompt) if name in near]
     if speakers:
         to = speakers[-1]
-        goal = rng.choice(("gather", "explore", "wander", "stay"))
-        return _made(goal, to, rng.choice(_REPLIES).format(who=to), f"I talked with {to}.")
+        name, goal = spoken_id(to), rng.choice(("gather", "explore", "wander", "stay"))
+        return _made(goal, to, rng.choice(_REPLIES).format(who=name), f"I talked with {name}.")
     if who and rng.random() < 0.7:
-        return _made("visit", who, rng.choice(_GREETINGS).format(who=who), f"I met {who} near home.")
+        name = spoken_id(who)
+        return _made("visit", who, rng.choice(_GREETINGS).format(who=name), f"I met {name} near home.")
     return _made(rng.choice(("explore", "gather", "wander")), "", rng.choice(("", *_MUSINGS)), "")
 
 

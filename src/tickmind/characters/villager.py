@@ -38,6 +38,7 @@ ROLE = (
     "Say what you aim for in the next minute."
 )
 PLAN_TICKS = 90  # that a plan is followed
+STAY_TICKS = 20  # that it sits where it is, if that is its plan
 PATIENCE_TICKS = 6  # that a partner in a talk waits for the model's line
 DIGEST_TICKS = 300  # that the same memories go along, so that a model can cache them
 DIGEST_NOTES = 4
@@ -244,7 +245,9 @@ class Villager(DailyCharacter):
 
     def aim(self) -> str:
         """Return what it will do next."""
-        if self._goal in AIMS:
+        talk = self.talker.talks.current
+        is_here = talk is not None and talk.partner_id == self._who  # whom it would say that it goes to see
+        if self._goal in AIMS and not (self._goal == "visit" and is_here):
             return AIMS[self._goal].format(who=self.talker.people.called(self._who))
         return super().aim() if self.provided() else "find something to eat"
 
@@ -303,7 +306,7 @@ class Villager(DailyCharacter):
             case "wander":
                 return self.wander()
             case "stay":
-                return self.wait()
+                return self.wait() if self.tick - self._plan_tick <= STAY_TICKS else Status.FAILURE
             case _:
                 return Status.FAILURE
 
@@ -312,7 +315,9 @@ class Villager(DailyCharacter):
         if person is None:
             return Status.FAILURE
         status = self.walk(person.at, beside=True)
-        return self.wait() if status is Status.SUCCESS else status
+        if status is not Status.SUCCESS:
+            return status
+        return self.wait() if self.talker.talks.may_begin(self.tick, self._who) else Status.FAILURE
 
 
 if __name__ == "__main__":

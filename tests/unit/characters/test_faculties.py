@@ -14,9 +14,9 @@ from tickmind.agent.character.thinking import Faculty, Thinking
 from tickmind.agent.guarded_host import GuardedHost
 from tickmind.agent.minds import PastMinds
 from tickmind.agent.reliving import PastTurn, play_turn
-from tickmind.ai import Action
+from tickmind.ai import Action, Status
 from tickmind.base import ConfigError
-from tickmind.characters.villager import Villager
+from tickmind.characters.villager import PLAN, ROLE, STAY_TICKS, Villager
 from tickmind.mind.memory import EntryKind
 from tickmind.mind.plans import ErrandState
 from tickmind.mind.reflection import Reflection
@@ -400,3 +400,35 @@ def test_a_reply_of_an_earlier_night_is_too_late():
     villager.learn("plan_day", {"text": "06:00 meet\n07:00 rest"}, 95)
     villager.learn("plan_day", {"text": "I have no plan."}, 96)
     assert len(villager._tomorrow) == 2
+
+
+# What a plan comes to
+
+
+def test_one_who_was_visited_is_left_again_and_nobody_sits_for_ever(solo):
+    class Visitor(Villager):
+        thinking = Thinking(ROLE, PLAN)
+
+    one = solo(Visitor, "@1")
+    one.play(1)
+    villager, talks = one.character, one.character.talker.talks
+    villager._goal, villager._who, villager._plan_tick = "visit", "entity:1", villager.tick
+    talks.current = None
+    talks._rest_until["entity:1"] = 0
+    assert villager.follow_plan() is not Status.FAILURE  # a talk may begin
+    talks._rest_until["entity:1"] = villager.tick + 500  # they have just talked
+    assert villager.follow_plan() is Status.FAILURE
+    villager._goal = "stay"
+    assert villager.follow_plan() is not Status.FAILURE
+    villager._plan_tick -= STAY_TICKS + 1
+    assert villager.follow_plan() is Status.FAILURE
+
+
+def test_nobody_leaves_a_talk_to_see_its_partner(solo):
+    one = solo(Villager, "@1")
+    one.play(1)
+    one.character._goal, one.character._who = "visit", "entity:1"
+    one.character.talker.talks.current = None
+    assert "entity:1" in one.character.aim()
+    one.character.talker.talks.begin(2, "entity:1")
+    assert "entity:1" not in one.character.aim()

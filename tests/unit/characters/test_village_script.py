@@ -32,7 +32,7 @@ def test_whoever_spoke_and_is_near_gets_an_answer():
     prompt = f"{ME.format(hunger=1, energy=99)}\nNear you, in steps: bram 2, cleo 4.\n{lines}"
     made = plan(prompt)
     assert made["who"] == "bram"
-    assert "bram" in made["say"]
+    assert "Bram" in made["say"]
 
 
 def test_the_same_prompt_gets_the_same_plan():
