@@ -14,7 +14,7 @@ from tickmind.llm.testing.scripted import last_user_text
 from tickmind.llm.tokens import estimate_messages_tokens, estimate_tokens
 from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 from tickmind.mind.people import spoken_id
-from tickmind.mind.reflection import Reflection
+from tickmind.mind.reflection import REFLECT_TASK
 
 _HUNGER = re.compile(r"Hunger (\d+) %")
 _ENERGY = re.compile(r"energy (\d+) %")
@@ -50,7 +50,7 @@ def _answer(prompt: str) -> str:
         return line[1]
     if day is not None:
         return day[1].replace("; ", "\n")
-    return "Nothing follows." if prompt.endswith(Reflection.task) else ""
+    return "Nothing follows." if prompt.endswith(REFLECT_TASK) else ""
 
 
 def _plan(prompt: str, rng: random.Random) -> dict[str, str]:

@@ -44,10 +44,14 @@ class DayErrand:
     place: str = ""  # a zone
     state: ErrandState = ErrandState.WAITING
 
+    @property
+    def words(self) -> str:
+        """What is to be done, without time and place."""
+        return f"{self.skill} {self.thing}".rstrip()
+
     def __str__(self) -> str:
-        thing = f" {self.thing}" if self.thing else ""
         place = f" at {self.place.replace('_', ' ')}" if self.place else ""
-        return f"{clock_of(self.minute)} {self.skill}{thing}{place}"
+        return f"{clock_of(self.minute)} {self.words}{place}"
 
 
 class DayPlan:
@@ -89,12 +93,16 @@ def read_appointment(text: str, places: Iterable[str]) -> DayErrand | None:
     """Return where to be when, if a sentence says so: "There is a feast at the square at 18:00."."""
     if _PAST.search(text):
         return None
-    known = {place.replace("_", " ").lower(): place for place in places}
+    known = _by_spoken_name(places)
     for named, clock in _APPOINTMENT.findall(text):
         place = known.get(named.replace("_", " ").lower().strip())
         if place:
             return DayErrand(minute_of(clock.zfill(5)), "meet", place=place)
     return None
+
+
+def _by_spoken_name(places: Iterable[str]) -> dict[str, str]:
+    return {place.replace("_", " ").lower(): place for place in places}
 
 
 def read_plan(reply: str, places: Iterable[str], skills: Collection[str]) -> list[DayErrand]:
@@ -119,7 +127,7 @@ def read_habits(habits: Iterable[str], places: Iterable[str]) -> list[DayErrand]
 
     Others, and those at a place that is none of these, are left to the prompt.
     """
-    known = {place.replace("_", " ").lower(): place for place in places}
+    known = _by_spoken_name(places)
     errands = []
     for habit in habits:
         found = _HABIT.fullmatch(habit.strip())

@@ -2,19 +2,19 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tickmind.base import Limit
 from tickmind.mind.memory import EntryKind, Memory, MemoryEntry
 from tickmind.mind.memory.memory import MAX_EVIDENCE, entry_text
 from tickmind.mind.promises import AS_PROMISED
-from tickmind.mind.talk.line_checker import has_consequences
+from tickmind.mind.talk.line_checker import is_for_code
 
 MAX_REFLECTED = Limit("number of memories in one question for insights", 12)
 MAX_INSIGHTS = Limit("number of insights of one night", 3)
 LEAST_EVIDENCE = 2  # entries that an insight rests on
-_TASK = (
+REFLECT_TASK = (
     "These are your memories, each with its number. Write what follows from several of them: at most three lines, each "
     "with the numbers, a colon and one short sentence, such as `2 5: Bram is always at the mill.` Write nothing else."
 )
@@ -32,8 +32,6 @@ class NewInsight(NamedTuple):
 
 class Reflection:
     """Some memories of a day, numbered for a model, and what its reply makes of them."""
-
-    task = _TASK
 
     def __init__(self, entries: Sequence[MemoryEntry]) -> None:
         self.entries = tuple(entries[: int(MAX_REFLECTED.maximum)])
@@ -62,31 +60,33 @@ class Reflection:
                 continue
             places = dict.fromkeys(int(number) for number in re.findall(r"\d+", match[1]))
             grounds = [self.entries[place - 1] for place in places if 1 <= place <= len(self.entries)]
-            text = entry_text("".join(letter if letter.isprintable() else " " for letter in match[2]))
-            if len(grounds) >= LEAST_EVIDENCE and len(text.split()) >= _LEAST_WORDS and not has_consequences(text):
+            text = entry_text(match[2])
+            if len(grounds) >= LEAST_EVIDENCE and len(text.split()) >= _LEAST_WORDS and not is_for_code(text):
                 found.setdefault(text, _insight(text, grounds))
         return list(found.values())[: int(MAX_INSIGHTS.maximum)]
 
 
-def insights_by_rule(memory: Memory, called: Callable[[str], str]) -> list[NewInsight]:
+def insights_by_rule(memory: Memory, called: Callable[[str], str], things: Collection[str] = ()) -> list[NewInsight]:
     """Return what follows from a memory without a model: who is often where, where things are, who keeps promises.
 
-    `called` returns how one speaks of a person. What is known already is left out.
+    `called` returns how one speaks of a person; `things` are subjects that are none. What is known already is left out.
     """
     known = {entry.text for entry in memory if entry.kind is EntryKind.INSIGHT}
-    fresh = (one for one in _by_rule(memory, called) if one.text not in known)
+    fresh = (one for one in _by_rule(memory, called, things) if one.text not in known)
     best = sorted(fresh, key=lambda one: (-len(one.evidence), -max(one.evidence)))
     return best[: int(MAX_INSIGHTS.maximum)]
 
 
-def _by_rule(memory: Iterable[MemoryEntry], called: Callable[[str], str]) -> Iterator[NewInsight]:
+def _by_rule(
+    memory: Iterable[MemoryEntry], called: Callable[[str], str], things: Collection[str]
+) -> Iterator[NewInsight]:
     groups: defaultdict[tuple[str, str, str], list[MemoryEntry]] = defaultdict(list)
     for entry in memory:
         if entry.told_by or not entry.about:
             continue  # it is known from another, who may be wrong
         match entry.kind:
             case EntryKind.SAW if entry.place:
-                groups["seen", entry.about[0], entry.place].append(entry)
+                groups["got" if entry.about[0] in things else "seen", entry.about[0], entry.place].append(entry)
             case EntryKind.GOT if entry.text.endswith(AS_PROMISED):
                 groups["kept", entry.about[0], ""].append(entry)
             case EntryKind.GOT if entry.place:

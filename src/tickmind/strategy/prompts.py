@@ -109,12 +109,16 @@ def quoted(speaker: str, text: str, *, longest: int = 500) -> str:
 
     Neither the text nor the speaker's name can leave its quotes; a plain name stands without them.
     """
-    flat = one_line(text).translate(_QUOTES)
-    shown = flat if len(flat) <= longest else flat[:longest] + "..."
     name = one_line(speaker).translate(_QUOTES)[:LONGEST_NAME_CHARS]
     if not _PLAIN_NAME.fullmatch(name):
         name = f'"{name}"'
-    return f'{name} said: "{shown}"'
+    return f"{name} said: {in_quotes(text, longest=longest)}"
+
+
+def in_quotes(text: str, *, longest: int = 500) -> str:
+    """Return a text on one line in quotes that it can't leave."""
+    flat = one_line(text).translate(_QUOTES)
+    return f'"{flat if len(flat) <= longest else flat[:longest] + "..."}"'
 
 
 def one_line(text: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from tickmind.agent import Character, CharacterHost, Start
 from tickmind.agent.character.daily import NIGHT
-from tickmind.agent.character.sociable import TALK
+from tickmind.agent.character.sociable import NO_WORDS_TICKS, TALK, WORDS_TICKS
 from tickmind.agent.character.thinking import Faculty, Thinking
 from tickmind.agent.guarded_host import GuardedHost
 from tickmind.agent.minds import PastMinds
@@ -18,7 +18,7 @@ from tickmind.ai import Action, Status
 from tickmind.base import ConfigError
 from tickmind.characters.villager import PLAN, ROLE, STAY_TICKS, Villager
 from tickmind.mind.memory import EntryKind
-from tickmind.mind.plans import ErrandState
+from tickmind.mind.plans import SKILLS, ErrandState
 from tickmind.mind.reflection import Reflection
 from tickmind.protocol import ActorStatus, Persona, RunInfo
 from tickmind.protocol.setting import WorldSetting, ZoneInfo
@@ -135,6 +135,8 @@ def test_a_tier_has_a_model_of_its_own_and_without_one_nothing_is_asked(life):
     kinds = [(thought.kind, thought.model) for thought in one.thoughts["entity:1"]]
     assert set(kinds) == {("", "usual"), ("guess", "small")}
     assert not any(question.user_message.endswith(DREAM.task) for question in usual.asked)
+    one = life(Dreamer, client=usual, tiers={"decide": small})
+    assert {(thought.kind, thought.model) for thought in one.thoughts["entity:1"]} == {("", "small")}
 
 
 def test_a_mind_with_faculties_is_lived_again(life):
@@ -246,7 +248,7 @@ def test_a_sleeping_villager_reflects_and_plans_its_next_day(life):
     assert [(entry.text, len(entry.evidence)) for entry in insights] == [("The meadow is quiet.", 2)]
     kinds = [thought.kind for thought in one.thoughts["entity:1"]]
     assert (kinds.count("reflect"), kinds.count("plan_day")) == (1, 1)  # once a night
-    assert list(map(str, villager._tomorrow)) == ["06:00 meet", "07:00 rest"]
+    assert list(map(str, villager._planned[1])) == ["06:00 meet", "07:00 rest"]
 
 
 def test_without_a_model_a_day_ends_with_insights_by_rule_and_goes_as_usual():
@@ -314,29 +316,38 @@ def test_words_with_consequences_are_not_said(solo):
     assert len(one.company.character("me").talker.promises) == 0
 
 
-def test_without_words_in_time_the_phrasebook_speaks(solo):
-    class Slow(Wordsmith):
-        async def answer(self, question):
-            if question.user_message.endswith(TALK.task):
-                await asyncio.sleep(3600)
-            return await super().answer(question)
+class Speechless(Wordsmith):
+    """Plans, and finds no words."""
 
-    one = spoken_to(solo, Slow(), waits=False)
+    async def answer(self, question):
+        if question.user_message.endswith(TALK.task):
+            await asyncio.sleep(3600)
+        return await super().answer(question)
+
+
+def test_without_words_in_time_the_phrasebook_speaks(solo):
+    one = spoken_to(solo, Speechless(), waits=False)
     assert one.world.said[0] != Wordsmith.words
+    assert WORDS_TICKS <= one.world.tick <= WORDS_TICKS + 2
+
+
+def test_a_model_without_words_is_waited_for_again_after_a_while(solo):
+    one = spoken_to(solo, Speechless(), waits=False)
+    villager = one.company.character("me")
+    until = villager._no_words_until
+    assert until == one.world.tick + NO_WORDS_TICKS - 1
+    one.world.hear("entity:1", "And what are you going to do today?")
+    one.play(3)
+    assert len(one.world.said) == 2  # it does not wait in this while, nor is that renewed
+    assert villager._no_words_until == until
 
 
 def test_a_partner_that_speaks_again_is_answered_for_its_last_words(solo):
-    class Never(Wordsmith):
-        async def answer(self, question):
-            if question.user_message.endswith(TALK.task):
-                await asyncio.sleep(3600)
-            return await super().answer(question)
-
     class Generous(Villager):
         def can_bring(self, item, amount):
             return True
 
-    one = solo(Generous, "@.1", client=Never())
+    one = solo(Generous, "@.1", client=Speechless())
     one.world.hear("entity:1", "The weather is fine today, me.")
     one.play(3)
     one.world.hear("entity:1", "Will you bring me 9 bread by 18:00?")
@@ -396,10 +407,45 @@ def test_a_reply_of_an_earlier_night_is_too_late():
     villager.learn("reflect", {"text": "1 2: The carts are slow."}, 80)
     villager.learn("plan_day", {"text": "06:00 meet\n07:00 rest"}, 80)
     assert not any(entry.kind is EntryKind.INSIGHT for entry in villager.memory)
-    assert villager._tomorrow == []
+    assert villager._planned == (0, [])
     villager.learn("plan_day", {"text": "06:00 meet\n07:00 rest"}, 95)
     villager.learn("plan_day", {"text": "I have no plan."}, 96)
-    assert len(villager._tomorrow) == 2
+    assert len(villager._planned[1]) == 2
+
+
+def test_a_late_plan_is_followed_on_its_day_and_on_no_other():
+    villager, seen = waking(100)
+    villager._errand()
+    villager._plan_day = villager.time.day
+    villager.learn("plan_day", {"text": "00:00 meet\n23:00 rest"}, 95)
+    errand = villager._errand()
+    assert villager._follows_model
+    assert str(errand) == "00:00 meet"
+    villager.learn("plan_day", {"text": "00:00 work\n23:00 rest"}, 96)
+    villager.take_in(replace(seen, tick_id=100 + villager.setting.calendar.day_ticks))
+    villager._errand()
+    assert not villager._follows_model
+
+
+def test_facts_of_a_persona_are_planned_for_once():
+    villager, _ = waking(100, knows=(FEAST,))
+    villager._errand()
+    kept = json.loads(json.dumps(villager.kept()))
+    again, _ = waking(100, knows=(FEAST,))
+    again.restore({**kept, "appointments": []})  # the feast is over
+    again._errand()
+    assert "18:00 meet at square" not in map(str, again._today.errands)
+
+
+@pytest.mark.parametrize("minute", [-1, 1440, 10**30, "18:00", True])
+def test_an_appointment_at_no_minute_of_a_day_is_not_restored(minute):
+    villager, _ = waking(100)
+    villager.restore({**villager.kept(), "appointments": [[1, minute, "square"]] * 500})
+    assert villager._appointments == []
+
+
+def test_the_skills_of_a_villager_are_those_that_habits_are_checked_by():
+    assert list(Villager.skills()) == list(SKILLS)
 
 
 # What a plan comes to

@@ -3,6 +3,7 @@
 from tests.unit.characters.test_crafting import Life
 
 from tickmind.agent import Character, action, condition
+from tickmind.agent.character.character import FULL_TICKS
 from tickmind.ai import Action, Condition, Inverter, Selector, Sequence, Status
 from tickmind.characters.crafter import Crafter
 from tickmind.protocol import Direction, Effect, Give, Interact, Move, Reason
@@ -314,3 +315,31 @@ def test_a_settler_fells_trees_and_builds_huts_until_no_more_can_be_built():
     felled = {thing.object_id for thing in life.world.info.objects} - there.keys()
     assert len(felled) >= 3
     assert not felled & settler.surroundings.things.keys()
+
+
+ORCHARD = """\
+world: orchard
+rules: {inventory_limit: 2}
+floors: {grass: {}}
+items: {apple: {}}
+kinds:
+  tree: {stock: {item: apple, most: 5}}
+map: |
+  1.t
+legend:
+  ".": grass
+  "t": {floor: grass, object: tree}
+  "1": {floor: grass, actor: {id: picker}}
+"""
+
+
+class Picker(Character):
+    """Gathers apples, for ever."""
+
+    tree = Selector(Action("gather", {"item": "apple"}), Action("wait"), memory=False)
+
+
+def test_one_whose_hands_are_full_does_not_try_again_at_once():
+    life = Life(ORCHARD, Picker).live(2 * FULL_TICKS)
+    full = [one for one in life.results if one.reason is Reason.INVENTORY_FULL]
+    assert len(full) == 2

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tickmind.mind.plans import (
     MAX_ERRANDS,
+    SKILLS,
     DayErrand,
     DayPlan,
     ErrandState,
@@ -103,9 +104,6 @@ def test_an_errand_is_added_in_its_place_once_and_within_the_limit():
     while plan.add(DayErrand(len(plan.errands), "meet")):
         pass
     assert len(plan.errands) == MAX_ERRANDS.maximum
-
-
-SKILLS = ("make", "meet", "rest", "work")
 
 
 def test_a_models_plan_is_read_from_its_lines():

@@ -171,20 +171,25 @@ def test_hung_async_calls_cost_nothing_but_themselves(stage, until):
     assert all(s.data(eid) == {"goal": "hunt"} for eid in eids)
 
 
+class Blocking:
+    """Blocks its loop at the first question, until it is released."""
+
+    def __init__(self):
+        self.entered, self.released = threading.Event(), threading.Event()
+
+    async def answer(self, question):
+        if not self.entered.is_set():
+            self.entered.set()
+            self.released.wait(300)
+        return GOAL
+
+
 def test_an_async_client_that_blocks_the_loop_costs_that_loop_and_nothing_else(stage, until):
-    released, entered = threading.Event(), threading.Event()
-
-    class Blocking:
-        async def answer(self, question):
-            if not entered.is_set():
-                entered.set()
-                released.wait(300)
-            return GOAL
-
-    s = stage(Blocking(), query_timeout=1.0)
+    blocking = Blocking()
+    s = stage(blocking, query_timeout=1.0)
     eid = s.spawn(max_retries=100)
     s.tick()
-    assert entered.wait(60)
+    assert blocking.entered.wait(60)
     s.clock.advance(1)
     s.tick()
     s.clock.advance(workers.LOOP_PATIENCE_S)
@@ -192,7 +197,7 @@ def test_an_async_client_that_blocks_the_loop_costs_that_loop_and_nothing_else(s
     s.step(2)
     assert s.data(eid) == {"goal": "hunt"}
     assert s.system.statistics().workers.stuck == 1
-    released.set()
+    blocking.released.set()
     until(lambda: s.system.statistics().workers.stuck == 0)
 
 
@@ -287,22 +292,14 @@ def test_deadlines_of_queries_that_are_over_are_not_kept(stage):
 
 
 def test_a_loop_that_is_blocked_for_a_moment_is_not_given_up(stage):
-    released, entered = threading.Event(), threading.Event()
-
-    class Blocking:
-        async def answer(self, question):
-            if not entered.is_set():
-                entered.set()
-                released.wait(300)
-            return GOAL
-
-    s = stage(Blocking(), query_timeout=1.0)
+    blocking = Blocking()
+    s = stage(blocking, query_timeout=1.0)
     s.spawn(max_retries=100)
     s.tick()
-    assert entered.wait(60)
+    assert blocking.entered.wait(60)
     s.clock.advance(1)
     s.tick()
     s.tick()
     assert len(s.errors) == 1
     assert s.system.statistics().workers.stuck == 0
-    released.set()
+    blocking.released.set()

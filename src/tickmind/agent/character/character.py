@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tickmind.strategy.clients.client import AnyClient
 
 NOTHING_NEW_TICKS = 200  # before a character that knows the whole map explores again
+FULL_TICKS = 30  # before one whose hands were full tries again to pick something up
 STROLL_STEPS = 8
 ZONE_REACH = 16  # steps around the nearest tile of a zone in which a character looks for a way in
 
@@ -48,6 +49,7 @@ class Character(TradingCharacter):
     Its tree may name the conditions and actions below beside its own methods.
     """
 
+    _full_until = 0  # the tick until which it picks nothing up
     _frontier: Tile | None = None
     _explored_until = 0
     _explored_gains = -1  # `tiles.gains` when everything was known; -1: it was not
@@ -140,7 +142,9 @@ class Character(TradingCharacter):
 
     @action
     def gather(self, item: str) -> Status:
-        """Go to the nearest known place with such an item, and pick one up; fails if none is known."""
+        """Go to the nearest known place with an item and pick one up; fails if none is known or its hands are full."""
+        if self._hands_full():
+            return Status.FAILURE
         around = self.surroundings
         lying = (thing for thing in around.things_with(item) if not self._is_contents(thing) and self.reachable(thing))
         place = around.nearest(lying, self.at)
@@ -149,6 +153,13 @@ class Character(TradingCharacter):
         if self.at in place.seen.tiles:
             return self.do(Pickup(item))
         return self._walk_onto(place)
+
+    def _hands_full(self) -> bool:
+        """Return whether it could carry nothing more a while ago."""
+        last = self.observation.result
+        if last is not None and last.action_type is ActionType.PICKUP and last.reason is Reason.INVENTORY_FULL:
+            self._full_until = self.tick + FULL_TICKS
+        return self.tick < self._full_until
 
     @action
     def go_to(self, kind: str) -> Status:

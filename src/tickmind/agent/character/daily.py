@@ -22,9 +22,9 @@ from tickmind.mind.plans import (
     read_habits,
     read_plan,
 )
-from tickmind.mind.reflection import Reflection, insights_by_rule, note_insights
+from tickmind.mind.reflection import REFLECT_TASK, Reflection, insights_by_rule, note_insights
 from tickmind.protocol import Pickup
-from tickmind.protocol.setting import zone_phrase
+from tickmind.protocol.setting import DAY_MINUTES, zone_phrase
 from tickmind.strategy import quoted
 
 WORK_MINUTE, FREE_MINUTE, HOME_MINUTE = 8 * 60, 16 * 60, 21 * 60  # when a usual day's errands begin
@@ -36,13 +36,11 @@ RESTED = 800  # energy at which it needs no bed
 FAILURES = 2  # of errands that a model planned, after which the day goes on as usual
 LEAST_REFLECTED = 4  # memories of a day, for a model to be asked about it
 MOST_PLACES, MOST_INSIGHTS = 20, 5  # in a question for a plan
-REFLECT, PLAN = "reflect", "plan_day"
 NOON_HOUR = 12  # from which on a sleep is the night before the next day
 _SKILL = "do_"  # what the names of methods for errands begin with
-NIGHT = (
-    Faculty(REFLECT, Reflection.task, priority=-2),
-    Faculty(PLAN, PLAN_TASK, priority=-1),
-)
+REFLECT = Faculty("reflect", REFLECT_TASK, priority=-2)
+PLAN_DAY = Faculty("plan_day", PLAN_TASK, priority=-1)
+NIGHT = (REFLECT, PLAN_DAY)
 
 
 class DailyCharacter(SociableCharacter):
@@ -67,7 +65,8 @@ class DailyCharacter(SociableCharacter):
         self._reflection = Reflection(())  # on the day before that sleep
         self._reflected = self._is_planned = True  # whether a model has answered for this sleep
         self._plan_day = 0  # for which a plan is made in this sleep
-        self._tomorrow: list[DayErrand] = []  # that plan
+        self._planned: tuple[int, list[DayErrand]] = (0, [])  # by a model, for a day
+        self._knows_facts = False  # whether it has planned to be where its persona knows that something is
         self._follows_model = False  # whether today is as a model planned it
         self._idle_ticks = 0  # of today, at its work
         self._shown: list[ErrandState] = []
@@ -80,21 +79,22 @@ class DailyCharacter(SociableCharacter):
         if errand is None or errand.state is ErrandState.DONE:
             return super().aim()
         place = f" at {zone_phrase(errand.place)}" if errand.place else ""
-        return (
-            AIMS[errand.skill].format(place=place) if errand.skill in AIMS else f"{errand.skill} {errand.thing}{place}"
-        )
+        return AIMS[errand.skill].format(place=place) if errand.skill in AIMS else f"{errand.words}{place}"
 
     def _errand(self) -> DayErrand | None:
         """Return the errand of the hour. A new day begins with a new plan, and with what was remembered in order."""
         if self._day != self.time.day:
-            if not self._day:
-                for fact in self.persona.knows:
-                    self.hear_news(fact)
-            planned = self._tomorrow if self._plan_day == self.time.day else []
-            self._day, self._today = self.time.day, self._day_of(planned or self._routine)
-            self._follows_model, self._tomorrow, self._idle_ticks = bool(planned), [], 0
-            note_insights(self.memory, self.tick, insights_by_rule(self.memory, self.talker.people.called))
+            for fact in self.persona.knows if not self._knows_facts else ():
+                self.hear_news(fact)
+            self._knows_facts = True
+            self._day, self._today = self.time.day, self._day_of(self._routine)
+            self._follows_model, self._idle_ticks = False, 0
+            found = insights_by_rule(self.memory, self.talker.people.called, self.food)
+            note_insights(self.memory, self.tick, found)
             self.memory.tidy(self.tick)
+        for_day, planned = self._planned
+        if planned and for_day == self.time.day:  # it may have come in the middle of the day
+            self._today, self._follows_model, self._planned = self._day_of(planned), True, (0, [])
         errand = self._today.now(self.time.minute)
         if self._follows_model and self._today.failures >= FAILURES:
             self._follows_model, self._today = False, self._day_of(self._routine)
@@ -132,11 +132,15 @@ class DailyCharacter(SociableCharacter):
     def restore(self, kept: Mapping[str, Any]) -> None:
         """Take over what it knew of others, and its appointments."""
         super().restore(kept)
-        self._appointments = [
+        if "appointments" not in kept:
+            return
+        self._knows_facts = True
+        appointments = [
             (day, DayErrand(minute, "meet", place=place))
-            for day, minute, place in kept.get("appointments", ())
-            if type(day) is int and type(minute) is int and place in self._places
+            for day, minute, place in kept["appointments"]
+            if type(day) is int and type(minute) is int and 0 <= minute < DAY_MINUTES and place in self._places
         ]
+        self._appointments = appointments[: int(MAX_ERRANDS.maximum)]
 
     # The night
 
@@ -153,17 +157,17 @@ class DailyCharacter(SociableCharacter):
 
     def wonders(self, faculty: str) -> bool:
         """Return whether it sleeps, and has not yet been given this night's insights or plan."""
-        if faculty not in (REFLECT, PLAN):
+        if faculty not in (REFLECT.name, PLAN_DAY.name):
             return super().wonders(faculty)
         if not self._sleeps or len(self._reflection.entries) < LEAST_REFLECTED:
             return False
-        return not (self._reflected if faculty == REFLECT else self._is_planned)
+        return not (self._reflected if faculty == REFLECT.name else self._is_planned)
 
     def ponder(self, faculty: str) -> str:
         """Return the memories of the day, or what a plan for tomorrow goes by."""
-        if faculty not in (REFLECT, PLAN):
+        if faculty not in (REFLECT.name, PLAN_DAY.name):
             return super().ponder(faculty)
-        if faculty == PLAN:
+        if faculty == PLAN_DAY.name:
             return "\n".join(self._about_tomorrow())
         return "\n".join(f"{number}: {quoted('memory', text)}" for number, text in self._reflection.numbered())
 
@@ -186,12 +190,13 @@ class DailyCharacter(SociableCharacter):
         if asked_tick < self._asleep_tick:
             return
         text = str(reply.get("text", ""))
-        if faculty == REFLECT:
+        if faculty == REFLECT.name:
             self._reflected = True
             note_insights(self.memory, self.tick, self._reflection.read(text))
-        elif faculty == PLAN:
+        elif faculty == PLAN_DAY.name:
             self._is_planned = True
-            self._tomorrow = read_plan(text, self._places, self.skills()) or self._tomorrow
+            errands = read_plan(text, self._places, self.skills())
+            self._planned = (self._plan_day, errands) if errands else self._planned
 
     def _usual_day(self) -> list[DayErrand]:
         """Return the day of a persona with a work or a home and no habits."""
@@ -243,7 +248,7 @@ class DailyCharacter(SociableCharacter):
 
     def do_work(self, errand: DayErrand) -> Status:
         """Gather what grows at a place, or do what yields something there, until it has enough of it."""
-        here = self._things_at(errand.place)
+        here = [] if self._hands_full() else self._things_at(errand.place)
         wanted = [one for one in here if any(self.carries(stack.kind) < ENOUGH_MADE for stack in one.seen.items)]
         for thing in sorted(wanted, key=lambda one: (distance(one.at, self.at), one.seen.object_id)):
             for stack in thing.seen.items if self.reachable(thing) and not self._is_contents(thing) else ():

@@ -20,6 +20,7 @@ from tickmind.protocol import Accept, ActionResult, ActionType, ActorStatus, Giv
 from tickmind.protocol.event import Acted
 from tickmind.protocol.setting import DAY_MINUTES, zone_phrase
 from tickmind.strategy import quoted
+from tickmind.strategy.prompts import in_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -359,8 +360,8 @@ class SociableCharacter(Character):
             self._model_words = self._line.text if words or not self.talker.may_reword(self._line) else None
         if self._waits_for_words(talk):
             return self.wait()
-        if self._model_words is None and TALK.name in self.faculties and talk.lines:
-            self._no_words_until = max(self._no_words_until, self.tick + NO_WORDS_TICKS)
+        if self._model_words is None and self._may_wait(talk):
+            self._no_words_until = self.tick + NO_WORDS_TICKS
         remark = self.talker.reworded(self._line, self._model_words or "")
         self._line = None
         self.talker.say(self.tick, talk, remark)
@@ -368,9 +369,10 @@ class SociableCharacter(Character):
 
     def _waits_for_words(self, talk: Talk) -> bool:
         """Return whether a model is still to word the line, and the partner has patience; a greeting does not wait."""
-        if self._model_words is not None or TALK.name not in self.faculties or not talk.lines:
-            return False
-        return self.tick >= self._no_words_until and self.tick - talk.turn_tick < WORDS_TICKS
+        return self._model_words is None and self._may_wait(talk) and self.tick - talk.turn_tick < WORDS_TICKS
+
+    def _may_wait(self, talk: Talk) -> bool:
+        return TALK.name in self.faculties and bool(talk.lines) and self.tick >= self._no_words_until
 
     def wonders(self, faculty: str) -> bool:
         """Return whether it is to say a line, and waits for a model's words."""
@@ -386,7 +388,7 @@ class SociableCharacter(Character):
             return ""
         lines = [quoted(self.talker.people.called(line.speaker_id), line.text) for line in talk.lines[-TALK_LINES:]]
         partner = self.talker.people.called(talk.partner_id)
-        return "\n".join([*lines, f"Say to {partner} in your own words: {_in_quotes(self._line.text)}"])
+        return "\n".join([*lines, f"Say to {partner} in your own words: {in_quotes(self._line.text)}"])
 
     def learn(self, faculty: str, reply: Mapping[str, Any], asked_tick: int) -> None:
         """Take a model's words for the line that it is to say, if it is still the one that was asked for."""
@@ -402,11 +404,6 @@ class SociableCharacter(Character):
     def awake_within(self, steps: int) -> list[Person]:
         """Return others in sight that are awake, within so many steps, the nearest first."""
         return [who for who in self.surroundings.near(self.at, steps) if not who.status & ActorStatus.ASLEEP]
-
-
-def _in_quotes(text: str) -> str:
-    """Return a text in quotes that it can't leave."""
-    return f'"{text.replace(chr(34), chr(39))}"'
 
 
 def _foods(items: Iterable[ItemInfo]) -> tuple[str, ...]:

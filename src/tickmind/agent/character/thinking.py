@@ -75,8 +75,8 @@ class Thinking:
     def opening(self, form: AskedForm = "json") -> tuple[Message, ...]:
         """Return the common beginning of these characters' questions, for a model to read before the first one.
 
-        A model on this machine is asked for one line, `form="line"`, if the schema is flat; but for no plans where
-        there are faculties, of which it serves those that word lines.
+        A model on this machine is asked for one line, `form="line"`, if the schema is flat. With faculties it makes no
+        plans, so their form is left out.
         """
         opening = (Message.system(f"{self.common_role}\n\n{MANNERS}"),)
         if self.schema is None or (self.faculties and form == "line"):

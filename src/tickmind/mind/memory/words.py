@@ -11,6 +11,11 @@ _SMALL = frozenset(
 )
 
 
+def flat_line(text: str) -> str:
+    """Return a text without line breaks and invisible characters."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
 def words_in(text: str) -> list[str]:
     """Return the meaningful words of a text in their order, in lower case."""
     return [word for word in _WORD.findall(text.lower()) if word not in _SMALL]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from tickmind.base import Limit
+from tickmind.mind.memory.words import flat_line
 from tickmind.mind.talk.meaning import read_line
 from tickmind.mind.talk.repeats import SpokenBefore
 
@@ -21,8 +22,7 @@ _STAGE = re.compile(r"\*[^*]{1,80}\*|\([^)]{0,80}\)|\[[^\]]{0,80}\]|(?<!\w)_[^_]
 
 def clean_line(text: str, own_names: Iterable[str] = ()) -> str:
     """Return a line as it can be said: one line, without quotes around it, stage directions and the speaker's label."""
-    flat = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    flat = " ".join(_STAGE.sub(" ", flat).split())
+    flat = flat_line(_STAGE.sub(" ", flat_line(text)))
     label = _LABEL.match(flat)
     if label and label[0].strip(" :").lower() in {name.lower() for name in own_names}:
         flat = flat[label.end() :]
@@ -31,8 +31,8 @@ def clean_line(text: str, own_names: Iterable[str] = ()) -> str:
     return flat
 
 
-def has_consequences(text: str) -> bool:
-    """Return whether listeners would do something about a line: that is for code to say. So is what is no speech."""
+def is_for_code(text: str) -> bool:
+    """Return whether no model may say a line: listeners would do something about it, or it is no speech."""
     meaning = read_line(text)
     acts = meaning.promise is not None or meaning.request is not None or meaning.leaves
     return acts or names_time(text) or _MARKUP.search(text) is not None
@@ -51,6 +51,6 @@ def problem_of(text: str, before: SpokenBefore, names: Iterable[str] = ()) -> st
         return "it is too long"
     if _REFUSAL.search(text):
         return "it is a refusal"
-    if has_consequences(text):
+    if is_for_code(text):
         return "it promises, asks, invites or says farewell, which code decides, or is no speech"
     return "" if before.is_fresh(text, names) else "it was said before"

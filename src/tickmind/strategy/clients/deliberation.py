@@ -9,7 +9,7 @@ from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, merge_config
 from tickmind.llm.errors import ErrorType, LLMCooldownError, LLMError, LLMRateLimitError
 from tickmind.llm.messages import Message, Text
-from tickmind.llm.results import LLMResult, StructuredResult
+from tickmind.llm.results import CUT_OFF, LLMResult, StructuredResult
 from tickmind.llm.served import Served
 from tickmind.llm.structured import ReplySchema, is_flat, reminder
 from tickmind.llm.structured.prompts import AskedForm
@@ -64,8 +64,11 @@ async def deliberate(
                     question.on_field(name, value)
             result = await stream.result
     served = result.served or Served()
+    text = result.content if isinstance(result, LLMResult) else result.raw_content
+    if question.one_line and isinstance(result, LLMResult) and result.finish_reason in CUT_OFF:
+        text = ""  # half a line is none
     return Deliberation(
-        result.content if isinstance(result, LLMResult) else result.raw_content,
+        text,
         result.thinking,
         result.model,
         result.prompt_tokens,

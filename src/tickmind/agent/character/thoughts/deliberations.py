@@ -71,7 +71,7 @@ class Deliberations:
         manager = self._manager = self._prompts.manager
         manager.register_client(client)
         self._others = {tier for tier, other in (tiers or {}).items() if other is not client}
-        for tier in sorted(self._others):  # all others share one client, and so its pace
+        for tier in sorted(self._others):  # tiers without a client of their own use the default one, and share its pace
             manager.register_client((tiers or {})[tier], tier)
         self._define_parser(PARSER, thinking.schema)
         for faculty in thinking.faculties:
@@ -106,7 +106,16 @@ class Deliberations:
         self._prompts.add(eid, character)
         if self._tiers is None or PLAN_TIER in self._tiers:
             interval = self._thinking.every_ticks
-            agent = LLMAgent(ROLE, RULES, CONTEXT, PARSER, query_interval=interval, trigger=TRIGGER, relevance=FITS)
+            agent = LLMAgent(
+                ROLE,
+                RULES,
+                CONTEXT,
+                PARSER,
+                query_interval=interval,
+                client=self._client_of(PLAN_TIER),
+                trigger=TRIGGER,
+                relevance=FITS,
+            )
             self._engine.world.attach(eid, agent)
             self._manager.ask_soon(eid)
         served = [one for one in self._thinking.faculties if self._tiers is None or one.tier in self._tiers]
@@ -121,12 +130,16 @@ class Deliberations:
             defined_as(faculty.name),
             query_interval=_NEVER,
             priority=faculty.priority,
-            client=faculty.tier if faculty.tier in self._others else "",
+            client=self._client_of(faculty.tier),
         )
         own = self._engine.world.spawn(Blackboard(), agent)
         self._kinds[own] = faculty.name
         self._prompts.add_faculty(own, eid)
         return own
+
+    def _client_of(self, tier: str) -> str:
+        """Return the name of a tier's client; empty for the default one."""
+        return tier if tier in self._others else ""
 
     def attend(self, eid: int) -> None:
         """Ask for a character's thought before all others, because a person watches it."""
