@@ -127,3 +127,25 @@ def test_a_thinking_villager_answers_one_who_speaks_all_the_time(solo):
         one.world.hear("entity:1", f"me, listen: it is {number}.")
         one.play(1)
     assert len(one.world.said) >= 2  # its greeting, and its farewell to one who never pauses
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("Have you heard, entity:2: one often sees me at the mill.", False),  # of it, to another
+        ("Have you heard, me: one often sees entity:2 at the mill.", True),
+        ("me, where is entity:2?", True),
+        ("Hello me! This is entity:2.", True),
+        ("Good evening, me.", True),
+        ("I saw me.", True),  # there is no other to whom that could be said
+    ],
+)
+def test_a_line_is_for_the_one_whom_it_speaks_to(solo, line, meant):
+    one = solo(Villager, "@1.....2")
+    one.play(1)
+    talks = one.character.talker.talks
+    talks.current, talks._rest_until = None, {}
+    one.world.hear("entity:1", line)
+    one.play(1)
+    talk = talks.current
+    assert (talk is not None and any(said.text == line for said in talk.lines)) is meant

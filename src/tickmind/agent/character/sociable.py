@@ -209,7 +209,7 @@ class SociableCharacter(Character):
         talk = self.talker.talks.current
         if talk is not None and talk.partner_id == line.speaker_id and not talk.my_turn:
             return True
-        if self.speech.names_me(line.text):
+        if self.speech.speaks_to_me(line.text):
             return True
         return line.to_me and not named and not self._is_in_another_talk(line.speaker_id)
 

@@ -15,6 +15,7 @@ MAX_SAID_CHARS = Limit("length of a character's speech", 300, "characters")
 TALKING_STEPS = 4  # a speaker within so many steps addresses the character, if the line has no name
 ANSWER_TICKS = 8  # after so many ticks a line needs no answer
 REPEAT_TICKS = 60  # before the same text is said again
+_BEFORE_NAME = r"(?:^|[.!?,]\s*|\b(?:hello|hi|hey|dear|thanks|thank you|welcome|day|morning|evening|night)\s+)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Speech:
     def __init__(self, entity_id: str, names: tuple[str, ...] = (), *, max_lines: Limit = MAX_LINES) -> None:
         self._me = entity_id
         called = "|".join(re.escape(name) for name in (entity_id, *names) if name)
-        self._called = re.compile(rf"(?<![\w:])(?:{called})(?![\w:])", re.IGNORECASE)
+        self._called = re.compile(rf"(?<![\w:])(?:{called})(?!:?\w)", re.IGNORECASE)
+        self._spoken_to = re.compile(rf"{_BEFORE_NAME}(?:{called})(?!:?\w)", re.IGNORECASE)
         self.lines: deque[SpokenLine] = deque(maxlen=int(max_lines.maximum))
         """The lines heard and said, newest last."""
         self.heard_now: tuple[SpokenLine, ...] = ()
@@ -67,6 +69,10 @@ class Speech:
     def names_me(self, text: str) -> bool:
         """Return whether a line has the name or the id of this character in it."""
         return self._called.search(text) is not None
+
+    def speaks_to_me(self, text: str) -> bool:
+        """Return whether a line speaks to this character by its name, as "Good day, Finn." and not "I saw Finn." do."""
+        return self._spoken_to.search(text) is not None
 
     def _is_meant(self, heard: Heard, observation: Observation, at: Tile) -> bool:
         """Return whether a line is meant for this character: it is named, or nearest to the speaker and near enough."""

@@ -8,7 +8,7 @@ from itertools import islice
 from tickmind.base import Limit
 from tickmind.mind.memory.entries import IMPORTANCE, EntryKind, MemoryEntry
 from tickmind.mind.memory.retrieval import Embed, EntryIndex, Recalled, Weights
-from tickmind.mind.memory.words import flat_line, words_of
+from tickmind.mind.memory.words import words_of
 
 MAX_ENTRIES = Limit("number of entries in a character's memory", 600)
 MAX_ENTRY_CHARS = Limit("length of an entry in memory", 120, "characters")
@@ -26,7 +26,7 @@ _WEIGHTS = Weights()
 
 def entry_text(text: str) -> str:
     """Return a text as an entry has it: in one line, and cut if it is too long."""
-    flat = flat_line(text)
+    flat = " ".join(text.split())
     return flat if len(flat) <= _ENTRY_CHARS else f"{flat[: _ENTRY_CHARS - 1].rstrip()}…"
 
 
