@@ -9,7 +9,7 @@ import uuid
 
 import pytest
 from tests.acceptance.test_documents import ROOT
-from tests.acceptance.test_running_many import READY_S, Process, gone
+from tests.acceptance.test_running_many import READY_S, Process, gone, wait_for_tick
 
 from tickmind.viewer.errors import PageMissingError
 from tickmind.viewer.page import page_files
@@ -58,6 +58,7 @@ def kept(folder, run_id):
 def test_a_saved_scenario_begins_another_run_and_a_broken_one_does_not(up, scenario, tmp_path, mark):
     process = up("--no-viewer")
     first = process.says(BEGINS)
+    wait_for_tick(tmp_path / "runs", first)
     good = scenario.read_text()
     scenario.write_text(good.replace("seed: 1", "sead: 1").replace("stock: {item: berries", "stock: {item: plums"))
     process.says(rf"Run {first} goes on as it is")
@@ -69,11 +70,13 @@ def test_a_saved_scenario_begins_another_run_and_a_broken_one_does_not(up, scena
     assert (name, ended) == ("people.yaml", first)
     assert process.says(BEGINS, times=2) == second
     process.says(r"entity:\d: \w+ is running", times=6)
+    wait_for_tick(tmp_path / "runs", second)
     scenario.write_text(good.replace("hunger_per_tick: 2", "hunger_per_tick: 3"))
     name, ended, third = process.says(SAVED, times=2)
     assert (name, ended) == ("clearing.yaml", second)
     assert process.says(BEGINS, times=3) == third
     process.says(r"entity:\d: \w+ is running", times=9)
+    wait_for_tick(tmp_path / "runs", third)
     code, said = process.end(signal.SIGINT)
     assert code == 0, said
     assert "Traceback" not in said

@@ -143,9 +143,16 @@ def test_up_ends_with_its_world_and_brings_a_gateway(start, mark):
     assert gone(mark)
 
 
-def has_tick(runs):
-    """Whether a run has recorded a tick."""
-    for meta in runs.glob("clearing-*/meta.json"):
+def wait_for_tick(runs, run_id="clearing-*"):
+    """Wait until a run has recorded a tick: before that it is empty, and not kept when it ends."""
+    until_s = time.monotonic() + READY_S
+    while not has_tick(runs, run_id):
+        assert time.monotonic() < until_s
+        time.sleep(0.02)
+
+
+def has_tick(runs, run_id):
+    for meta in runs.glob(f"{run_id}/meta.json"):
         with RunStore(runs).open(meta.parent.name) as run:
             if run.last_tick_id:
                 return True
@@ -155,10 +162,7 @@ def has_tick(runs):
 def test_a_world_that_is_killed_goes_on_and_nobody_is_lost(start, mark, folder):
     process = start("up", "scenarios/clearing.yaml", "--no-gateway", "--no-viewer", "--port", "0", "--tps", "10")
     process.says(r"entity:\d: \w+ is running", times=3)
-    until_s = time.monotonic() + READY_S
-    while not has_tick(folder / "runs"):  # before that there is nothing to go on from, and nothing worth keeping
-        assert time.monotonic() < until_s
-        time.sleep(0.02)
+    wait_for_tick(folder / "runs")
     (world,) = (pid for pid in marked(mark) if is_command(pid, "world"))
     os.kill(world, signal.SIGKILL)
     process.says(r"It was killed; restarting it where it was.")
