@@ -4,18 +4,33 @@ A fixed deadline of a minute, two questions a second at most however slow the mo
 prompts that tell everything each time. Run as a module, as a host of characters.
 """
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 from tickmind.agent import ProcessContext
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.character.thoughts.models import find_client
 from tickmind.agent.knowledge import distance
-from tickmind.characters.villager import PLAN, ROLE, Villager
+from tickmind.characters.villager import Villager
 from tickmind.llm import CallConfig, GatewayClient, gateway_call
 from tickmind.strategy import AnyClient, GatewayAdapter, LLMConfig, Section, quoted
 
 TIMEOUT_S = 60.0
+ROLE = (
+    "You live in a small village. You get hungry and eat, get tired and sleep in a bed, and know people by their ids. "
+    "Say what you aim for in the next minute."
+)
+PLAN = {
+    "type": "object",
+    "properties": {
+        "goal": {"enum": ["gather", "rest", "explore", "visit", "wander", "stay"], "description": "what to do next"},
+        "who": {"type": "string", "maxLength": 60, "description": "whom to visit or speak to, by id; may be empty"},
+        "say": {"type": "string", "maxLength": 160, "description": "what to say aloud now; may be empty"},
+        "remember": {"type": "string", "maxLength": 120, "description": "what is worth remembering; may be empty"},
+    },
+    "required": ["goal", "who", "say", "remember"],
+    "additionalProperties": False,
+}
 
 
 class OldVillager(Villager):
@@ -46,8 +61,12 @@ class OldVillager(Villager):
             yield Section("\n".join(quoted("memory", note) for note in notes), title="What you remember")
         places = sorted({thing.at for item in self.food for thing in around.things_with(item)})
         yield Section(f"{len(places)} known: {places[:5]}", title="Places with food")
-        if self._goal:
-            yield Section(f"{self._goal} {self._who}".strip(), title="Your last plan")
+        if self.plan:
+            yield Section(f"{self.plan['goal']} {self.plan['who']}".strip(), title="Your last plan")
+
+    def fits(self, plan: Mapping[str, Any], asked_tick: int) -> bool:  # noqa: ARG002  any plan counts
+        """Take any plan."""
+        return True
 
     @classmethod
     def client(cls, stage: ProcessContext) -> AnyClient | None:

@@ -5,7 +5,6 @@ The figures are the world's own: how long after the start of a tick intents arri
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -26,7 +25,7 @@ VILLAGERS, PROCESSES = 500, 10
 ANSWERS_MS = 250.0
 SETTLE_TICKS = 5  # before anything counts
 SIDE = 140
-PLAN = json.dumps({"goal": "explore", "who": "", "say": "", "remember": "The mill is to the east."})
+CHOICE = "see what is new"  # which a villager can do while there is something that it does not know
 
 
 def _village(villagers: int) -> TileWorld:
@@ -37,7 +36,7 @@ def _village(villagers: int) -> TileWorld:
 @contextmanager
 def model() -> Iterator[tuple[str, int]]:
     """A model that always answers the same, as a gateway's address, and the id of its process."""
-    command = [sys.executable, "-m", "tickmind.llm.testing.server", "--text", PLAN]
+    command = [sys.executable, "-m", "tickmind.llm.testing.server", "--text", CHOICE]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:

@@ -1,7 +1,5 @@
 """The same run twice: a village in lockstep with models, however its minds are grouped and whoever is killed."""
 
-import hashlib
-import json
 import os
 import random
 import re
@@ -11,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.acceptance.test_documents import RUN_CLI, fresh_environment
+from tests.kits.choices import chosen_by_prompt
 from tests.long import LONG, short_or_long
 
 from tickmind.cli.minds.relived import RelivedMinds
@@ -21,7 +20,6 @@ from tickmind.record.report.comparison import compare_runs
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(short_or_long(290, 20_000))]
 TICKS = short_or_long(25, 60)
 PATIENCE_S = 240
-GOALS = ("explore", "rest", "wander", "talk")
 MAPPING = """
 agents:
   villager:
@@ -33,10 +31,8 @@ assignments: [{{match: {{type: villager}}, use: villager}}]
 
 
 def answer(request):
-    """A plan that the prompt alone decides, after a while that nothing repeats."""
-    number = int.from_bytes(hashlib.blake2b(request.messages[-1].text.encode(), digest_size=4).digest())
-    plan = {"goal": GOALS[number % 4], "who": "", "say": f"It is {number % 97}.", "remember": f"Saw {number % 89}."}
-    return Late(json.dumps(plan), random.choice((0, 0, 0.01, 0.05)))
+    """A choice that the prompt alone decides, after a while that nothing repeats."""
+    return Late(chosen_by_prompt(request.messages[-1].text), random.choice((0, 0, 0.01, 0.05)))
 
 
 def below(pid: int):

@@ -47,7 +47,7 @@ class OutOfOrder:
     async def answer(self, question):
         if not self.mended:
             raise ConnectionError("the model is out of order")
-        return Deliberation('{"goal": "stay", "who": "", "say": "", "remember": ""}' if question.schema else "")
+        return Deliberation("sit for a while")
 
 
 @pytest.mark.slow

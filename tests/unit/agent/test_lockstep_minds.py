@@ -1,13 +1,12 @@
 """Minds in lockstep: the same run twice, however long the model takes and however the characters are grouped."""
 
 import asyncio
-import hashlib
-import json
 import random
 from dataclasses import replace
 from typing import ClassVar
 
 import pytest
+from tests.kits.choices import chosen_by_prompt
 
 from tickmind.agent import CharacterHost, Start
 from tickmind.characters.villager import Villager
@@ -16,8 +15,6 @@ from tickmind.server.testing import meadow
 from tickmind.strategy import Deliberation
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.world import TileWorld
-
-GOALS = ("explore", "gather", "wander", "stay")
 
 
 class SlowModel:
@@ -30,9 +27,7 @@ class SlowModel:
     async def answer(self, question):
         self.prompts.append(f"{question.system_prompt}\n{question.user_message}")
         await asyncio.sleep(self._chance.choice((0, 0, 0.001, 0.004)))
-        number = int.from_bytes(hashlib.blake2b(question.user_message.encode(), digest_size=4).digest())
-        plan = {"goal": GOALS[number % len(GOALS)], "who": "", "say": f"It is {number % 97}.", "remember": ""}
-        return Deliberation(json.dumps(plan))
+        return Deliberation(chosen_by_prompt(question.user_message))
 
 
 def lived(groups, seed, ticks=40, thinking_ticks=0, kind=Villager):

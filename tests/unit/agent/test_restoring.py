@@ -1,11 +1,11 @@
 """A mind in lockstep is as it was after its process was killed: it lives its past again from its journal."""
 
-import hashlib
 import json
 import os
 from dataclasses import replace
 
 import pytest
+from tests.kits.choices import chosen_by_prompt
 
 from tickmind.agent import CharacterHost, Start
 from tickmind.agent.errors import AgentError
@@ -21,14 +21,7 @@ from tickmind.strategy import ModelAdapter
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.world import TileWorld
 
-GOALS = ("explore", "rest", "wander", "talk")
 ACTORS = 4
-
-
-def by_prompt(request):
-    """A plan that the prompt alone decides."""
-    number = int.from_bytes(hashlib.blake2b(request.messages[-1].text.encode(), digest_size=4).digest())
-    return json.dumps({"goal": GOALS[number % 4], "who": "", "say": f"It is {number % 97}.", "remember": ""})
 
 
 class Life:
@@ -36,7 +29,7 @@ class Life:
 
     def __init__(self, folder, run_id="run", *, lockstep=True):
         self.world = TileWorld.from_scenario(meadow(ACTORS))
-        self.model = ScriptedTransport(by_prompt)
+        self.model = ScriptedTransport(lambda request: chosen_by_prompt(request.messages[-1].text))
         self.hashes, self.thoughts = [], []
         self._folder, self._run_id = folder, run_id
         self._deadline_ms = int(MAX_DURATION_MS.maximum) if lockstep else 500

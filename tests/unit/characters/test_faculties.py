@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tickmind.agent import Character, CharacterHost, Start
+from tickmind.agent.character.choosing import SIT_TICKS
 from tickmind.agent.character.daily import NIGHT
 from tickmind.agent.character.sociable import NO_WORDS_TICKS, TALK, WORDS_TICKS
 from tickmind.agent.character.thinking import Faculty, Thinking
@@ -16,10 +17,11 @@ from tickmind.agent.minds import PastMinds
 from tickmind.agent.reliving import PastTurn, play_turn
 from tickmind.ai import Action, Status
 from tickmind.base import ConfigError
-from tickmind.characters.villager import PLAN, ROLE, STAY_TICKS, Villager
+from tickmind.characters.villager import Villager
 from tickmind.mind.memory import EntryKind
 from tickmind.mind.plans import SKILLS, ErrandState
 from tickmind.mind.reflection import Reflection
+from tickmind.mind.skills import Option
 from tickmind.protocol import ActorStatus, Persona, RunInfo
 from tickmind.protocol.setting import WorldSetting, ZoneInfo
 from tickmind.server.testing import meadow
@@ -227,7 +229,7 @@ class Night(Model):
             return Deliberation("1 2: The meadow is quiet.\n1 99: That is no insight.")
         if question.user_message.endswith(NIGHT[1].task):
             return Deliberation("06:00 meet\n07:00 rest")
-        return Deliberation('{"goal": "stay", "who": "", "say": "", "remember": ""}')
+        return Deliberation("sit for a while")
 
 
 def test_a_sleeping_villager_reflects_and_plans_its_next_day(life):
@@ -276,7 +278,7 @@ class Wordsmith(Model):
         self.asked.append(question)
         if question.user_message.endswith(TALK.task):
             return Deliberation(f"{self.words}\nAnd more that nobody asked for.")
-        return Deliberation('{"goal": "stay", "who": "", "say": "", "remember": ""}')
+        return Deliberation("sit for a while")
 
 
 def spoken_to(solo, model, *, waits=True):
@@ -448,32 +450,29 @@ def test_the_skills_of_a_villager_are_those_that_habits_are_checked_by():
     assert list(Villager.skills()) == list(SKILLS)
 
 
-# What a plan comes to
+# What a choice comes to
 
 
 def test_one_who_was_visited_is_left_again_and_nobody_sits_for_ever(solo):
-    class Visitor(Villager):
-        thinking = Thinking(ROLE, PLAN)
-
-    one = solo(Visitor, "@1")
+    one = solo(Villager, "@1")
     one.play(1)
     villager, talks = one.character, one.character.talker.talks
-    villager._goal, villager._who, villager._plan_tick = "visit", "entity:1", villager.tick
+    villager._choose(Option("visit entity:1", 1.0, "entity:1", skill="visit"), by_model=True)
     talks.current = None
     talks._rest_until["entity:1"] = 0
-    assert villager.follow_plan() is not Status.FAILURE  # a talk may begin
+    assert villager.follow_choice() is not Status.FAILURE  # a talk may begin
     talks._rest_until["entity:1"] = villager.tick + 500  # they have just talked
-    assert villager.follow_plan() is Status.FAILURE
-    villager._goal = "stay"
-    assert villager.follow_plan() is not Status.FAILURE
-    villager._plan_tick -= STAY_TICKS + 1
-    assert villager.follow_plan() is Status.FAILURE
+    assert villager.follow_choice() is Status.FAILURE
+    villager._choose(Option("sit for a while", 1.0, skill="sit"), by_model=True)
+    assert villager.follow_choice() is not Status.FAILURE
+    villager._choice_tick -= SIT_TICKS + 1
+    assert villager.follow_choice() is Status.FAILURE
 
 
 def test_nobody_leaves_a_talk_to_see_its_partner(solo):
     one = solo(Villager, "@1")
     one.play(1)
-    one.character._goal, one.character._who = "visit", "entity:1"
+    one.character._choose(Option("visit entity:1", 1.0, "entity:1", skill="visit"), by_model=True)
     one.character.talker.talks.current = None
     assert "entity:1" in one.character.aim()
     one.character.talker.talks.begin(2, "entity:1")

@@ -8,7 +8,7 @@ from tickmind.agent.character.body import MAX_NO_WAYS, NO_WAY_TICKS
 from tickmind.agent.character.host import CharacterHost
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.character.trading import TradingCharacter
-from tickmind.agent.knowledge import Thing, Tile, distance
+from tickmind.agent.knowledge import Thing, Tile, distance, nearest_tile
 from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.minds import PastMinds
 from tickmind.agent.running import run
@@ -300,8 +300,7 @@ class Character(TradingCharacter):
 
     def _tile_of(self, area: Area) -> Tile:
         """Return the nearest tile of a rectangle that is known to be free and in reach; else the nearest of all."""
-        (x, y), (west, north, east, south) = self.at, area
-        nearest = min(max(x, west), east), min(max(y, north), south)
+        nearest, (west, north, east, south) = nearest_tile(self.at, area), area
         columns = range(max(west, nearest[0] - ZONE_REACH), min(east, nearest[0] + ZONE_REACH) + 1)
         rows = range(max(north, nearest[1] - ZONE_REACH), min(south, nearest[1] + ZONE_REACH) + 1)
         around = self.surroundings

@@ -31,7 +31,8 @@ WORK_MINUTE, FREE_MINUTE, HOME_MINUTE = 8 * 60, 16 * 60, 21 * 60  # when a usual
 ENOUGH_MADE = 3  # of an item, that it gathers or makes at its work
 AIMS = {"work": "get some work done{place}", "meet": "see who is about{place}", "rest": "go home"}  # skill -> words
 PRESENT_TICKS = 20  # at its work, after which it has been there even if there was nothing to do
-STROLL_EVERY, STROLL_TICKS = 40, 10  # how often and how long it strolls while it waits for work
+STROLL_EVERY, STROLL_TICKS = 40, 10  # how often and how long it strolls while it waits
+MEET_MINUTES = 60  # that it stays where it meets others
 RESTED = 800  # energy at which it needs no bed
 FAILURES = 2  # of errands that a model planned, after which the day goes on as usual
 LEAST_REFLECTED = 4  # memories of a day, for a model to be asked about it
@@ -214,6 +215,10 @@ class DailyCharacter(SociableCharacter):
         if states != self._shown:
             self._shown = states
             self.blackboard.set("today", [f"{one}: {one.state}" for one in self._today.errands])
+        return self.carry_out(errand)
+
+    def carry_out(self, errand: DayErrand) -> Status:
+        """Go to the place of an errand, and do one step of it."""
         if errand.place and not self.in_zone(errand.place):
             return self.go_to_zone(errand.place)
         skill = errand.skill if errand.skill in self.skills() else "meet"
@@ -227,9 +232,10 @@ class DailyCharacter(SociableCharacter):
         return sorted(name.removeprefix(_SKILL) for name in dir(cls) if name.startswith(_SKILL))
 
     def do_meet(self, errand: DayErrand) -> Status:
-        """Be there, among others; any word that is no skill means this."""
+        """Be there, among others, and at a certain place stay for a while; any word that is no skill means this."""
         errand.state = ErrandState.DONE
-        return Status.FAILURE
+        minutes = (self.time.minute - errand.minute) % DAY_MINUTES
+        return self._stay_about() if errand.place and minutes < MEET_MINUTES else Status.FAILURE
 
     def do_rest(self, errand: DayErrand) -> Status:
         """Go to bed if it is tired, else stay."""
@@ -265,6 +271,10 @@ class DailyCharacter(SociableCharacter):
         self._idle_ticks += 1  # it is there, and there is nothing to be done
         if self._idle_ticks >= PRESENT_TICKS:
             errand.state = ErrandState.DONE
+        return self._stay_about()
+
+    def _stay_about(self) -> Status:
+        """Wait, and stroll now and then."""
         return self.wander() if self.tick % STROLL_EVERY < STROLL_TICKS else self.wait()
 
     def _things_at(self, place: str) -> list[Thing]:

@@ -68,9 +68,9 @@ _DEEDS = {  # action -> how it is remembered, and whether the items that count c
 class SociableCharacter(Character):
     """Turns observations into memories, and lines into talks. Its tree has `in_talk`, `talk` and the like.
 
-    What it says comes from its memory and its persona. Override `wording` for a model's words, `aim` for what it says
-    that it will do next, and `answer` for what it knows besides. `food` is what it eats: its setting, or else all that
-    stills hunger in its world.
+    What it says comes from its memory and its persona. Override `aim` for what it says that it will do
+    next, and `answer` for what it knows besides. With `faculties=(TALK,)` in its `thinking` a model words its lines.
+    `food` is what it eats: its setting, or else all that stills hunger in its world.
     """
 
     def __init__(self, start: Start) -> None:
@@ -102,10 +102,6 @@ class SociableCharacter(Character):
         self._seen: dict[str, int] = {}  # person -> the tick in which it was noted to be somewhere
 
     # What a kind of character may change
-
-    def wording(self, talk: Talk) -> str | None:  # noqa: ARG002  others decide by it
-        """Return words for the next line of a talk; empty for those of the phrasebook, None to wait for them."""
-        return ""
 
     def aim(self) -> str:
         """Return what it will do next, as in "I want to ..."."""
@@ -349,15 +345,12 @@ class SociableCharacter(Character):
         return self.speak_in(talk) if talk.my_turn else self.wait()
 
     def speak_in(self, talk: Talk) -> Status:
-        """Say the next line of a talk, in the words of `wording` if they are good; wait if those are still to come."""
+        """Say the next line of a talk, in a model's words if they are good; wait if those are still to come."""
         turn = talk.turn_tick, len(talk.lines)
         if self._line is None or self._line_turn != turn:
-            words = self.wording(talk)
-            if words is None:
-                return self.wait()
-            self._line, self._line_turn = self.talker.next_remark(talk, self._scene(), words), turn
+            self._line, self._line_turn = self.talker.next_remark(talk, self._scene()), turn
             self._line_tick = self.tick
-            self._model_words = self._line.text if words or not self.talker.may_reword(self._line) else None
+            self._model_words = None if self.talker.may_reword(self._line) else self._line.text
         if self._waits_for_words(talk):
             return self.wait()
         if self._model_words is None and self._may_wait(talk):

@@ -62,6 +62,7 @@ class Thinking:
     personality: str = "You are friendly and practical."
     every_ticks: int = 60
     soonest_ticks: int = 5  # least ticks between two questions
+    one_line: bool = False  # a plan is one short line, if there is no schema
     faculties: tuple[Faculty, ...] = ()
     config: LLMConfig = LLMConfig(  # noqa: RUF009  it is frozen
         max_queries_per_tick=2, max_queries_per_second=None, query_timeout=None, max_in_flight=None

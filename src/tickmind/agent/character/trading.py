@@ -53,6 +53,11 @@ class TradingCharacter(NeedyCharacter):
     @action
     def buy(self, item: str, amount: int = 1) -> Status:
         """Go to the nearest open container that sells such items, and buy them; fails if none is known, or too dear."""
+        seller = self.seller_of(item, amount)
+        return self._work_at(seller, lambda target: Buy(target, item, amount))
+
+    def seller_of(self, item: str, amount: int = 1) -> Thing | None:
+        """Return the nearest known open container that sells such items for what it has."""
 
         def fits(thing: Thing, container: ContainerInfo) -> bool:
             price = container.price(item, sells=True)
@@ -60,7 +65,7 @@ class TradingCharacter(NeedyCharacter):
                 return False
             return all(self.carries(money) >= each * amount for money, each in price)
 
-        return self._at_container(fits, lambda target: Buy(target, item, amount))
+        return self._nearest_container(fits)
 
     @action
     def sell(self, item: str, amount: int = 1) -> Status:
@@ -111,11 +116,16 @@ class TradingCharacter(NeedyCharacter):
     def _at_container(
         self, fits: Callable[[Thing, ContainerInfo], bool], intent: Callable[[str], Put | Take | Buy | Sell]
     ) -> Status:
+        return self._work_at(self._nearest_container(fits), intent)
+
+    def _nearest_container(self, fits: Callable[[Thing, ContainerInfo], bool]) -> Thing | None:
         containers = {kind.name: kind.container for kind in self.kinds if kind.container is not None}
         around = self.surroundings
-        known = (thing for thing in around.things.values() if thing.seen.kind in containers)
+        known = (thing for thing in around.things.values() if thing.seen.kind in containers) if containers else ()
         fit = (thing for thing in known if fits(thing, containers[thing.seen.kind]) and self.reachable(thing))
-        thing = around.nearest(fit, self.at)
+        return around.nearest(fit, self.at)
+
+    def _work_at(self, thing: Thing | None, intent: Callable[[str], Put | Take | Buy | Sell]) -> Status:
         if thing is None:
             return Status.FAILURE
         status = self.walk_to(thing, beside=True)

@@ -39,6 +39,12 @@ def distance(start: Tile, goal: Tile) -> int:
     return max(abs(start[0] - goal[0]), abs(start[1] - goal[1]))
 
 
+def nearest_tile(at: Tile, area: tuple[int, int, int, int]) -> Tile:
+    """Return the tile of a rectangle that is nearest to another tile."""
+    west, north, east, south = area
+    return min(max(at[0], west), east), min(max(at[1], north), south)
+
+
 def find_path(
     ground: Ground,
     start: Tile,

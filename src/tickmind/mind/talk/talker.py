@@ -255,10 +255,6 @@ class Talker:
         line = clean_line(text, (self._name, self._me))
         return "" if problem_of(line, self.spoken, self._names()) else line
 
-    def say_aloud(self, text: str) -> None:
-        """Note that a line is said to nobody."""
-        self.spoken.add(text, self._names())
-
     def say(self, tick: int, talk: Talk, remark: Remark) -> None:
         """Note that a remark is said."""
         self.spoken.add(remark.text, self._names())

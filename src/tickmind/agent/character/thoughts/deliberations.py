@@ -73,7 +73,7 @@ class Deliberations:
         self._others = {tier for tier, other in (tiers or {}).items() if other is not client}
         for tier in sorted(self._others):  # tiers without a client of their own use the default one, and share its pace
             manager.register_client((tiers or {})[tier], tier)
-        self._define_parser(PARSER, thinking.schema)
+        self._define_parser(PARSER, thinking.schema, one_line=thinking.one_line)
         for faculty in thinking.faculties:
             self._define_parser(defined_as(faculty.name), faculty.schema, one_line=faculty.one_line)
         manager.define_trigger(TRIGGER, lambda _world, eid: self._prompts.character(eid).pressing())

@@ -1,0 +1,127 @@
+"""`Option`: something that a character could do now, with its use. The best of them are a menu for a model."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tickmind.base import Limit
+from tickmind.mind.memory.words import flat_line, words_in
+from tickmind.mind.plans import DayErrand
+
+MENU_SIZE = 4
+MAX_DONE = Limit("number of options of which a character knows when it did them", 60)
+WORDS_CHARS = 60  # of an option, at most
+HALF_STEPS = 40  # of distance that halve the use of an option
+SAME_SKILL = 2  # options of one skill in a menu, at most
+STALE_WEIGHT, STALE_TICKS = 0.5, 300  # of what was done a while ago
+FAILED_TICKS = 200  # that an option which failed is left out
+INTEREST_WEIGHT = 1.2  # of what its persona wants
+_MOST_LINES = 20  # of a reply
+_EDGES = re.compile(r"^\W+|\W+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something to do, in words such as "visit Bram". `utility` goes from 0 to 1, before the way there counts."""
+
+    words: str
+    utility: float
+    thing: str = ""  # an item, a kind of object, or the id of a person
+    place: str = ""  # a zone
+    steps: int = 0  # to where it is done
+    rest_ticks: int = 0  # after it was chosen, before it can be chosen again
+    skill: str = ""  # by whose name code does it
+
+    @property
+    def use(self) -> float:
+        """The utility, less for what is far."""
+        return self.utility * HALF_STEPS / (HALF_STEPS + self.steps)
+
+    def errand(self, minute: int) -> DayErrand:
+        """Return it as an errand that begins now."""
+        return DayErrand(minute, self.skill, self.thing, self.place)
+
+
+class Choices:
+    """What a character has done and could not do lately, and so would rather not do again at once."""
+
+    def __init__(self, interests: Iterable[str] = ()) -> None:
+        self._interests = frozenset(word for text in interests for word in words_in(text))
+        self._done: dict[str, int] = {}  # words of an option -> the tick in which it was chosen
+        self._failed: dict[str, int] = {}  # words of an option -> the tick in which it failed
+
+    def chose(self, tick: int, words: str) -> None:
+        """Note what was chosen."""
+        _note(self._done, tick, words)
+
+    def failed(self, tick: int, words: str) -> None:
+        """Note what could not be done."""
+        _note(self._failed, tick, words)
+
+    def weighed(self, tick: int, options: Iterable[Option]) -> list[Option]:
+        """Return the options, the best first; without those that have just failed."""
+        weighed = [self._weigh(tick, option) for option in options if self._is_open(tick, option)]
+        return sorted(weighed, key=lambda option: (-option.use, option.words))
+
+    def _is_open(self, tick: int, option: Option) -> bool:
+        rests = tick - self._done.get(option.words, tick - option.rest_ticks) < option.rest_ticks
+        return not rests and tick - self._failed.get(option.words, -FAILED_TICKS) >= FAILED_TICKS
+
+    def _weigh(self, tick: int, option: Option) -> Option:
+        weight = 1.0 if self._interests.isdisjoint(words_in(option.words)) else INTEREST_WEIGHT
+        if tick - self._done.get(option.words, -STALE_TICKS) < STALE_TICKS:
+            weight *= STALE_WEIGHT
+        return replace(option, utility=option.utility * weight)
+
+
+def _note(ticks: dict[str, int], tick: int, words: str) -> None:
+    ticks.pop(words, None)
+    ticks[words] = tick
+    if not MAX_DONE.allows(len(ticks)):
+        del ticks[next(iter(ticks))]
+
+
+def menu(options: Iterable[Option]) -> list[Option]:
+    """Return the first few options, of different words and not all of one skill."""
+    chosen: list[Option] = []
+    for option in options:
+        same = sum(other.skill == option.skill for other in chosen)
+        if same < SAME_SKILL and all(_plain(other.words) != _plain(option.words) for other in chosen):
+            chosen.append(option)
+        if len(chosen) == MENU_SIZE:
+            break
+    return chosen
+
+
+def menu_text(options: Sequence[Option]) -> str:
+    """Return a menu as a line of a prompt."""
+    return f"You could: {'; '.join(option.words for option in options)}."
+
+
+def option_words(*parts: str) -> str:
+    """Return the words of an option: on one line, short, and without what separates options."""
+    return flat_line(" ".join(parts).replace(";", ","))[:WORDS_CHARS].rstrip(" .")
+
+
+def read_choice(reply: str, options: Iterable[Option]) -> Option | None:
+    """Return the option that a model's reply names, if it names just one.
+
+    >>> options = [Option("visit Bram", 0.4), Option("rest", 0.2)]
+    >>> read_choice('I would like to "visit Bram".', options).words
+    'visit Bram'
+    >>> read_choice("visit Bram or rest", options) is None
+    True
+    """
+    known = {_plain(option.words): option for option in reversed(list(options))}
+    lines = [_plain(line) for line in reply.splitlines()[:_MOST_LINES]]
+    exact = next((line for line in reversed(lines) if line in known), None)  # a model may think aloud before it
+    if exact is not None:
+        return known[exact]
+    said = " ".join(lines)
+    named = [words for words in known if re.search(rf"(?<!\w){re.escape(words)}(?!\w)", said)]
+    named = [words for words in named if not any(words != other and words in other for other in named)]
+    return known[named[0]] if len(named) == 1 else None
+
+
+def _plain(text: str) -> str:
+    return _EDGES.sub("", flat_line(text).lower())

@@ -1,0 +1,13 @@
+"""A model of villagers whose answers the prompt alone decides."""
+
+import hashlib
+import re
+
+_MENU = re.compile(r"You could: (.*)\.")
+
+
+def chosen_by_prompt(prompt: str) -> str:
+    """One of the options in a prompt, or a line where there are none."""
+    number = int.from_bytes(hashlib.blake2b(prompt.encode(), digest_size=4).digest())
+    options = [option for menu in _MENU.findall(prompt) for option in menu.split("; ")]
+    return options[number % len(options)] if options else f"It is {number % 97}."
