@@ -68,7 +68,8 @@ def _as_before(status: dict[str, Any]) -> dict[str, Any]:
 
 def _thought_as_before(report: dict[str, Any]) -> dict[str, Any]:
     """A thought as earlier versions kept it, if it was not late and about a plan."""
-    thought = {name: value for name, value in report["thought"].items() if name not in ("late", "kind") or value}
+    later = ("late", "kind", "cached_tokens")
+    thought = {name: value for name, value in report["thought"].items() if name not in later or value}
     return {**report, "thought": thought}
 
 

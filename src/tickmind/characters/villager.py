@@ -10,7 +10,7 @@ from typing import ClassVar
 from tickmind.agent import Start
 from tickmind.agent.character.choosing import HUNGRY, STARVING, ChoosingCharacter
 from tickmind.agent.character.daily import NIGHT
-from tickmind.agent.character.sociable import TALK
+from tickmind.agent.character.sociable import REHEARSE, TALK
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import distance
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
@@ -32,7 +32,7 @@ NEWS_LINES, NEWS_CHARS = 3, 120  # of what was said since the last choice
 class Villager(ChoosingCharacter):
     """Settings: `name`, `personality`, `food` (what it eats, first choice first)."""
 
-    thinking: ClassVar[Thinking] = Thinking(ROLE, one_line=True, faculties=(TALK, *NIGHT))
+    thinking: ClassVar[Thinking] = Thinking(ROLE, one_line=True, faculties=(TALK, REHEARSE, *NIGHT))
     tree: ClassVar[Node] = Selector(
         Sequence(
             Condition("asleep"),

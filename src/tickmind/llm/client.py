@@ -365,4 +365,5 @@ class ModelClient:
             attempts=reply.attempts,
             model=model,
             served=reply.served,
+            cached_tokens=reply.usage.cached_tokens,
         )

@@ -37,6 +37,7 @@ class LLMResult:
     attempts: int = 1
     model: str = ""
     served: Served | None = None  # the provider that answered, if a gateway reported it
+    cached_tokens: int | None = None  # of the prompt, that the endpoint had read before
 
     @property
     def total_tokens(self) -> int | None:
@@ -92,3 +93,4 @@ class StructuredResult(Generic[T]):
     errors: tuple[str, ...] = field(default=())  # why earlier attempts failed
     repaired: tuple[str, ...] = ()  # what was mended, converted or left out to read the reply; empty for a clean one
     served: Served | None = None  # the provider of the last reply, if a gateway reported it
+    cached_tokens: int | None = None  # of the prompts, that the endpoint had read before

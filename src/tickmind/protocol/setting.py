@@ -245,6 +245,14 @@ class Persona:
     sprite: str = ""  # a letter or an emoji, drawn in place of a small person
     agent: tuple[tuple[str, AgentSetting], ...] = ()  # name of a setting -> its value
 
+    def manner(self) -> str:
+        """Describe to the person how it speaks, in a sentence or two; empty if that is not known."""
+        parts = [
+            f"You are {_listed(self.traits)}." if self.traits else "",
+            _sentence(f"You speak like this: {self.voice}") if self.voice else "",
+        ]
+        return " ".join(part for part in parts if part)
+
     def description(self) -> str:
         """Describe the person to itself, in a few sentences; empty if nothing but its name is known."""
         parts = [

@@ -30,6 +30,7 @@ class Thought:
     queued_s: float | None = None  # in a gateway's queue
     late: bool = False  # the reply took more ticks than the world's rule gives a thought
     kind: str = ""  # the faculty that asked, such as "reflect"; empty if it asked for a plan
+    cached_tokens: int | None = None  # of the prompt, that the endpoint had read before
 
 
 ThoughtSink: TypeAlias = Callable[[Thought], None]

@@ -135,6 +135,7 @@ class LlmCall:
     error_type: str
     late: bool = False
     kind: str = ""
+    cached_tokens: int | None = None
 
     @classmethod
     def of(cls, report: ThoughtReport) -> "LlmCall":
@@ -157,6 +158,7 @@ class LlmCall:
             error_type=thought.error_type,
             late=thought.late,
             kind=thought.kind,
+            cached_tokens=thought.cached_tokens,
         )
 
 

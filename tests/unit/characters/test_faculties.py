@@ -6,12 +6,14 @@ import time
 from dataclasses import replace
 
 import pytest
+from tests.unit.characters.test_thinking import play_until
 
 from tickmind.agent import Character, CharacterHost, Start
 from tickmind.agent.character.choosing import SIT_TICKS
 from tickmind.agent.character.daily import NIGHT
 from tickmind.agent.character.sociable import NO_WORDS_TICKS, TALK, WORDS_TICKS
 from tickmind.agent.character.thinking import Faculty, Thinking
+from tickmind.agent.character.thoughts.prompting import CharacterPrompts
 from tickmind.agent.guarded_host import GuardedHost
 from tickmind.agent.minds import PastMinds
 from tickmind.agent.reliving import PastTurn, play_turn
@@ -355,6 +357,50 @@ def test_a_partner_that_speaks_again_is_answered_for_its_last_words(solo):
     one.world.hear("entity:1", "Will you bring me 9 bread by 18:00?")
     one.play(20)
     assert "I will bring you 9 bread by 18:00." in one.world.said[0]
+
+
+def test_words_that_come_after_their_turn_are_kept_for_another(solo):
+    one = spoken_to(solo, Speechless(), waits=False)
+    villager = one.company.character("me")
+    line_tick, remark, name = villager._said
+    assert (name, remark.news) == ("entity:1", "I feel calm.")
+    villager.learn("talk", {"text": Wordsmith.words}, line_tick)
+    assert villager.talker.wordings.has("I feel calm.")
+
+
+class Rehearser(Model):
+    """Words what is to be told ahead, and nothing else."""
+
+    async def answer(self, question):
+        self.asked.append(question)
+        if "Say to a friend" in question.user_message:
+            return Deliberation("You will not believe it: I saw a fox at the mill.")
+        raise ConnectionError("busy")
+
+
+def test_who_has_time_thinks_of_words_for_what_it_will_tell(solo):
+    model = Rehearser()
+    one = solo(Villager, "@", client=model)
+    one.play(1)
+    one.character.memory.note(1, "I saw a fox at the mill.")
+    play_until(one, lambda: len(one.character.talker.wordings))
+    (question,) = [question for question in model.asked if "Say to a friend" in question.user_message]
+    assert question.user_message.endswith(
+        f'Say to a friend in your own words: "I saw a fox at the mill."\n\n{TALK.task}'
+    )
+    one.character._rehearses = "I saw a hare."
+    assert one.character.wonders("rehearse")
+    one.character.talker.talks.begin(one.world.tick, "entity:1")
+    assert not one.character.wonders("rehearse")
+
+
+def test_a_question_for_words_has_of_a_persona_what_words_need(solo):
+    persona = Persona(traits=("warm",), voice="Short sentences.", backstory="You came from the sea.", habits=("sings",))
+    prompts = CharacterPrompts(Villager.thinking)
+    villager = Villager(Start("me", persona=persona))
+    brief, whole = (str(prompts._identity(villager, brief=brief)) for brief in (True, False))
+    assert brief == "Your name is me. You are warm. You speak like this: Short sentences."
+    assert "You came from the sea." in whole
 
 
 # Days

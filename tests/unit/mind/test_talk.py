@@ -16,6 +16,7 @@ from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, r
 from tickmind.mind.talk.phrasebook import Phrasebook
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import ANSWER_TICKS, MAX_TALK_LINES, REST_TICKS
+from tickmind.mind.talk.wordings import MAX_WORDINGS, Wordings
 
 SCENE = TalkScene(1, "morning", "the square", "rain", 600, "pick berries")
 
@@ -282,7 +283,8 @@ def talking(one, other, ticks=60, first_tick=1, wording=lambda _act: "", scene=N
             talker.settle(tick)
             talk = current(talker.talks)
             if talk is not None and talk.my_turn:
-                remark = talker.next_remark(talk, scene or TalkScene(tick, aim="pick berries"), wording(who))
+                remark = talker.next_remark(talk, scene or TalkScene(tick, aim="pick berries"))
+                remark = talker.reworded(remark, wording(who), talker.people.called(talk.partner_id))
                 talker.say(tick, talk, remark)
                 heard.append((who, remark.text))
                 said.append((who, remark))
@@ -380,6 +382,7 @@ def test_one_who_knows_nothing_admits_it():
 
 def test_a_models_line_is_said_if_it_is_good_and_never_the_farewell():
     one, other = pair()
+    one.people.meet("bram").talks = 1  # so that it need not say who it is
     asked = iter(["Have you fed the ducks, Bram?", "As an AI I can't say.", *[""] * 99])
     said = talking(one, other, wording=lambda who: next(asked) if who == "ada" else "")
     assert said[0][1].text == "Have you fed the ducks, Bram?"
@@ -641,4 +644,74 @@ def test_the_same_experiences_give_the_same_talk():
 )
 def test_a_model_words_a_line_and_changes_nothing_that_it_says(remark, words, said):
     ada, _ = pair()
-    assert ada.reworded(remark, words) == (remark._replace(text=words) if said else remark)
+    assert ada.reworded(remark, words, "Bram") == (remark._replace(text=words, is_worded=True) if said else remark)
+
+
+@pytest.mark.parametrize("line", ["You don't say, Dov!", "You don't say, Tom!", "You don't say, edda!"])
+def test_a_model_names_nobody_else(line):
+    ada, _ = pair()
+    ada.people.meet("dov")
+    ada.people.meet("edda", "Edda")
+    remark = Remark(Act.REACT, "Is that so?")
+    assert ada.reworded(remark, line, "Bram") is remark
+    assert ada.reworded(Remark(Act.REACT, "So Dov, Edda and Tom say."), line, "Bram").text == line
+
+
+NEWS = "I picked berries at the wood."
+
+
+def test_words_that_come_late_are_said_later_and_once():
+    ada, _ = pair()
+    words = "Red hands, Bram: I picked berries in the wood."
+    ada.keep_words(Remark(Act.TELL, f"News, Bram: {NEWS}", NEWS), words, "Bram")
+    assert ada.wordings.has(NEWS)
+    ada._memory.note(1, NEWS, kind=EntryKind.GOT)
+    said = []
+    for partner in ("dov", "edda"):
+        ada.talks.begin(1, partner)
+        ada._choose = lambda _talk, _scene: (Act.TELL, NEWS)
+        said.append(ada.next_remark(ada.talks.current, TalkScene(1)))
+    assert said[0] == Remark(Act.TELL, "Red hands, Dov: I picked berries in the wood.", NEWS, is_worded=True)
+    assert not ada.may_reword(said[0])
+    assert not said[1].is_worded
+    assert len(ada.wordings) == 0
+
+
+@pytest.mark.parametrize(
+    ("remark", "words"),
+    [
+        (Remark(Act.GREET, "Good evening, Bram!"), "What an evening, Bram."),  # which may be wrong in the morning
+        (Remark(Act.FAREWELL, "Goodbye, Bram."), "Until we meet again, dear Bram."),
+        (Remark(Act.TELL, NEWS, NEWS), "The king is dead."),
+        (Remark(Act.TELL, NEWS, NEWS), NEWS),  # nothing is gained by that
+        (Remark(Act.REACT, "Is that so?"), "I will bring you 1 bread by 18:00."),
+    ],
+)
+def test_words_that_fit_no_other_talk_are_not_kept(remark, words):
+    ada, _ = pair()
+    ada.keep_words(remark, words, "Bram")
+    assert len(ada.wordings) == 0
+
+
+def test_what_it_might_tell_next_is_what_it_has_no_words_for():
+    ada, _ = pair()
+    for text in (NEWS, "There is a feast at the square at 18:00.", "I saw bread at the market."):
+        ada._memory.note(1, text, kind=EntryKind.SAW)
+    first = ada.untold(2)
+    ada.keep_words(Remark(Act.TELL, first, first), f"{first[:-1]}, and how!")
+    second = ada.untold(2)
+    assert {first, second} == {NEWS, "I saw bread at the market."}
+    ada.keep_words(Remark(Act.TELL, second, second), f"{second[:-1]}, and how!")
+    assert ada.untold(2) == ""
+
+
+@given(st.lists(st.tuples(st.sampled_from(Act), *(st.text(max_size=size) for size in (3, 9, 3))), max_size=80))
+def test_words_for_later_are_bounded_and_each_is_said_once(given):
+    kept = Wordings()
+    for act, news, text, name in given:
+        kept.add(act, news, text, name)
+    assert len(kept) <= MAX_WORDINGS.maximum
+    for act, news, _, _ in given:
+        for _ in range(len(kept)):
+            kept.take(act, news, "Ada")
+    assert len(kept) == 0

@@ -32,6 +32,7 @@ export interface Thought extends Mark {
   late: boolean; // it came after the ticks that the world gives a thought
   prompt_tokens: number | null;
   completion_tokens: number | null;
+  cached_tokens: number | null; // of the prompt, that the endpoint had read before
   error: string;
 }
 

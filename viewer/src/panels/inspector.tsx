@@ -171,7 +171,8 @@ function ThoughtView({ thought }: { thought: Thought }) {
         </dd>
         <dt>Tokens</dt>
         <dd>
-          {tokens[0]} asked, {tokens[1]} answered
+          {tokens[0]} asked{thought.cached_tokens === null ? "" : `, ${count(thought.cached_tokens)} of them cached`},{" "}
+          {tokens[1]} answered
         </dd>
         <dt>Cost</dt>
         <dd>{money(thought.cost_usd)}</dd>

@@ -14,8 +14,9 @@ from tickmind.ai import Status
 from tickmind.base import Limit
 from tickmind.mind.memory import EntryKind
 from tickmind.mind.promises import Promise
-from tickmind.mind.talk import Remark, Talk, Talker, TalkScene
+from tickmind.mind.talk import Act, Remark, Talk, Talker, TalkScene
 from tickmind.mind.talk.sessions import ANSWER_TICKS
+from tickmind.mind.talk.talker import EXAMPLE_NAME
 from tickmind.protocol import Accept, ActionResult, ActionType, ActorStatus, Give, ItemInfo
 from tickmind.protocol.event import Acted
 from tickmind.protocol.setting import DAY_MINUTES, zone_phrase
@@ -35,7 +36,8 @@ LOOK_TICKS = 20  # between two looks for what is worth remembering
 SEEN_AGAIN_TICKS = 200  # before the same person in sight is noted again
 WORDS_TICKS = 12  # that it waits for a model's words, less than its partner waits for an answer
 NO_WORDS_TICKS = 100  # that it waits for no words after none have come
-TALK_LINES = 4  # of a talk, in a question for words
+REHEARSE_TICKS = 60  # between two lines that it has worded ahead
+REHEARSED = 3  # lines that it has ready, at most
 TALK = Faculty(
     "talk",
     "Answer with that sentence only.",
@@ -43,16 +45,20 @@ TALK = Faculty(
     priority=1,
     soonest_ticks=1,
     one_line=True,
-    examples="""\
+    examples=f"""\
 When you are asked to say something in your own words, keep what it says, and say it as you would:
-Say to Tom in your own words: "Good morning, Tom! It will be a warm day."
-Morning, Tom. I can feel the heat coming already.
-Say to Tom in your own words: "Have you heard, Tom: I picked berries at the wood."
-My hands are still red, Tom: I was at the wood and picked berries.
-Say to Tom in your own words: "How are things at home, Tom?"
-And your people at home, Tom, are they well?
-Say to Tom in your own words: "Is that so?"
+Say to {EXAMPLE_NAME} in your own words: "Good morning, {EXAMPLE_NAME}! It will be a warm day."
+Morning, {EXAMPLE_NAME}. I can feel the heat coming already.
+Say to {EXAMPLE_NAME} in your own words: "Have you heard, {EXAMPLE_NAME}: I picked berries at the wood."
+My hands are still red, {EXAMPLE_NAME}: I was at the wood and picked berries.
+Say to {EXAMPLE_NAME} in your own words: "How are things at home, {EXAMPLE_NAME}?"
+And your people at home, {EXAMPLE_NAME}, are they well?
+Say to {EXAMPLE_NAME} in your own words: "Is that so?"
 You don't say. I would never have guessed.""",
+    brief=True,
+)
+REHEARSE = Faculty(
+    "rehearse", TALK.task, tier="chatter", priority=-3, soonest_ticks=REHEARSE_TICKS, one_line=True, brief=True
 )
 _NAMES = re.compile(r"\w+(?:[:-]\w+)*")
 _DEEDS = {  # action -> how it is remembered, and whether the items that count come or go
@@ -95,6 +101,8 @@ class SociableCharacter(Character):
         self._line_tick = -1  # in which it was chosen
         self._no_words_until = 0  # the tick until which it waits for no words, because none have come
         self._model_words: str | None = None  # a model's, for that line
+        self._said: tuple[int, Remark, str] | None = None  # its last line: when it was chosen, and to whom it was said
+        self._rehearses = ""  # what it would tell, and has worded ahead
         self._promises_shown = 0  # `changes` of its promises when they were put onto the Blackboard
         self._promises_from = 0  # the tick from which on it sees to its promises again
         self._company = ""  # whom it would talk with
@@ -159,6 +167,8 @@ class SociableCharacter(Character):
             together = any(one.entity_id == partner for one in self.awake_within(TALK_STEPS))
             talks.pass_time(self.tick, together=together, busy=self.is_busy())
         self.talker.settle(self.tick)
+        if REHEARSE.name in self.faculties and self.tick % LOOK_TICKS == 0 and not self._rehearses:
+            self._rehearses = self.talker.untold(self.tick) if len(self.talker.wordings) < REHEARSED else ""
         self._show()
         tactics()
 
@@ -355,7 +365,9 @@ class SociableCharacter(Character):
             return self.wait()
         if self._model_words is None and self._may_wait(talk):
             self._no_words_until = self.tick + NO_WORDS_TICKS
-        remark = self.talker.reworded(self._line, self._model_words or "")
+        partner = self.talker.people.called(talk.partner_id)
+        remark = self.talker.reworded(self._line, self._model_words or "", partner)
+        self._said = self._line_tick, self._line, partner
         self._line = None
         self.talker.say(self.tick, talk, remark)
         return self.do(self.speech.say(self.tick, remark.text, talk.partner_id))
@@ -368,25 +380,36 @@ class SociableCharacter(Character):
         return TALK.name in self.faculties and bool(talk.lines) and self.tick >= self._no_words_until
 
     def wonders(self, faculty: str) -> bool:
-        """Return whether it is to say a line, and waits for a model's words."""
+        """Return whether it is to say a line, and waits for a model's words; or has time to think of some."""
         talk = self.talker.talks.current
+        if faculty == REHEARSE.name:
+            return bool(self._rehearses) and talk is None and not self.asleep()
         if faculty != TALK.name or self._line is None or talk is None:
             return False
         return self._line_turn == (talk.turn_tick, len(talk.lines)) and self._waits_for_words(talk)
 
     def ponder(self, faculty: str) -> str:
-        """Return the last lines of its talk, and what it is to say."""
+        """Return the last line of its partner, and what it is to say; or what it would tell anybody."""
         talk = self.talker.talks.current
+        if faculty == REHEARSE.name:
+            return f"Say to a friend in your own words: {in_quotes(self._rehearses)}"
         if faculty != TALK.name or talk is None or self._line is None:
             return ""
-        lines = [quoted(self.talker.people.called(line.speaker_id), line.text) for line in talk.lines[-TALK_LINES:]]
-        partner = self.talker.people.called(talk.partner_id)
+        partner, heard = self.talker.people.called(talk.partner_id), talk.last_of(talk.partner_id)
+        lines = [] if heard is None else [quoted(partner, heard.text)]
         return "\n".join([*lines, f"Say to {partner} in your own words: {in_quotes(self._line.text)}"])
 
     def learn(self, faculty: str, reply: Mapping[str, Any], asked_tick: int) -> None:
-        """Take a model's words for the line that it is to say, if it is still the one that was asked for."""
-        if faculty == TALK.name and self._line is not None and asked_tick >= self._line_tick:
-            self._model_words = next(iter(str(reply.get("text", "")).strip().splitlines()), "")
+        """Take a model's words for the line that it is to say; those for a line that was said are for later."""
+        words = next(iter(str(reply.get("text", "")).strip().splitlines()), "")
+        if faculty == REHEARSE.name and self._rehearses:
+            news, self._rehearses = self._rehearses, ""
+            self.talker.keep_words(Remark(Act.TELL, news, news), words)
+        elif faculty == TALK.name and self._line is not None and asked_tick >= self._line_tick:
+            self._model_words = words
+        elif faculty == TALK.name and self._said is not None and asked_tick >= self._said[0]:
+            _, remark, name = self._said
+            self.talker.keep_words(remark, words, name)
 
     def _scene(self) -> TalkScene:
         hour, place = self.time.hour, self.zone

@@ -41,6 +41,7 @@ class Faculty:
     priority: int = -1
     soonest_ticks: int = 60  # least ticks between two questions
     one_line: bool = False  # the reply is one short line, if there is no schema
+    brief: bool = False  # of the persona only traits and voice go along, so that there is less to read
     examples: str = ""  # solved ones, for the common beginning of all questions, which a model reads once
 
     def __post_init__(self) -> None:

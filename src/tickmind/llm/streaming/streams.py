@@ -132,4 +132,5 @@ class ModelStream(ResultStream[StreamChunk, LLMResult]):
             attempts=came.attempts,
             model=model,
             served=came.served,
+            cached_tokens=came.usage.cached_tokens,
         )

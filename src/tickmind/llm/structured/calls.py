@@ -220,6 +220,7 @@ class StructuredCall(Generic[T]):
             errors=tuple(self.errors),
             repaired=read.notes,
             served=last.served,
+            cached_tokens=_sum(result.cached_tokens for result in self.results),
         )
 
 

@@ -18,6 +18,7 @@ from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, r
 from tickmind.mind.talk.phrasebook import Act, Phrasebook, is_small_talk
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import CLOSING_LINES, MAX_TALK_LINES, Talk, Talks
+from tickmind.mind.talk.wordings import Wordings
 from tickmind.protocol.setting import clock_of
 
 _TOLD_KINDS = (EntryKind.DID, EntryKind.SAW, EntryKind.GOT, EntryKind.GAVE, EntryKind.HEARD, EntryKind.INSIGHT)
@@ -28,6 +29,8 @@ PROMISE_TICKS = 150  # until a promise is due, where there is no clock
 _TRUSTS = -0.2  # those that it trusts less than this it promises nothing
 _HOW_ARE_YOU = re.compile(r"\b(?:how are you|how do you (?:do|feel)|how is it going|are you well)\b", re.IGNORECASE)
 _SAYS_THE_SAME = 0.6  # share of the words of what it tells that a model's line must have
+EXAMPLE_NAME = "Tom"  # in solved examples for models, who may take it for that of the partner
+_WORDS = re.compile(r"[\w:]+")
 _KNOWS_ENOUGH = 0.5  # share of a question's words in an entry that answers it
 
 
@@ -50,6 +53,7 @@ class Remark(NamedTuple):
     text: str
     news: str = ""  # what it tells
     promise: Bringing | None = None
+    is_worded: bool = False  # by a model
 
 
 class Talker:
@@ -82,6 +86,7 @@ class Talker:
         self.people = People(entity_id, name)
         self.promises = Promises()
         self.spoken = SpokenBefore()
+        self.wordings = Wordings()
         self._me = entity_id
         self._name = name
         self._memory = memory
@@ -206,13 +211,13 @@ class Talker:
             person.like(0.05 if well else -0.02)
             self.mood.feel(tick, EVENTS["had a talk" if well else "was left"])
 
-    def next_remark(self, talk: Talk, scene: TalkScene, wording: str = "") -> Remark:
-        """Return what to say next in a talk; a model's wording is taken if it is good, but for a farewell."""
+    def next_remark(self, talk: Talk, scene: TalkScene) -> Remark:
+        """Return what to say next in a talk, in words of a model if some were kept for it."""
         act, news = self._choose(talk, scene)
         person = self.people.meet(talk.partner_id)
         names = self._names()
-        if act not in _BY_CODE and (line := self.usable(wording)):
-            return Remark(act, line)
+        if line := self.usable(self.wordings.take(act, news, person.called)):
+            return Remark(act, line, news, is_worded=True)
         slots = {
             "name": person.called,
             "me": self._name,
@@ -238,17 +243,35 @@ class Talker:
     def may_reword(self, remark: Remark) -> bool:
         """Return whether a model may say a remark in its own words: it has no consequences and can wait."""
         gives_name = bool(read_line(remark.text).name)
-        return remark.act not in _BY_CODE and not names_time(remark.text) and not gives_name
+        return not (remark.is_worded or remark.act in _BY_CODE or names_time(remark.text) or gives_name)
 
-    def reworded(self, remark: Remark, words: str) -> Remark:
-        """Return a remark in a model's words, if they are good and say the same; else as it is."""
+    def reworded(self, remark: Remark, words: str, name: str = "") -> Remark:
+        """Return a remark in a model's words, if they are good and say the same; else as it is.
+
+        They may name the person to whom it is said, and nobody else whom the remark does not name.
+        """
         line = self.usable(words) if self.may_reword(remark) else ""
         if not line or (remark.act is Act.ASK and not line.endswith("?")):
+            return remark
+        named = _words_in_small(line) - _words_in_small(f"{remark.text} {name}")
+        if not named.isdisjoint(_words_in_small(f"{' '.join(self._others())} {EXAMPLE_NAME}")):
             return remark
         content = words_of(remark.news)
         if content and len(words_of(line) & content) < _SAYS_THE_SAME * len(content):
             return remark
-        return remark._replace(text=line)
+        return remark._replace(text=line, is_worded=True)
+
+    def keep_words(self, remark: Remark, words: str, name: str = "") -> None:
+        """Keep a model's words that came too late for a remark to a person of that name, or ahead of it."""
+        worded = self.reworded(remark, words, name)
+        if worded.is_worded and worded.text != remark.text:
+            self.wordings.add(worded.act, worded.news, worded.text, name)
+
+    def untold(self, tick: int) -> str:
+        """Return what it might tell next, and for which there are no words of a model yet; or nothing."""
+        recent = self._memory.recall(tick, most=_NEWS_ENTRIES)
+        told = (entry.text for entry in recent if entry.kind in _TOLD_KINDS and not names_time(entry.text))
+        return next((text for text in told if not self.wordings.has(text)), "")
 
     def usable(self, text: str) -> str:
         """Return a line that a model wants said, cleaned; empty if it is not to be said."""
@@ -265,7 +288,10 @@ class Talker:
             self._promise(tick, self._me, talk.partner_id, remark.promise)
 
     def _names(self) -> set[str]:
-        return {self._name, self._me, *(one.called for one in self.people), *(one.person_id for one in self.people)}
+        return {self._name, self._me, *self._others()}
+
+    def _others(self) -> set[str]:
+        return {name for one in self.people for name in (one.called, one.person_id)}
 
     def _choose(self, talk: Talk, scene: TalkScene) -> tuple[Act, str]:
         """Return the next act, and what it says where that is fixed."""
@@ -367,6 +393,10 @@ class Talker:
     def _teller_of(self, news: str) -> str:
         entry = next((one for one in self._memory if one.text == news and one.told_by), None)
         return self.people.called(entry.told_by) if entry else ""
+
+
+def _words_in_small(text: str) -> set[str]:
+    return set(_WORDS.findall(text.lower()))
 
 
 def _person(kept: Sequence[Any]) -> Acquaintance:

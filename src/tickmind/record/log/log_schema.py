@@ -47,6 +47,7 @@ class LogTable(IntEnum):
     OWN_NEEDS = 26  # those that the scenario declares: all of the first row of NEEDS, then all of the next
     PLACEMENTS = 27  # orders of operators
     THOUGHT_KINDS = 28
+    CACHED_TOKENS = 29  # of thoughts whose endpoint counts them
 
 
 SCHEMAS: dict[int, pa.Schema] = {
@@ -139,6 +140,7 @@ SCHEMAS: dict[int, pa.Schema] = {
     LogTable.LEFT_OUT: _schema(count=_I64),
     LogTable.LATE_THOUGHTS: _schema(place=_I32),  # the place of the thought in its table
     LogTable.THOUGHT_KINDS: _schema(place=_I32, kind=_TEXT),  # of thoughts that were not about a plan
+    LogTable.CACHED_TOKENS: _schema(place=_I32, tokens=_I64),  # the place of the thought in its table
     LogTable.NEEDS: _schema(row=_I32, energy=_I16, hunger=_I16),
     LogTable.OWN_NEEDS: _schema(value=_I16),
     LogTable.RULE_EVENTS: _schema(

@@ -14,7 +14,7 @@ from tickmind.record.limits import MAX_PENDING_REPORTS
 from tickmind.record.log.insight_codec import insight_row, read_insight
 from tickmind.record.log.log_schema import SCHEMAS, LogTable
 
-_THOUGHT_TABLES = (LogTable.THOUGHTS, LogTable.LATE_THOUGHTS, LogTable.THOUGHT_KINDS)
+_THOUGHT_TABLES = (LogTable.THOUGHTS, LogTable.LATE_THOUGHTS, LogTable.THOUGHT_KINDS, LogTable.CACHED_TOKENS)
 _THOUGHT = tuple(one.name for one in fields(Thought) if one.name not in ("entity_id", "directives"))
 _STATUS = tuple(one.name for one in fields(AgentStatus))
 _NO_DETAILS: Mapping[str, Any] = {"turns": "", "dropped_reports": 0, "program": ""}
@@ -67,6 +67,7 @@ def pack_reports(reports: TickReports) -> list[tuple[int, pa.RecordBatch]]:
         (LogTable.THOUGHTS, [thought_row(report) for report in thoughts]),
         (LogTable.LATE_THOUGHTS, [{"place": at} for at, report in enumerate(thoughts) if report.thought.late]),
         (LogTable.THOUGHT_KINDS, _kinds(thoughts)),
+        (LogTable.CACHED_TOKENS, _cached(thoughts)),
         (LogTable.STATUSES, [status_row(status) for status in statuses]),
         (LogTable.STATUS_DETAILS, _details(statuses)),
         (LogTable.INSIGHTS, [insight_row(insight) for insight in insights]),
@@ -82,6 +83,12 @@ def _kinds(thoughts: Sequence[ThoughtReport]) -> list[dict[str, Any]]:
     """Return the rows of those thoughts that were not about a plan."""
     kinds = enumerate(report.thought.kind for report in thoughts)
     return [{"place": place, "kind": kind} for place, kind in kinds if kind]
+
+
+def _cached(thoughts: Sequence[ThoughtReport]) -> list[dict[str, Any]]:
+    """Return the rows of those thoughts whose endpoint counts what it had read before."""
+    counts = enumerate(report.thought.cached_tokens for report in thoughts)
+    return [{"place": place, "tokens": tokens} for place, tokens in counts if tokens is not None]
 
 
 def _details(statuses: Sequence[AgentStatus]) -> list[dict[str, Any]]:
@@ -109,8 +116,11 @@ def read_thoughts(batches: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport,
     """Return the thoughts in the tables of a frame."""
     late = {row["place"] for row in _rows(batches, LogTable.LATE_THOUGHTS)}
     kinds = {row["place"]: row["kind"] for row in _rows(batches, LogTable.THOUGHT_KINDS)}
-    rows = enumerate(_rows(batches, LogTable.THOUGHTS))
-    return tuple(read_thought({**row, "late": place in late, "kind": kinds.get(place) or ""}) for place, row in rows)
+    cached = {row["place"]: row["tokens"] for row in _rows(batches, LogTable.CACHED_TOKENS)}
+    return tuple(
+        read_thought({**row, "late": place in late, "kind": kinds.get(place) or "", "cached_tokens": cached.get(place)})
+        for place, row in enumerate(_rows(batches, LogTable.THOUGHTS))
+    )
 
 
 def read_statuses(batches: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, ...]:

@@ -200,10 +200,11 @@ LLM_CALLS = TableSpec(
         error_type=_TEXT,
         late=pa.bool_(),  # whether the reply took more ticks than the world's rule gives a thought
         kind=_TEXT,  # the faculty that asked; empty: it asked for a plan
+        cached_tokens=_I64,  # of the prompt, that the endpoint had read before
     ),
-    delta=("tick_id", "thought", "attempts", "prompt_tokens", "completion_tokens"),
+    delta=("tick_id", "thought", "attempts", "prompt_tokens", "completion_tokens", "cached_tokens"),
     plain=("latency_s", "queued_s", "cost_usd", "late"),
-    added=("late", "kind"),
+    added=("late", "kind", "cached_tokens"),
 )
 AGENT_STATUSES = TableSpec(
     "agent_statuses",

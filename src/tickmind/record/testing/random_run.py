@@ -223,6 +223,7 @@ class RandomRun:
             provider="a",
             attempts=2,
             queued_s=0.5 if some else None,
+            cached_tokens=8 if some else None,
         )
         return ThoughtReport(self._random.choice(self.actor_ids), self.tick_id + 1, thought)
 

@@ -75,6 +75,7 @@ class Deliberation:
     attempts: int = 1
     queued_s: float | None = None  # in a gateway's queue
     data: Mapping[str, Any] | None = None  # the object that the text means, if the question had a schema
+    cached_tokens: int | None = None  # of the prompt, that the endpoint had read before
 
 
 @runtime_checkable

@@ -79,6 +79,7 @@ async def deliberate(
         attempts=served.tries,
         queued_s=served.waited_s,
         data=None if isinstance(result, LLMResult) else result.data,
+        cached_tokens=result.cached_tokens,
     )
 
 
@@ -112,6 +113,7 @@ async def deliberate_with_tools(agent: ToolAgent, messages: Sequence[Message]) -
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         cost_usd=agent.cost_usd(usage),
+        cached_tokens=usage.cached_tokens,
     )
 
 

@@ -337,6 +337,7 @@ class Answers:
             cost_usd=answer.cost_usd / number if answer and answer.cost_usd is not None else None,
             error_type=kind.value if kind else "",
             error=error,
+            cached_tokens=share(answer.cached_tokens, number, place) if answer else None,
         )
 
 

@@ -83,5 +83,6 @@ def whole_thought(report: "ThoughtReport", row: int) -> dict[str, Any]:
         "kind": thought.kind,
         "prompt_tokens": thought.prompt_tokens,
         "completion_tokens": thought.completion_tokens,
+        "cached_tokens": thought.cached_tokens,
         "error": thought.error,
     }

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -50,6 +50,7 @@ def encode_thought_report(report: ThoughtReport) -> pb.ThoughtReport:
         queued_s=thought.queued_s,
         late=thought.late,
         kind=thought.kind,
+        cached_tokens=thought.cached_tokens,
     )
     return pb.ThoughtReport(entity_id=report.entity_id, tick_id=report.tick_id, thought=message)
 
@@ -70,10 +71,8 @@ def _decode_thought(message: pb.Thought) -> Thought:
         directives=_decode_directives(message.directives_json),
         client=optional_name(message.client, "client"),
         model=text(message.model, "model", MAX_DETAIL_CHARS),
-        prompt_tokens=tick(message.prompt_tokens, "prompt_tokens") if message.HasField("prompt_tokens") else None,
-        completion_tokens=(
-            tick(message.completion_tokens, "completion_tokens") if message.HasField("completion_tokens") else None
-        ),
+        prompt_tokens=_tokens(message, "prompt_tokens"),
+        completion_tokens=_tokens(message, "completion_tokens"),
         latency_s=_amount(message.latency_s, "latency_s"),
         cost_usd=_amount(message.cost_usd, "cost_usd") if message.HasField("cost_usd") else None,
         error_type=optional_name(message.error_type, "error_type"),
@@ -87,7 +86,12 @@ def _decode_thought(message: pb.Thought) -> Thought:
         queued_s=_amount(message.queued_s, "queued_s") if message.HasField("queued_s") else None,
         late=message.late,
         kind=text(message.kind, "kind", MAX_KEY_CHARS),
+        cached_tokens=_tokens(message, "cached_tokens"),
     )
+
+
+def _tokens(message: pb.Thought, field: Literal["prompt_tokens", "completion_tokens", "cached_tokens"]) -> int | None:
+    return tick(getattr(message, field), field) if message.HasField(field) else None
 
 
 def _amount(value: float, field: str) -> float:

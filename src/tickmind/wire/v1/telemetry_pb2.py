@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from tickmind.wire.v1 import action_pb2 as tickmind_dot_v1_dot_action__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btickmind/v1/telemetry.proto\x12\x0btickmind.v1\x1a\x18tickmind/v1/action.proto\"\xf6\x03\n\x07Thought\x12\x18\n\x10\x65ngine_entity_id\x18\x01 \x01(\x03\x12\x12\n\nasked_tick\x18\x02 \x01(\x03\x12\x15\n\ranswered_tick\x18\x03 \x01(\x03\x12\x15\n\rsystem_prompt\x18\x04 \x01(\t\x12\x14\n\x0cuser_message\x18\x05 \x01(\t\x12\r\n\x05reply\x18\x06 \x01(\t\x12\x10\n\x08thinking\x18\x07 \x01(\t\x12\x17\n\x0f\x64irectives_json\x18\x08 \x01(\t\x12\x0e\n\x06\x63lient\x18\t \x01(\t\x12\r\n\x05model\x18\n \x01(\t\x12\x1a\n\rprompt_tokens\x18\x0b \x01(\x03H\x00\x88\x01\x01\x12\x1e\n\x11\x63ompletion_tokens\x18\x0c \x01(\x03H\x01\x88\x01\x01\x12\x11\n\tlatency_s\x18\r \x01(\x01\x12\x15\n\x08\x63ost_usd\x18\x0e \x01(\x01H\x02\x88\x01\x01\x12\x12\n\nerror_type\x18\x0f \x01(\t\x12\r\n\x05\x65rror\x18\x10 \x01(\t\x12\x10\n\x08provider\x18\x11 \x01(\t\x12\x10\n\x08\x61ttempts\x18\x12 \x01(\x03\x12\x15\n\x08queued_s\x18\x13 \x01(\x01H\x03\x88\x01\x01\x12\x0c\n\x04late\x18\x14 \x01(\x08\x12\x0c\n\x04kind\x18\x15 \x01(\tB\x10\n\x0e_prompt_tokensB\x14\n\x12_completion_tokensB\x0b\n\t_cost_usdB\x0b\n\t_queued_s\"Z\n\rThoughtReport\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0f\n\x07tick_id\x18\x02 \x01(\x03\x12%\n\x07thought\x18\x03 \x01(\x0b\x32\x14.tickmind.v1.Thought\"\x85\x02\n\x0b\x41gentStatus\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0f\n\x07tick_id\x18\x02 \x01(\x03\x12&\n\x05state\x18\x03 \x01(\x0e\x32\x17.tickmind.v1.AgentState\x12\x0e\n\x06\x64\x65tail\x18\x04 \x01(\t\x12\x14\n\x0cobservations\x18\x05 \x01(\x03\x12\x0f\n\x07intents\x18\x06 \x01(\x03\x12\x0f\n\x07refused\x18\x07 \x01(\x03\x12\x10\n\x08thoughts\x18\x08 \x01(\x03\x12\x17\n\x0f\x66\x61iled_thoughts\x18\t \x01(\x03\x12\r\n\x05turns\x18\n \x01(\t\x12\x17\n\x0f\x64ropped_reports\x18\x0b \x01(\x03\x12\x0f\n\x07program\x18\x0c \x01(\t\"\'\n\x08TreeLine\x12\r\n\x05\x64\x65pth\x18\x01 \x01(\x05\x12\x0c\n\x04text\x18\x02 \x01(\t\"-\n\nBoardEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x12\n\nvalue_json\x18\x02 \x01(\t\"\x9e\x01\n\nMemoryNote\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\r\n\x05\x61\x62out\x18\x03 \x01(\t\x12\x12\n\nimportance\x18\x04 \x01(\x01\x12\x0c\n\x04kind\x18\x05 \x01(\t\x12\x0f\n\x07told_by\x18\x06 \x01(\t\x12\r\n\x05times\x18\x07 \x01(\x03\x12\x0e\n\x06number\x18\x08 \x01(\x03\x12\x10\n\x08\x65vidence\x18\t \x03(\x03\"\xf5\x01\n\x07Insight\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0f\n\x07tick_id\x18\x02 \x01(\x03\x12\r\n\x05whole\x18\x03 \x01(\x08\x12#\n\x04tree\x18\x04 \x03(\x0b\x32\x15.tickmind.v1.TreeLine\x12\x1a\n\rnode_statuses\x18\x05 \x01(\x0cH\x00\x88\x01\x01\x12&\n\x05\x62oard\x18\x06 \x03(\x0b\x32\x17.tickmind.v1.BoardEntry\x12\x11\n\tgone_keys\x18\x07 \x03(\t\x12)\n\x08memories\x18\x08 \x03(\x0b\x32\x17.tickmind.v1.MemoryNoteB\x10\n\x0e_node_statuses\"Y\n\x14ReportThoughtRequest\x12\x15\n\x08lease_id\x18\x01 \x01(\tB\x03\x80\x01\x01\x12*\n\x06report\x18\x02 \x01(\x0b\x32\x1a.tickmind.v1.ThoughtReport\"6\n\x15ReportThoughtResponse\x12\x1d\n\x03\x61\x63k\x18\x01 \x01(\x0b\x32\x10.tickmind.v1.Ack\"V\n\x13ReportStatusRequest\x12\x15\n\x08lease_id\x18\x01 \x01(\tB\x03\x80\x01\x01\x12(\n\x06status\x18\x02 \x01(\x0b\x32\x18.tickmind.v1.AgentStatus\"5\n\x14ReportStatusResponse\x12\x1d\n\x03\x61\x63k\x18\x01 \x01(\x0b\x32\x10.tickmind.v1.Ack\"V\n\x15ReportInsightsRequest\x12\x15\n\x08lease_id\x18\x01 \x01(\tB\x03\x80\x01\x01\x12&\n\x08insights\x18\x02 \x03(\x0b\x32\x14.tickmind.v1.Insight\"7\n\x16ReportInsightsResponse\x12\x1d\n\x03\x61\x63k\x18\x01 \x01(\x0b\x32\x10.tickmind.v1.Ack*\xae\x01\n\nAgentState\x12\x1b\n\x17\x41GENT_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x41GENT_STATE_STARTING\x10\x01\x12\x17\n\x13\x41GENT_STATE_RUNNING\x10\x02\x12\x1c\n\x18\x41GENT_STATE_DELIBERATING\x10\x03\x12\x18\n\x14\x41GENT_STATE_DEGRADED\x10\x04\x12\x18\n\x14\x41GENT_STATE_STOPPING\x10\x05\x32\x98\x02\n\x0e\x41gentTelemetry\x12V\n\rReportThought\x12!.tickmind.v1.ReportThoughtRequest\x1a\".tickmind.v1.ReportThoughtResponse\x12S\n\x0cReportStatus\x12 .tickmind.v1.ReportStatusRequest\x1a!.tickmind.v1.ReportStatusResponse\x12Y\n\x0eReportInsights\x12\".tickmind.v1.ReportInsightsRequest\x1a#.tickmind.v1.ReportInsightsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btickmind/v1/telemetry.proto\x12\x0btickmind.v1\x1a\x18tickmind/v1/action.proto\"\xa4\x04\n\x07Thought\x12\x18\n\x10\x65ngine_entity_id\x18\x01 \x01(\x03\x12\x12\n\nasked_tick\x18\x02 \x01(\x03\x12\x15\n\ranswered_tick\x18\x03 \x01(\x03\x12\x15\n\rsystem_prompt\x18\x04 \x01(\t\x12\x14\n\x0cuser_message\x18\x05 \x01(\t\x12\r\n\x05reply\x18\x06 \x01(\t\x12\x10\n\x08thinking\x18\x07 \x01(\t\x12\x17\n\x0f\x64irectives_json\x18\x08 \x01(\t\x12\x0e\n\x06\x63lient\x18\t \x01(\t\x12\r\n\x05model\x18\n \x01(\t\x12\x1a\n\rprompt_tokens\x18\x0b \x01(\x03H\x00\x88\x01\x01\x12\x1e\n\x11\x63ompletion_tokens\x18\x0c \x01(\x03H\x01\x88\x01\x01\x12\x11\n\tlatency_s\x18\r \x01(\x01\x12\x15\n\x08\x63ost_usd\x18\x0e \x01(\x01H\x02\x88\x01\x01\x12\x12\n\nerror_type\x18\x0f \x01(\t\x12\r\n\x05\x65rror\x18\x10 \x01(\t\x12\x10\n\x08provider\x18\x11 \x01(\t\x12\x10\n\x08\x61ttempts\x18\x12 \x01(\x03\x12\x15\n\x08queued_s\x18\x13 \x01(\x01H\x03\x88\x01\x01\x12\x0c\n\x04late\x18\x14 \x01(\x08\x12\x0c\n\x04kind\x18\x15 \x01(\t\x12\x1a\n\rcached_tokens\x18\x16 \x01(\x03H\x04\x88\x01\x01\x42\x10\n\x0e_prompt_tokensB\x14\n\x12_completion_tokensB\x0b\n\t_cost_usdB\x0b\n\t_queued_sB\x10\n\x0e_cached_tokens\"Z\n\rThoughtReport\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0f\n\x07tick_id\x18\x02 \x01(\x03\x12%\n\x07thought\x18\x03 \x01(\x0b\x32\x14.tickmind.v1.Thought\"\x85\x02\n\x0b\x41gentStatus\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0f\n\x07tick_id\x18\x02 \x01(\x03\x12&\n\x05state\x18\x03 \x01(\x0e\x32\x17.tickmind.v1.AgentState\x12\x0e\n\x06\x64\x65tail\x18\x04 \x01(\t\x12\x14\n\x0cobservations\x18\x05 \x01(\x03\x12\x0f\n\x07intents\x18\x06 \x01(\x03\x12\x0f\n\x07refused\x18\x07 \x01(\x03\x12\x10\n\x08thoughts\x18\x08 \x01(\x03\x12\x17\n\x0f\x66\x61iled_thoughts\x18\t \x01(\x03\x12\r\n\x05turns\x18\n \x01(\t\x12\x17\n\x0f\x64ropped_reports\x18\x0b \x01(\x03\x12\x0f\n\x07program\x18\x0c \x01(\t\"\'\n\x08TreeLine\x12\r\n\x05\x64\x65pth\x18\x01 \x01(\x05\x12\x0c\n\x04text\x18\x02 \x01(\t\"-\n\nBoardEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x12\n\nvalue_json\x18\x02 \x01(\t\"\x9e\x01\n\nMemoryNote\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\r\n\x05\x61\x62out\x18\x03 \x01(\t\x12\x12\n\nimportance\x18\x04 \x01(\x01\x12\x0c\n\x04kind\x18\x05 \x01(\t\x12\x0f\n\x07told_by\x18\x06 \x01(\t\x12\r\n\x05times\x18\x07 \x01(\x03\x12\x0e\n\x06number\x18\x08 \x01(\x03\x12\x10\n\x08\x65vidence\x18\t \x03(\x03\"\xf5\x01\n\x07Insight\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x0f\n\x07tick_id\x18\x02 \x01(\x03\x12\r\n\x05whole\x18\x03 \x01(\x08\x12#\n\x04tree\x18\x04 \x03(\x0b\x32\x15.tickmind.v1.TreeLine\x12\x1a\n\rnode_statuses\x18\x05 \x01(\x0cH\x00\x88\x01\x01\x12&\n\x05\x62oard\x18\x06 \x03(\x0b\x32\x17.tickmind.v1.BoardEntry\x12\x11\n\tgone_keys\x18\x07 \x03(\t\x12)\n\x08memories\x18\x08 \x03(\x0b\x32\x17.tickmind.v1.MemoryNoteB\x10\n\x0e_node_statuses\"Y\n\x14ReportThoughtRequest\x12\x15\n\x08lease_id\x18\x01 \x01(\tB\x03\x80\x01\x01\x12*\n\x06report\x18\x02 \x01(\x0b\x32\x1a.tickmind.v1.ThoughtReport\"6\n\x15ReportThoughtResponse\x12\x1d\n\x03\x61\x63k\x18\x01 \x01(\x0b\x32\x10.tickmind.v1.Ack\"V\n\x13ReportStatusRequest\x12\x15\n\x08lease_id\x18\x01 \x01(\tB\x03\x80\x01\x01\x12(\n\x06status\x18\x02 \x01(\x0b\x32\x18.tickmind.v1.AgentStatus\"5\n\x14ReportStatusResponse\x12\x1d\n\x03\x61\x63k\x18\x01 \x01(\x0b\x32\x10.tickmind.v1.Ack\"V\n\x15ReportInsightsRequest\x12\x15\n\x08lease_id\x18\x01 \x01(\tB\x03\x80\x01\x01\x12&\n\x08insights\x18\x02 \x03(\x0b\x32\x14.tickmind.v1.Insight\"7\n\x16ReportInsightsResponse\x12\x1d\n\x03\x61\x63k\x18\x01 \x01(\x0b\x32\x10.tickmind.v1.Ack*\xae\x01\n\nAgentState\x12\x1b\n\x17\x41GENT_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x41GENT_STATE_STARTING\x10\x01\x12\x17\n\x13\x41GENT_STATE_RUNNING\x10\x02\x12\x1c\n\x18\x41GENT_STATE_DELIBERATING\x10\x03\x12\x18\n\x14\x41GENT_STATE_DEGRADED\x10\x04\x12\x18\n\x14\x41GENT_STATE_STOPPING\x10\x05\x32\x98\x02\n\x0e\x41gentTelemetry\x12V\n\rReportThought\x12!.tickmind.v1.ReportThoughtRequest\x1a\".tickmind.v1.ReportThoughtResponse\x12S\n\x0cReportStatus\x12 .tickmind.v1.ReportStatusRequest\x1a!.tickmind.v1.ReportStatusResponse\x12Y\n\x0eReportInsights\x12\".tickmind.v1.ReportInsightsRequest\x1a#.tickmind.v1.ReportInsightsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,34 +38,34 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REPORTSTATUSREQUEST'].fields_by_name['lease_id']._serialized_options = b'\200\001\001'
   _globals['_REPORTINSIGHTSREQUEST'].fields_by_name['lease_id']._loaded_options = None
   _globals['_REPORTINSIGHTSREQUEST'].fields_by_name['lease_id']._serialized_options = b'\200\001\001'
-  _globals['_AGENTSTATE']._serialized_start=1864
-  _globals['_AGENTSTATE']._serialized_end=2038
+  _globals['_AGENTSTATE']._serialized_start=1910
+  _globals['_AGENTSTATE']._serialized_end=2084
   _globals['_THOUGHT']._serialized_start=71
-  _globals['_THOUGHT']._serialized_end=573
-  _globals['_THOUGHTREPORT']._serialized_start=575
-  _globals['_THOUGHTREPORT']._serialized_end=665
-  _globals['_AGENTSTATUS']._serialized_start=668
-  _globals['_AGENTSTATUS']._serialized_end=929
-  _globals['_TREELINE']._serialized_start=931
-  _globals['_TREELINE']._serialized_end=970
-  _globals['_BOARDENTRY']._serialized_start=972
-  _globals['_BOARDENTRY']._serialized_end=1017
-  _globals['_MEMORYNOTE']._serialized_start=1020
-  _globals['_MEMORYNOTE']._serialized_end=1178
-  _globals['_INSIGHT']._serialized_start=1181
-  _globals['_INSIGHT']._serialized_end=1426
-  _globals['_REPORTTHOUGHTREQUEST']._serialized_start=1428
-  _globals['_REPORTTHOUGHTREQUEST']._serialized_end=1517
-  _globals['_REPORTTHOUGHTRESPONSE']._serialized_start=1519
-  _globals['_REPORTTHOUGHTRESPONSE']._serialized_end=1573
-  _globals['_REPORTSTATUSREQUEST']._serialized_start=1575
-  _globals['_REPORTSTATUSREQUEST']._serialized_end=1661
-  _globals['_REPORTSTATUSRESPONSE']._serialized_start=1663
-  _globals['_REPORTSTATUSRESPONSE']._serialized_end=1716
-  _globals['_REPORTINSIGHTSREQUEST']._serialized_start=1718
-  _globals['_REPORTINSIGHTSREQUEST']._serialized_end=1804
-  _globals['_REPORTINSIGHTSRESPONSE']._serialized_start=1806
-  _globals['_REPORTINSIGHTSRESPONSE']._serialized_end=1861
-  _globals['_AGENTTELEMETRY']._serialized_start=2041
-  _globals['_AGENTTELEMETRY']._serialized_end=2321
+  _globals['_THOUGHT']._serialized_end=619
+  _globals['_THOUGHTREPORT']._serialized_start=621
+  _globals['_THOUGHTREPORT']._serialized_end=711
+  _globals['_AGENTSTATUS']._serialized_start=714
+  _globals['_AGENTSTATUS']._serialized_end=975
+  _globals['_TREELINE']._serialized_start=977
+  _globals['_TREELINE']._serialized_end=1016
+  _globals['_BOARDENTRY']._serialized_start=1018
+  _globals['_BOARDENTRY']._serialized_end=1063
+  _globals['_MEMORYNOTE']._serialized_start=1066
+  _globals['_MEMORYNOTE']._serialized_end=1224
+  _globals['_INSIGHT']._serialized_start=1227
+  _globals['_INSIGHT']._serialized_end=1472
+  _globals['_REPORTTHOUGHTREQUEST']._serialized_start=1474
+  _globals['_REPORTTHOUGHTREQUEST']._serialized_end=1563
+  _globals['_REPORTTHOUGHTRESPONSE']._serialized_start=1565
+  _globals['_REPORTTHOUGHTRESPONSE']._serialized_end=1619
+  _globals['_REPORTSTATUSREQUEST']._serialized_start=1621
+  _globals['_REPORTSTATUSREQUEST']._serialized_end=1707
+  _globals['_REPORTSTATUSRESPONSE']._serialized_start=1709
+  _globals['_REPORTSTATUSRESPONSE']._serialized_end=1762
+  _globals['_REPORTINSIGHTSREQUEST']._serialized_start=1764
+  _globals['_REPORTINSIGHTSREQUEST']._serialized_end=1850
+  _globals['_REPORTINSIGHTSRESPONSE']._serialized_start=1852
+  _globals['_REPORTINSIGHTSRESPONSE']._serialized_end=1907
+  _globals['_AGENTTELEMETRY']._serialized_start=2087
+  _globals['_AGENTTELEMETRY']._serialized_end=2367
 # @@protoc_insertion_point(module_scope)

@@ -24,7 +24,7 @@ AGENT_STATE_DEGRADED: AgentState
 AGENT_STATE_STOPPING: AgentState
 
 class Thought(_message.Message):
-    __slots__ = ("engine_entity_id", "asked_tick", "answered_tick", "system_prompt", "user_message", "reply", "thinking", "directives_json", "client", "model", "prompt_tokens", "completion_tokens", "latency_s", "cost_usd", "error_type", "error", "provider", "attempts", "queued_s", "late", "kind")
+    __slots__ = ("engine_entity_id", "asked_tick", "answered_tick", "system_prompt", "user_message", "reply", "thinking", "directives_json", "client", "model", "prompt_tokens", "completion_tokens", "latency_s", "cost_usd", "error_type", "error", "provider", "attempts", "queued_s", "late", "kind", "cached_tokens")
     ENGINE_ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
     ASKED_TICK_FIELD_NUMBER: _ClassVar[int]
     ANSWERED_TICK_FIELD_NUMBER: _ClassVar[int]
@@ -46,6 +46,7 @@ class Thought(_message.Message):
     QUEUED_S_FIELD_NUMBER: _ClassVar[int]
     LATE_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
+    CACHED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     engine_entity_id: int
     asked_tick: int
     answered_tick: int
@@ -67,7 +68,8 @@ class Thought(_message.Message):
     queued_s: float
     late: bool
     kind: str
-    def __init__(self, engine_entity_id: _Optional[int] = ..., asked_tick: _Optional[int] = ..., answered_tick: _Optional[int] = ..., system_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., reply: _Optional[str] = ..., thinking: _Optional[str] = ..., directives_json: _Optional[str] = ..., client: _Optional[str] = ..., model: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., completion_tokens: _Optional[int] = ..., latency_s: _Optional[float] = ..., cost_usd: _Optional[float] = ..., error_type: _Optional[str] = ..., error: _Optional[str] = ..., provider: _Optional[str] = ..., attempts: _Optional[int] = ..., queued_s: _Optional[float] = ..., late: _Optional[bool] = ..., kind: _Optional[str] = ...) -> None: ...
+    cached_tokens: int
+    def __init__(self, engine_entity_id: _Optional[int] = ..., asked_tick: _Optional[int] = ..., answered_tick: _Optional[int] = ..., system_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., reply: _Optional[str] = ..., thinking: _Optional[str] = ..., directives_json: _Optional[str] = ..., client: _Optional[str] = ..., model: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., completion_tokens: _Optional[int] = ..., latency_s: _Optional[float] = ..., cost_usd: _Optional[float] = ..., error_type: _Optional[str] = ..., error: _Optional[str] = ..., provider: _Optional[str] = ..., attempts: _Optional[int] = ..., queued_s: _Optional[float] = ..., late: _Optional[bool] = ..., kind: _Optional[str] = ..., cached_tokens: _Optional[int] = ...) -> None: ...
 
 class ThoughtReport(_message.Message):
     __slots__ = ("entity_id", "tick_id", "thought")

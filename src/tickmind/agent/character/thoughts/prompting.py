@@ -76,7 +76,7 @@ class CharacterPrompts:
     def _about(self, faculty: Faculty, _world: "World", eid: int) -> Iterable[Section]:
         """Yield the identity, what the question is about, and the task at the end."""
         character = self.character(eid)
-        yield self._identity(character)
+        yield self._identity(character, brief=faculty.brief)
         about = character.ponder(faculty.name)
         yield from [Section(about, priority=_SITUATION)] if isinstance(about, str) else about
         yield Section(faculty.task, priority=_IDENTITY)
@@ -92,8 +92,9 @@ class CharacterPrompts:
         situation = character.describe()
         yield from [Section(situation, priority=_SITUATION)] if isinstance(situation, str) else situation
 
-    def _identity(self, character: BaseCharacter) -> Section:
-        described = character.persona.description() or self._thinking.personality
+    def _identity(self, character: BaseCharacter, *, brief: bool = False) -> Section:
+        persona = character.persona
+        described = (persona.manner() if brief else persona.description()) or self._thinking.personality
         personality = character.settings.text("personality", described)
         return Section(f"Your name is {character.name}. {personality}", priority=_IDENTITY)
 
