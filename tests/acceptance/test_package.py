@@ -142,7 +142,7 @@ def test_the_installed_village_lives_without_node_and_outside_the_checkout(insta
         assert kept.meta.finished
         assert (kept.first_tick_id, kept.last_tick_id) == (1, 40)
         results = [result for record in kept.records() for result in record.action_results()]
-        assert {"Move", "Say"} <= {str(result.action_type) for result in results if result.ok}
+        assert "Move" in {str(result.action_type) for result in results if result.ok}
         thoughts = list(kept.thoughts())
         assert {one.thought.error_type for one in thoughts} <= {"", "outdated"}  # a plan may come too late to fit
         assert any(one.thought.directives.get("plan") for one in thoughts)
