@@ -523,7 +523,7 @@ class Samples:
         words: dict[str, Any] = {
             name: self.several(self.name) for name in ("traits", "goals", "fears", "knows", "habits")
         }
-        for name in ("name", "backstory", "voice", "home", "work", "colour", "team"):
+        for name in ("name", "backstory", "voice", "home", "work", "colour", "team", "secret"):
             words[name] = self.maybe(self.name)
         relations = self.several(lambda: (self.name(), self.name()))
         words["sprite"] = self.rng.choice(("", "A", "🐕"))

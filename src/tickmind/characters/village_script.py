@@ -12,10 +12,10 @@ from tickmind.llm.cassettes.format import request_key
 from tickmind.llm.testing.scripted import last_user_text
 from tickmind.llm.tokens import estimate_messages_tokens, estimate_tokens
 from tickmind.llm.transport import ModelReply, ModelRequest, Usage
+from tickmind.mind.options import read_menu
 from tickmind.mind.reflection import REFLECT_TASK
 
 _HUNGER = re.compile(r"Hunger (\d+) %")
-_MENU = re.compile(r"^You could: (.*)\.$", re.MULTILINE)
 _LINE = re.compile(r'^Say to .* in your own words: "(.*)"$', re.MULTILINE)
 _DAY = re.compile(r"^Your usual day: (.*)\.$", re.MULTILINE)
 _FOOD = ("eat", "fetch", "buy")  # what the words of options begin with that still hunger
@@ -43,7 +43,7 @@ def _answer(prompt: str) -> str:
 
 def _choice(prompt: str, rng: random.Random) -> str:
     """Return what still hunger if there is need, else one of the first options, most often the first."""
-    options: list[str] = [option for line in _MENU.findall(prompt) for option in line.split("; ")]
+    options = read_menu(prompt)
     if not options:
         return ""
     hunger = _HUNGER.search(prompt)

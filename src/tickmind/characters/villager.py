@@ -14,7 +14,7 @@ from tickmind.agent.character.sociable import REHEARSE, TALK
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import distance
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
-from tickmind.mind.skills import menu_text
+from tickmind.mind.options import menu_text
 from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import Section, quoted
 
@@ -26,6 +26,7 @@ visit Tom"""
 TASK = "What do you do next?"
 DIGEST_TICKS = 300  # that the same memories go along, so that a model can cache them
 DIGEST_NOTES = 4
+PRESSING_TICKS = 20  # in which it asks again before its turn
 NEWS_LINES, NEWS_CHARS = 3, 120  # of what was said since the last choice
 
 
@@ -76,8 +77,9 @@ class Villager(ChoosingCharacter):
         super().decide(tactics)
 
     def pressing(self) -> bool:
-        """Return whether it is in danger or could not do what was chosen, and no model was asked since."""
-        return self._asked_tick < max(self._danger_tick, self._failed_tick)
+        """Return whether danger has just begun or what was chosen has just failed, and no model has answered since."""
+        since = max(self._danger_tick, self._failed_tick)
+        return self._asked_tick < since and self.tick - since <= PRESSING_TICKS
 
     def is_busy(self) -> bool:
         """Return whether it is starving."""
@@ -87,7 +89,7 @@ class Villager(ChoosingCharacter):
 
     def describe(self) -> Iterable[Section]:
         """Yield what changes rarely first, then the news in a few lines; speech of others is quoted."""
-        met = [one.person_id for one in self.talker.people]
+        met = [one.called for one in self.talker.people]
         if met:
             yield Section(f"You know {', '.join(sorted(met[-12:]))}.", priority=3)
         digest = self._remembered()
@@ -112,14 +114,15 @@ class Villager(ChoosingCharacter):
         zone = self.zone
         place = f" You are in {zone_phrase(zone.name)}." if zone else ""
         yield f"It is {self.time.description()}.{place} You feel {self.talker.mood.word(self.tick)}."
-        near = [f"{who.entity_id} {distance(who.at, self.at)}" for who in around.near(self.at, 10)[:6]]
+        called = self.talker.people.called
+        near = [f"{called(who.entity_id)} {distance(who.at, self.at)}" for who in around.near(self.at, 10)[:6]]
         yield f"Near you, in steps: {', '.join(near) or 'nobody'}."
         talk = self.talker.talks.current
         if talk is not None:
             turn = "it is your turn to speak" if talk.my_turn else "you wait for an answer"
-            yield f"You are talking with {talk.partner_id}, and {turn}."
-        if self._choice is not None:
-            yield f"You were about to {self._choice_words}."
+            yield f"You are talking with {called(talk.partner_id)}, and {turn}."
+        if self._chosen is not None:
+            yield f"You were about to {self._chosen.words}."
         lines = [line for line in self.speech.lines if line.tick > self._asked_tick][-NEWS_LINES:]
         words = " ".join(line.text for line in lines if line.speaker_id != self.entity_id)
         for note in self.memory.recall(self.tick, words, most=NEWS_LINES + 1) if words else ():
@@ -127,7 +130,7 @@ class Villager(ChoosingCharacter):
                 yield quoted("memory", note.text, longest=NEWS_CHARS)
                 break
         for line in lines:
-            yield quoted(line.speaker_id, line.text, longest=NEWS_CHARS)
+            yield quoted(called(line.speaker_id), line.text, longest=NEWS_CHARS)
 
     def answer(self, question: str) -> str:
         """Return where there is something to eat, if that is asked."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from tickmind.base import Limit
 
 MAX_PEOPLE = Limit("number of people that a character knows", 100)
+CLOSE_LIKING, CLOSE_TRUST = 0.3, 0.2  # of a close friend
 MAX_TOPICS = Limit("number of things that were said to a person", 60)
 
 
@@ -25,6 +26,11 @@ class Acquaintance:
     def called(self) -> str:
         """How one speaks to it: by its name, or else by its id."""
         return self.name or spoken_id(self.person_id)
+
+    @property
+    def is_close(self) -> bool:
+        """Whether it is a friend, who is told what others are not."""
+        return self.liking >= CLOSE_LIKING and self.trust >= CLOSE_TRUST
 
     def shown(self) -> dict[str, float]:
         """Return what counts, for those who watch."""

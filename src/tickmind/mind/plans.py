@@ -44,6 +44,7 @@ class DayErrand:
     thing: str = ""
     place: str = ""  # a zone
     state: ErrandState = ErrandState.WAITING
+    done_tick: int = 0  # in which it was, if its skill says so
 
     @property
     def words(self) -> str:

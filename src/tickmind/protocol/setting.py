@@ -244,6 +244,7 @@ class Persona:
     team: str = ""
     sprite: str = ""  # a letter or an emoji, drawn in place of a small person
     agent: tuple[tuple[str, AgentSetting], ...] = ()  # name of a setting -> its value
+    secret: str = ""  # which it tells none but close friends
 
     def manner(self) -> str:
         """Describe to the person how it speaks, in a sentence or two; empty if that is not known."""
@@ -265,6 +266,7 @@ class Persona:
             f"You want: {'; '.join(self.goals)}." if self.goals else "",
             f"You fear: {'; '.join(self.fears)}." if self.fears else "",
             f"You know: {'; '.join(self.knows)}." if self.knows else "",
+            _sentence(f"You tell none but close friends: {self.secret}") if self.secret else "",
             f"Your people: {'; '.join(f'{who} is {what}' for who, what in self.relations)}." if self.relations else "",
             f"Your days: {'; '.join(self.habits)}." if self.habits else "",
         ]

@@ -137,6 +137,9 @@ def test_a_thinking_villager_answers_one_who_speaks_all_the_time(solo):
         ("me, where is entity:2?", True),
         ("Hello me! This is entity:2.", True),
         ("Good evening, me.", True),
+        ("me told entity:2: there is soup.", False),
+        ("At the mill, me sold bread to entity:2.", False),
+        ("I saw entity:2, me and the miller.", False),
         ("I saw me.", True),  # there is no other to whom that could be said
     ],
 )

@@ -21,9 +21,9 @@ from tickmind.ai import Action, Status
 from tickmind.base import ConfigError
 from tickmind.characters.villager import Villager
 from tickmind.mind.memory import EntryKind
+from tickmind.mind.options import Option
 from tickmind.mind.plans import SKILLS, ErrandState
 from tickmind.mind.reflection import Reflection
-from tickmind.mind.skills import Option
 from tickmind.protocol import ActorStatus, Persona, RunInfo
 from tickmind.protocol.setting import WorldSetting, ZoneInfo
 from tickmind.server.testing import meadow
@@ -362,10 +362,22 @@ def test_a_partner_that_speaks_again_is_answered_for_its_last_words(solo):
 def test_words_that_come_after_their_turn_are_kept_for_another(solo):
     one = spoken_to(solo, Speechless(), waits=False)
     villager = one.company.character("me")
-    line_tick, remark, name = villager._said
+    ticks, remark, name = villager._said
     assert (name, remark.news) == ("entity:1", "I feel calm.")
-    villager.learn("talk", {"text": Wordsmith.words}, line_tick)
-    assert villager.talker.wordings.has("I feel calm.")
+    villager.learn("talk", {"text": Wordsmith.words}, ticks.stop)  # asked after it was said
+    assert len(villager.talker.wordings) == 0
+    villager.learn("talk", {"text": Wordsmith.words}, ticks[0])
+    assert villager.talker.wordings.news == ["I feel calm."]
+
+
+def test_words_that_were_refused_are_not_asked_for_again(solo):
+    one = solo(Villager, "@", client=Rehearser())
+    one.play(1)
+    villager = one.character
+    villager.memory.note(1, "I saw a hare.")
+    villager._rehearses = villager.talker.untold(1)
+    villager.learn("rehearse", {"text": "I saw a hare."}, 1)  # nothing is gained by that
+    assert villager.talker.untold(1, villager._tried) == ""
 
 
 class Rehearser(Model):
@@ -374,7 +386,7 @@ class Rehearser(Model):
     async def answer(self, question):
         self.asked.append(question)
         if "Say to a friend" in question.user_message:
-            return Deliberation("You will not believe it: I saw a fox at the mill.")
+            return Deliberation("Guess what: I saw a fox at the mill.")
         raise ConnectionError("busy")
 
 
@@ -511,7 +523,7 @@ def test_one_who_was_visited_is_left_again_and_nobody_sits_for_ever(solo):
     assert villager.follow_choice() is Status.FAILURE
     villager._choose(Option("sit for a while", 1.0, skill="sit"), by_model=True)
     assert villager.follow_choice() is not Status.FAILURE
-    villager._choice_tick -= SIT_TICKS + 1
+    villager._choice_ticks = SIT_TICKS
     assert villager.follow_choice() is Status.FAILURE
 
 

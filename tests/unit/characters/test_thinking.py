@@ -77,9 +77,14 @@ def test_a_villager_is_shown_its_situation_and_what_it_could_do(solo):
 
 
 def test_a_choice_is_followed(solo):
-    one = solo(Planner, "@........1", client=Stub("visit entity:1"), carrying={"berries": 5})
-    one.world.hear("entity:1", "me, come here!")
-    play_until(one, lambda: one.world.at == (8, 0))
+    one = solo(Planner, "@.....1", carrying={"berries": 5})
+    one.play(1)
+    one.character.talker.people.meet("entity:1")
+    one.character.blackboard.data["plan"] = {"text": "I would like to visit entity:1."}
+    one.character.plan_tick = one.world.tick
+    one.play(4)
+    assert one.character._is_by_model
+    assert one.world.at[0] >= 2
 
 
 def test_speech_is_quoted(solo, handed):
@@ -152,7 +157,7 @@ def test_a_deliberation_of_a_model_client_is_taken_too(solo):
 
     one = solo(Planner, "@", client=Async())
     play_until(one, lambda: one.character and one.character._is_by_model)
-    assert one.character._choice_words == SIT
+    assert one.character._chosen.words == SIT
 
 
 def test_questions_of_all_characters_begin_alike_and_as_the_opening_says(solo):
@@ -250,11 +255,11 @@ def test_a_late_choice_that_is_still_possible_is_followed(solo, handed):
     play_until(one, lambda: one.character._is_by_model)
 
 
-def test_it_fetches_more_if_that_is_chosen_though_there_is_enough_for_now(solo, handed):
-    one = solo(Planner, "@..b", client=handed, carrying={"berries": 4})
-    play_until(one, lambda: handed.asked)
-    assert "which is enough to eat" in handed.asked[0]
-    handed.answers.put(FETCH)
+def test_it_fetches_more_if_that_is_chosen_though_there_is_enough_for_now(solo):
+    stub = Stub(FETCH)
+    one = solo(Planner, "@..b", client=stub, carrying={"berries": 4})
+    play_until(one, lambda: one.character and one.character._is_by_model)
+    assert "which is enough to eat" in stub.asked[0][1]
     play_until(one, lambda: one.character.carries("berries") > 4)
 
 

@@ -26,6 +26,7 @@ personas:
     goals: [bake the best bread]
     fears: the river
     knows: [Bram owes her two coins]
+    secret: She can't swim.
     home: ada_house
     work: square
     relations: {bram: her husband}
@@ -64,6 +65,7 @@ def test_people_are_who_the_scenario_says():
         team="bakers",
         sprite="\U0001f9d1\U0001f3fd\u200d\U0001f373",
         agent=(("greed", 3), ("pace", 0.5), ("shy", True), ("motto", "3"), ("makes", ("bread", "cake"))),
+        secret="She can't swim.",
     )
     assert actors["bram"] == Persona(name="Bram")
     assert actors["cleo"] == actors["guest:1"] == actors["guest:2"] == Persona(traits=("restless",))
@@ -72,7 +74,8 @@ def test_people_are_who_the_scenario_says():
         "You are 41 years old. You are warm and curious. Ada came over the hills ten years ago. "
         "You live in the ada house. You work in the square. You speak like this: short, and to the point. "
         "You want: bake the best bread. "
-        "You fear: the river. You know: Bram owes her two coins. Your people: bram is her husband. "
+        "You fear: the river. You know: Bram owes her two coins. You tell none but close friends: She can't swim. "
+        "Your people: bram is her husband. "
         "Your days: 06:30 opens the shop."
     )
 

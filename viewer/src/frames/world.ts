@@ -66,6 +66,7 @@ export interface Person {
   goals?: string[];
   fears?: string[];
   knows?: string[];
+  secret?: string;
   home?: string;
   work?: string;
   relations?: [who: string, what: string][];

@@ -235,6 +235,7 @@ function PersonView({ person }: { person: Person }) {
     ["Wants", person.goals?.join("; ")],
     ["Fears", person.fears?.join("; ")],
     ["Knows", person.knows?.join("; ")],
+    ["Secret", person.secret],
     ["Home", person.home && plain(person.home)],
     ["Work", person.work && plain(person.work)],
     ["People", person.relations?.map(([who, what]) => `${who}: ${what}`).join("; ")],

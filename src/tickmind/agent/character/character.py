@@ -145,14 +145,18 @@ class Character(TradingCharacter):
         """Go to the nearest known place with an item and pick one up; fails if none is known or its hands are full."""
         if self._hands_full():
             return Status.FAILURE
-        around = self.surroundings
-        lying = (thing for thing in around.things_with(item) if not self._is_contents(thing) and self.reachable(thing))
-        place = around.nearest(lying, self.at)
+        place = self.nearest_lying(item)
         if place is None:
             return Status.FAILURE
         if self.at in place.seen.tiles:
             return self.do(Pickup(item))
         return self._walk_onto(place)
+
+    def nearest_lying(self, item: str) -> Thing | None:
+        """Return the nearest known thing or heap with an item that it could pick up; None if it knows none."""
+        around = self.surroundings
+        lying = (thing for thing in around.things_with(item) if not self._is_contents(thing) and self.reachable(thing))
+        return around.nearest(lying, self.at)
 
     def _hands_full(self) -> bool:
         """Return whether it could carry nothing more a while ago."""

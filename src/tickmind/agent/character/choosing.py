@@ -4,18 +4,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tickmind.agent.character.daily import ENOUGH_MADE, RESTED, DailyCharacter
+from tickmind.agent.character.daily import ENOUGH_MADE, RESTED, SKILL, DailyCharacter
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.knowledge import Person, distance, nearest_tile
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
+from tickmind.base import ConfigError
+from tickmind.mind.options import ChoiceHistory, Option, menu, option_words, read_choice
 from tickmind.mind.plans import DayErrand, ErrandState
-from tickmind.mind.skills import Choices, Option, menu, option_words, read_choice
 from tickmind.protocol import ActionInfo, ActorStatus, Give
 from tickmind.protocol.setting import zone_phrase
+from tickmind.tick.hooks import checked
 
 CHOICE_TICKS = 90  # that a choice is followed
 SIT_TICKS = 20
+VISIT_TICKS = 600  # since a person was seen or heard last, for a visit
+ERRAND_UTILITY = 0.6  # of what it planned for the hour
 PECKISH, HUNGRY, STARVING = 200, 350, 700  # hunger at which it may eat, eats, and is in danger
 ENOUGH_MEALS, STOCK_MEALS = 4, 12  # that it carries at least, and that it gathers if it chooses to
 GIFT_REST_TICKS = 600  # between two gifts to the same one
@@ -33,28 +37,58 @@ class ChoosingCharacter(DailyCharacter):
     is something to fish, it is among what can be chosen.
     """
 
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Raise `ConfigError` for an `async def` among the methods of skills."""
+        super().__init_subclass__(**given)
+        for name in dir(cls):
+            if name.startswith((SKILL, _COULD)):
+                checked(getattr(cls, name), f"{name} of a character")
+
     def __init__(self, start: Start) -> None:
         super().__init__(start)
         self._recipes = self._known_recipes()
-        self._choices = Choices((*self.persona.goals, *self.persona.traits))
-        self._choice: DayErrand | None = None
-        self._choice_words = ""
-        self._choice_tick = -CHOICE_TICKS  # in which it was made
+        self._history = ChoiceHistory((*self.persona.goals, *self.persona.traits))
+        self._chosen: Option | None = None
+        self._choice = DayErrand(0, "")  # what it has chosen, as an errand
+        self._choice_ticks = 0  # in which that was done
+        self._sent_tick = -1  # in which it did something for it
+        self._instead: DayErrand | None = None  # of which errand of the day it is done
         self._is_by_model = False
         self._asked_tick = -1  # of the question to which the last choice of a model answers
         self._failed_tick = -1  # in which the choice of a model failed
+        self._known_options: tuple[int, list[Option]] = (-1, [])  # the tick of the options, and they
 
-    # Choices
+    # ChoiceHistory
 
     def options(self) -> list[Option]:
         """Return all that it could do now, the best first."""
-        mood = self.talker.mood.weight(self.tick)
-        found = []
-        for skill in self.skills():
-            for option in getattr(self, f"{_COULD}{skill}", tuple)():
-                weight = 2 - mood if skill in _QUIET else mood
-                found.append(replace(option, skill=skill, utility=option.utility * weight))
-        return self._choices.weighed(self.tick, found)
+        if self._known_options[0] != self.tick:
+            mood = self.talker.mood.weight(self.tick)
+            found = list(self._errand_of_the_hour())
+            for skill in self.skills():
+                for option in self._options_of(skill):
+                    weight = 2 - mood if skill in _QUIET else mood
+                    found.append(replace(option, skill=skill, utility=option.utility * weight))
+            self._known_options = self.tick, self._history.weighed(self.tick, found)
+        return self._known_options[1]
+
+    def _options_of(self, skill: str) -> list[Option]:
+        found: Any = getattr(self, f"{_COULD}{skill}", tuple)()
+        try:
+            options = list(found)
+        except TypeError:
+            options = [found]
+        if not all(isinstance(option, Option) for option in options):
+            raise ConfigError(f"{_COULD}{skill} of {type(self).__name__} must yield an Option for each thing to do")
+        return options
+
+    def _errand_of_the_hour(self) -> Iterable[Option]:
+        """Yield what it planned to do now, if that is not done."""
+        errand = self._errand()
+        if errand is not None and errand.state is ErrandState.UNDER_WAY and errand.skill in self.skills():
+            where = f"at {zone_phrase(errand.place)}" if errand.place else ""
+            words = option_words("be" if errand.skill == "meet" else errand.words, where)
+            yield Option(words, ERRAND_UTILITY, errand.thing, errand.place, skill=errand.skill)
 
     def menu(self) -> list[Option]:
         """Return the best few of what it could do now."""
@@ -74,53 +108,59 @@ class ChoosingCharacter(DailyCharacter):
         super().decide(tactics)
 
     def _choose(self, option: Option, *, by_model: bool) -> None:
-        self._choice, self._choice_words, self._is_by_model = option.errand(self.time.minute), option.words, by_model
-        self._choice_tick = self.tick
-        self._choices.chose(self.tick, option.words)
+        self._chosen, self._choice, self._is_by_model = option, option.errand(self.time.minute), by_model
+        self._choice_ticks, self._sent_tick, self._instead = 0, -1, self._errand()
+        self._history.chose(self.tick, option)
+        self._known_options = (-1, [])
 
     @action
     def follow_choice(self) -> Status:
-        """Do what a model chose; fails if it is over, or the next errand of the day has begun."""
-        errand = self._errand()
-        if self._choice is None or not self._is_by_model:
+        """Do what a model chose; fails if it is over, or an errand of the day has begun since."""
+        if self._chosen is None or not self._is_by_model:
             return Status.FAILURE
-        begun = errand is not None and errand.minute > self._choice.minute and errand.state is ErrandState.UNDER_WAY
-        return Status.FAILURE if begun else self._do_choice()
+        if self._errand() is not self._instead:
+            self._chosen = None
+            return Status.FAILURE
+        return self._do_choice()
 
     @action
     def spend_time(self) -> Status:
         """Do what is of most use of what it could do; fails if there is nothing."""
         status = self._do_choice()
         if status is Status.FAILURE:
-            best = self.menu()
+            best = self.options()
             if best:
                 self._choose(best[0], by_model=False)
                 status = self._do_choice()
         return status
 
     def _do_choice(self) -> Status:
-        errand = self._choice
-        if errand is None:
+        if self._chosen is None:
             return Status.FAILURE
-        status = self.carry_out(errand) if self.tick - self._choice_tick <= CHOICE_TICKS else Status.FAILURE
-        if status is Status.FAILURE:
-            if errand.state is not ErrandState.DONE:
-                self._choices.failed(self.tick, self._choice_words)
+        last, is_over = self.observation.result, self._choice_ticks >= CHOICE_TICKS
+        is_refused = last is not None and not last.ok and self._sent_tick == self.tick - 1
+        self._choice_ticks += 1
+        status = Status.FAILURE if is_over or is_refused else self.carry_out(self._choice)
+        if status is Status.SUCCESS:
+            self._sent_tick = self.tick
+        elif status is Status.FAILURE:
+            if is_refused or (self._choice.state is not ErrandState.DONE and not is_over):
+                self._history.failed(self.tick, self._chosen)
                 self._failed_tick = self.tick if self._is_by_model else self._failed_tick
-            self._choice = None
+            self._chosen, self._known_options = None, (-1, [])
         return status
 
     def aim(self) -> str:
         """Return what it has chosen to do, if it is still to be done; whom it would visit, it does not say so to."""
         errand, talk = self._choice, self.talker.talks.current
-        is_here = errand is not None and talk is not None and talk.partner_id == errand.thing
-        if errand is None or errand.state is ErrandState.DONE or is_here:
+        is_here = talk is not None and talk.partner_id == errand.thing
+        if self._chosen is None or errand.state is ErrandState.DONE or is_here:
             return super().aim() if self.provided() else "find something to eat"
-        return self._choice_words
+        return self._chosen.words
 
     def partner_wanted(self) -> str:
         """Return whom it has chosen to visit."""
-        return self._choice.thing if self._choice is not None and self._choice.skill == "visit" else ""
+        return self._choice.thing if self._chosen is not None and self._choice.skill == "visit" else ""
 
     # What to eat
 
@@ -145,7 +185,7 @@ class ChoosingCharacter(DailyCharacter):
         """Eat, or else get something to eat."""
         if self.me.hunger >= HUNGRY and self.eat_something() is not Status.FAILURE:
             return Status.SUCCESS
-        statuses = (self.gather(item) for item in self.food)
+        statuses = (way(item) for way in (self.gather, self.take, self.buy) for item in self.food)
         return next((status for status in statuses if status is not Status.FAILURE), Status.FAILURE)
 
     def could_eat(self) -> Iterable[Option]:
@@ -158,8 +198,10 @@ class ChoosingCharacter(DailyCharacter):
         """Eat, once."""
         if errand.state is ErrandState.DONE:
             return Status.FAILURE
-        errand.state = ErrandState.DONE
-        return self.eat_something()
+        status = self.eat_something()
+        if status is Status.SUCCESS:
+            errand.state = ErrandState.DONE
+        return status
 
     def could_fetch(self) -> Iterable[Option]:
         """Yield where there is something to eat, while it does not carry plenty."""
@@ -167,7 +209,7 @@ class ChoosingCharacter(DailyCharacter):
             return
         need = 0.15 if self.provided() else 0.3 + 0.5 * self.me.hunger / 1000
         for item in self.food:
-            place = self.surroundings.nearest(filter(self.reachable, self.surroundings.things_with(item)), self.at)
+            place = self.nearest_lying(item)
             if place is not None:
                 yield Option(option_words("fetch", item), need, item, steps=place.steps_from(self.at))
 
@@ -208,16 +250,17 @@ class ChoosingCharacter(DailyCharacter):
 
     def could_make(self) -> Iterable[Option]:
         """Yield what it lacks and could make of what it has or knows."""
-        for item, recipes in self._recipes.items():
-            if self.carries(item) >= ENOUGH_MADE:
+        around = self.surroundings
+        for item, kind, state, recipe in self._recipes:
+            if self.carries(item) >= ENOUGH_MADE or not self._is_time(recipe):
                 continue
-            for kind, recipe in recipes:
-                bench = self.surroundings.nearest(self.surroundings.things_of(kind), self.at)
-                missing = self._missing(recipe)
-                known = missing is None or any(True for _ in self.surroundings.things_with(missing))
-                if bench is not None and known and self._is_time(recipe):
-                    yield Option(option_words("make", item), 0.4, item, steps=bench.steps_from(self.at))
-                    break
+            missing = self._missing(recipe)
+            if missing is not None and self.nearest_lying(missing) is None:
+                continue
+            fit = (one for one in around.things_of(kind) if recipe.verb in one.seen.verbs and state == one.seen.state)
+            bench = around.nearest(fit, self.at)
+            if bench is not None:
+                yield Option(option_words("make", item), 0.4, item, steps=bench.steps_from(self.at))
 
     def could_rest(self) -> Iterable[Option]:
         """Yield its home, or where it is, if it is not rested."""
@@ -226,6 +269,13 @@ class ChoosingCharacter(DailyCharacter):
             home = self.persona.home
             yield self._going("rest at", home, use) if home else Option("lie down and rest", use)
 
+    def do_rest(self, errand: DayErrand) -> Status:
+        """Go to bed if it is tired; as a choice, until it is rested."""
+        if errand is self._choice and self.me.energy >= RESTED:
+            errand.state = ErrandState.DONE
+            return Status.FAILURE
+        return super().do_rest(errand)
+
     def could_sit(self) -> Iterable[Option]:
         """Yield that it could do nothing for a while."""
         yield Option("sit for a while", 0.1)
@@ -233,7 +283,7 @@ class ChoosingCharacter(DailyCharacter):
     def do_sit(self, errand: DayErrand) -> Status:
         """Stay where it is; as a choice, for a while."""
         errand.state = ErrandState.DONE
-        is_over = errand is self._choice and self.tick - self._choice_tick > SIT_TICKS
+        is_over = errand is self._choice and self._choice_ticks > SIT_TICKS
         return Status.FAILURE if is_over else self.wait()
 
     def could_explore(self) -> Iterable[Option]:
@@ -259,30 +309,36 @@ class ChoosingCharacter(DailyCharacter):
     def could_visit(self) -> Iterable[Option]:
         """Yield those of whom it knows where they were, and with whom it has not just talked."""
         people, related = self.surroundings.people, dict(self.persona.relations)
-        known = [one for one in self.talker.people if one.person_id in people]
+        known = [one for one in self.talker.people if one.person_id in people and self._may_visit(one.person_id)]
         known.sort(key=lambda one: (one.person_id not in related, -one.liking, -one.talks, one.person_id))
         for one in known[:MOST_VISITS]:
             who = people[one.person_id]
-            if not who.status & ActorStatus.ASLEEP and self.talker.talks.may_begin(self.tick, who.entity_id):
-                use = 0.25 + 0.2 * one.liking + 0.1 * (who.entity_id in related)
-                yield Option(option_words("visit", one.called), use, who.entity_id, steps=distance(who.at, self.at))
+            use = 0.25 + 0.2 * one.liking + 0.1 * (who.entity_id in related)
+            yield Option(option_words("visit", one.called), use, who.entity_id, steps=distance(who.at, self.at))
+
+    def _may_visit(self, person_id: str) -> bool:
+        """Return whether a person was there lately, awake as far as it sees, and they have not just talked."""
+        who = self.surroundings.people[person_id]
+        is_asleep = who.seen_tick == self.tick and bool(who.status & ActorStatus.ASLEEP)
+        is_fresh = self.tick - max(who.seen_tick, who.heard_tick) <= VISIT_TICKS
+        return is_fresh and not is_asleep and self.talker.talks.may_begin(self.tick, person_id)
+
+    def _person(self, name: str) -> Person | None:
+        """Return a person by its id, or as it is called."""
+        people = self.surroundings.people
+        called = (who for who in people if self.talker.people.called(who).lower() == name.lower())
+        return people.get(name) or people.get(next(called, ""))
 
     def do_visit(self, errand: DayErrand) -> Status:
         """Go to a person, and stay while they may talk."""
-        person = self.surroundings.people.get(errand.thing)
+        person = self._person(errand.thing)
         if person is None:
             return Status.FAILURE
-        status = self._go_up_to(person)
+        status = self.go_up_to(person)
         if status is not Status.SUCCESS:
             return status
         errand.state = ErrandState.DONE
-        return self.wait() if self.talker.talks.may_begin(self.tick, errand.thing) else Status.FAILURE
-
-    def _go_up_to(self, person: Person) -> Status:
-        """Go beside a person; fails if it is no longer where it was seen."""
-        status = self.walk(person.at, beside=True)
-        is_there = any(one.entity_id == person.entity_id for one in self.surroundings.near(self.at, 1))
-        return Status.FAILURE if status is Status.SUCCESS and not is_there else status
+        return self.wait() if self.talker.talks.may_begin(self.tick, person.entity_id) else Status.FAILURE
 
     def could_give(self) -> Iterable[Option]:
         """Yield those near that it likes, if it has more to eat than it needs."""
@@ -296,23 +352,22 @@ class ChoosingCharacter(DailyCharacter):
 
     def do_give(self, errand: DayErrand) -> Status:
         """Give a person something to eat, once."""
-        person, item = self.surroundings.people.get(errand.thing), self._gift()
+        person, item = self._person(errand.thing), self._gift()
         if person is None or not item or errand.state is ErrandState.DONE:
             return Status.FAILURE
-        status = self._go_up_to(person)
+        status = self.go_up_to(person)
         if status is not Status.SUCCESS:
             return status
         errand.state = ErrandState.DONE
-        return self.do(Give(errand.thing, item))
+        return self.do(Give(person.entity_id, item))
 
-    def _known_recipes(self) -> dict[str, list[tuple[str, ActionInfo]]]:
-        """Return what can be made of other things in its world: item -> kinds of objects, each with what is done."""
-        recipes: dict[str, list[tuple[str, ActionInfo]]] = {}
-        for kind in self.kinds:
-            for recipe in (one for actions in kind.actions for one in actions if one.needs or one.consumes):
-                for item, _ in recipe.yields:
-                    recipes.setdefault(item, []).append((kind.name, recipe))
-        return recipes
+    def _known_recipes(self) -> list[tuple[str, str, str, ActionInfo]]:
+        """Return what can be made of or with other things: items, each with a kind of object, a state and a recipe."""
+        items = {
+            item: None for kind in self.kinds for actions in kind.actions for one in actions for item, _ in one.yields
+        }
+        made = ((item, *recipe) for item in items for recipe in self.recipes(item))
+        return [one for one in made if one[3].needs or one[3].consumes or one[3].wears]
 
     def _gift(self) -> str:
         """Return what it could do without."""

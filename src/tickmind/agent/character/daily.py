@@ -37,8 +37,9 @@ RESTED = 800  # energy at which it needs no bed
 FAILURES = 2  # of errands that a model planned, after which the day goes on as usual
 LEAST_REFLECTED = 4  # memories of a day, for a model to be asked about it
 MOST_PLACES, MOST_INSIGHTS = 20, 5  # in a question for a plan
+UNPLANNED = ("eat", "explore", "give", "sit")  # skills that are for the moment
 NOON_HOUR = 12  # from which on a sleep is the night before the next day
-_SKILL = "do_"  # what the names of methods for errands begin with
+SKILL = "do_"  # what the names of methods for errands begin with
 REFLECT = Faculty("reflect", REFLECT_TASK, priority=-2)
 PLAN_DAY = Faculty("plan_day", PLAN_TASK, priority=-1)
 NIGHT = (REFLECT, PLAN_DAY)
@@ -176,7 +177,7 @@ class DailyCharacter(SociableCharacter):
         places = [zone_phrase(zone.name) for zone in self.setting.zones[:MOST_PLACES]]
         if places:
             yield f"Places: {', '.join(places)}."
-        yield f"Words for what you do: {', '.join(self.skills())}."
+        yield f"Words for what you do: {', '.join(skill for skill in self.skills() if skill not in UNPLANNED)}."
         yield f"Your usual day: {'; '.join(map(str, self._routine)) or 'nothing fixed'}."
         for promise in self.talker.promises.open():
             if promise.by == self.entity_id:
@@ -222,19 +223,20 @@ class DailyCharacter(SociableCharacter):
         if errand.place and not self.in_zone(errand.place):
             return self.go_to_zone(errand.place)
         skill = errand.skill if errand.skill in self.skills() else "meet"
-        status: Status = getattr(self, f"{_SKILL}{skill}")(errand)
+        status: Status = getattr(self, f"{SKILL}{skill}")(errand)
         return status
 
     @classmethod
     @cache
     def skills(cls) -> list[str]:
         """Return what its errands may be: the names of its methods that begin with `do_`."""
-        return sorted(name.removeprefix(_SKILL) for name in dir(cls) if name.startswith(_SKILL))
+        return sorted(name.removeprefix(SKILL) for name in dir(cls) if name.startswith(SKILL))
 
     def do_meet(self, errand: DayErrand) -> Status:
         """Be there, among others, and at a certain place stay for a while; any word that is no skill means this."""
-        errand.state = ErrandState.DONE
-        minutes = (self.time.minute - errand.minute) % DAY_MINUTES
+        if errand.state is not ErrandState.DONE:
+            errand.state, errand.done_tick = ErrandState.DONE, self.tick
+        minutes = (self.tick - errand.done_tick) * DAY_MINUTES // self.setting.calendar.day_ticks
         return self._stay_about() if errand.place and minutes < MEET_MINUTES else Status.FAILURE
 
     def do_rest(self, errand: DayErrand) -> Status:
@@ -254,7 +256,7 @@ class DailyCharacter(SociableCharacter):
 
     def do_work(self, errand: DayErrand) -> Status:
         """Gather what grows at a place, or do what yields something there, until it has enough of it."""
-        here = [] if self._hands_full() else self._things_at(errand.place)
+        here = [] if self._hands_full() else self._things_at(errand.place or self.persona.work)
         wanted = [one for one in here if any(self.carries(stack.kind) < ENOUGH_MADE for stack in one.seen.items)]
         for thing in sorted(wanted, key=lambda one: (distance(one.at, self.at), one.seen.object_id)):
             for stack in thing.seen.items if self.reachable(thing) and not self._is_contents(thing) else ():

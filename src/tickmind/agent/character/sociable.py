@@ -37,7 +37,7 @@ SEEN_AGAIN_TICKS = 200  # before the same person in sight is noted again
 WORDS_TICKS = 12  # that it waits for a model's words, less than its partner waits for an answer
 NO_WORDS_TICKS = 100  # that it waits for no words after none have come
 REHEARSE_TICKS = 60  # between two lines that it has worded ahead
-REHEARSED = 3  # lines that it has ready, at most
+MAX_TRIED = Limit("number of things to tell for which a character has asked for words", 60)
 TALK = Faculty(
     "talk",
     "Answer with that sentence only.",
@@ -93,6 +93,7 @@ class SociableCharacter(Character):
             tick_at=self._tick_at,
             wishes=self.persona.goals,
             facts=self.persona.knows,
+            secret=self.persona.secret,
             on_news=self.hear_news,
             day_ticks=self.setting.calendar.day_ticks,
         )
@@ -101,7 +102,8 @@ class SociableCharacter(Character):
         self._line_tick = -1  # in which it was chosen
         self._no_words_until = 0  # the tick until which it waits for no words, because none have come
         self._model_words: str | None = None  # a model's, for that line
-        self._said: tuple[int, Remark, str] | None = None  # its last line: when it was chosen, and to whom it was said
+        self._said: tuple[range, Remark, str] | None = None  # its last line: ticks until it was said, and to whom
+        self._tried: dict[str, None] = {}  # what it has asked words for; the newest last
         self._rehearses = ""  # what it would tell, and has worded ahead
         self._promises_shown = 0  # `changes` of its promises when they were put onto the Blackboard
         self._promises_from = 0  # the tick from which on it sees to its promises again
@@ -168,7 +170,7 @@ class SociableCharacter(Character):
             talks.pass_time(self.tick, together=together, busy=self.is_busy())
         self.talker.settle(self.tick)
         if REHEARSE.name in self.faculties and self.tick % LOOK_TICKS == 0 and not self._rehearses:
-            self._rehearses = self.talker.untold(self.tick) if len(self.talker.wordings) < REHEARSED else ""
+            self._rehearses = self.talker.untold(self.tick, self._tried)
         self._show()
         tactics()
 
@@ -298,13 +300,14 @@ class SociableCharacter(Character):
         if self.carries(promise.item) < left:
             return self.gather(promise.item)
         person = self.surroundings.people.get(promise.to)
-        if person is None:
-            return Status.FAILURE
+        status = Status.FAILURE if person is None else self.go_up_to(person)
+        return self.do(Give(promise.to, promise.item, left)) if status is Status.SUCCESS else status
+
+    def go_up_to(self, person: Person) -> Status:
+        """Go beside a person; fails if it is no longer where it was seen."""
         status = self.walk(person.at, beside=True)
-        if status is not Status.SUCCESS:
-            return status
-        near = any(one.entity_id == promise.to for one in self.surroundings.near(self.at, 1))
-        return self.do(Give(promise.to, promise.item, left)) if near else Status.FAILURE
+        is_there = any(one.entity_id == person.entity_id for one in self.surroundings.near(self.at, 1))
+        return Status.FAILURE if status is Status.SUCCESS and not is_there else status
 
     @action
     def accept_gift(self) -> Status:
@@ -367,7 +370,7 @@ class SociableCharacter(Character):
             self._no_words_until = self.tick + NO_WORDS_TICKS
         partner = self.talker.people.called(talk.partner_id)
         remark = self.talker.reworded(self._line, self._model_words or "", partner)
-        self._said = self._line_tick, self._line, partner
+        self._said = range(self._line_tick, self.tick), self._line, partner
         self._line = None
         self.talker.say(self.tick, talk, remark)
         return self.do(self.speech.say(self.tick, remark.text, talk.partner_id))
@@ -404,10 +407,13 @@ class SociableCharacter(Character):
         words = next(iter(str(reply.get("text", "")).strip().splitlines()), "")
         if faculty == REHEARSE.name and self._rehearses:
             news, self._rehearses = self._rehearses, ""
+            self._tried[news] = None
+            if not MAX_TRIED.allows(len(self._tried)):
+                del self._tried[next(iter(self._tried))]
             self.talker.keep_words(Remark(Act.TELL, news, news), words)
         elif faculty == TALK.name and self._line is not None and asked_tick >= self._line_tick:
             self._model_words = words
-        elif faculty == TALK.name and self._said is not None and asked_tick >= self._said[0]:
+        elif faculty == TALK.name and self._said is not None and asked_tick in self._said[0]:
             _, remark, name = self._said
             self.talker.keep_words(remark, words, name)
 

@@ -42,10 +42,14 @@ class TradingCharacter(NeedyCharacter):
 
     @action
     def take(self, item: str, kind: str = "", amount: int = 1) -> Status:
-        """Go to the nearest container from which it may take such items, and take them; fails if none is known."""
+        """Go to the nearest container from which it may take such items, and take them; fails if none is known.
 
-        def fits(thing: Thing, _container: ContainerInfo) -> bool:
-            allowed = thing.seen.owner in ("", self.entity_id) and kind in ("", thing.seen.kind)
+        What another's or nobody's container sells is bought, and not taken.
+        """
+
+        def fits(thing: Thing, container: ContainerInfo) -> bool:
+            own, free = thing.seen.owner == self.entity_id, container.price(item, sells=True) is None
+            allowed = (own or (free and not thing.seen.owner)) and kind in ("", thing.seen.kind)
             return allowed and self.surroundings.held(thing, item) >= amount
 
         return self._at_container(fits, lambda target: Take(target, item, amount))

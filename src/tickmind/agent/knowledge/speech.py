@@ -35,7 +35,7 @@ class Speech:
         self._me = entity_id
         called = "|".join(re.escape(name) for name in (entity_id, *names) if name)
         self._called = re.compile(rf"(?<![\w:])(?:{called})(?!:?\w)", re.IGNORECASE)
-        self._spoken_to = re.compile(rf"{_BEFORE_NAME}(?:{called})(?!:?\w)", re.IGNORECASE)
+        self._spoken_to = re.compile(rf"{_BEFORE_NAME}(?:{called})(?=\s*(?:[,;.!?]|:(?!\w)|$))", re.IGNORECASE)
         self.lines: deque[SpokenLine] = deque(maxlen=int(max_lines.maximum))
         """The lines heard and said, newest last."""
         self.heard_now: tuple[SpokenLine, ...] = ()

@@ -28,6 +28,14 @@ _NO_NAMES = frozenset(("I", "Me", "You", "We", "He", "She", "It", "They"))
 _BRING = r"(?:^|[.!?] )%s bring %s ([1-9]\d?) ([A-Za-z][\w -]{0,39}?) by (\d\d?:\d\d)"
 _PROMISE = re.compile(_BRING % ("I will", "you") + r"(?=[.!]|$)")
 _REQUEST = re.compile(_BRING % ("Will you", "me") + r"\?")
+# As people ask; a whole sentence, so that no part of another is a request.
+_FREE_REQUEST = re.compile(
+    r"(?:^|[.!?] |^[\w':-]{1,40}, ?)(?:(?:will|would|could|can) you(?: please)?|please) (?:bring|give|fetch) me "
+    r"(?:(an?|one|two|three|four|five|some|[1-9]\d?) )?([a-z][\w-]{0,39})"
+    r"(?: (?:by|before|until) (\d\d?:\d\d|1?\d ?[ap]m|noon))?(?:,? please)?[.?!]?$",
+    re.IGNORECASE,
+)
+_NUMBERS = {"": 1, "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "some": 1}
 _NEWS = re.compile(r"^[^:\"?]{1,60}: (\S.*)$")
 
 
@@ -36,7 +44,7 @@ class Bringing(NamedTuple):
 
     item: str
     amount: int
-    minute: int
+    minute: int  # -1: none is named
 
     def promised(self) -> str:
         """Return the sentence that promises it. No other sentence does."""
@@ -95,8 +103,35 @@ def read_line(text: str) -> LineMeaning:
         name=name[1] if name and name[1] not in _NO_NAMES else "",
         told=news[1] if news and "?" not in news[1] and promise is None else "",
         promise=promise,
-        request=_bringing(_REQUEST.search(plain)),
+        request=_bringing(_REQUEST.search(plain)) or _free_request(plain.strip()),
     )
+
+
+def _free_request(text: str) -> Bringing | None:
+    """Return what a sentence such as "Could you bring me some bread?" asks for."""
+    found = _FREE_REQUEST.search(text)
+    if found is None:
+        return None
+    amount, item, when = (part or "" for part in found.groups())
+    try:
+        number = int(amount) if amount.isdigit() else _NUMBERS[amount.lower()]
+        return Bringing(item.lower(), number, _minute_in(when.lower()))
+    except ValueError:
+        return None  # there is no such time
+
+
+def _minute_in(when: str) -> int:
+    """Return the minute of the day in `18:00`, `6 pm` or `noon`; -1 for none. Raises `ValueError` for no such time."""
+    if not when:
+        return -1
+    if when == "noon":
+        return 12 * 60
+    if ":" in when:
+        return minute_of(when.zfill(5))
+    hour, half = int(when[:-2]), when[-2:]
+    if not 1 <= hour <= 12:
+        raise ValueError(f"there is no hour {hour} {half}")
+    return (hour % 12 + 12 * (half == "pm")) * 60
 
 
 def _bringing(found: re.Match[str] | None) -> Bringing | None:

@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
@@ -30,7 +30,9 @@ _TRUSTS = -0.2  # those that it trusts less than this it promises nothing
 _HOW_ARE_YOU = re.compile(r"\b(?:how are you|how do you (?:do|feel)|how is it going|are you well)\b", re.IGNORECASE)
 _SAYS_THE_SAME = 0.6  # share of the words of what it tells that a model's line must have
 EXAMPLE_NAME = "Tom"  # in solved examples for models, who may take it for that of the partner
-_WORDS = re.compile(r"[\w:]+")
+REHEARSED = 3  # lines in a model's words that are ready for news, at most
+_DENIAL = re.compile(r"\b(?:not|never|no|nobody|nothing|none|neither)\b|n't\b", re.IGNORECASE)
+_OWN = re.compile(r"\b(?:I|me|my|mine|we|our)\b")
 _KNOWS_ENOUGH = 0.5  # share of a question's words in an entry that answers it
 
 
@@ -60,8 +62,8 @@ class Talker:
     """Decides acts by the state of a talk, and words them: by a model's line if it is good, or by the phrasebook.
 
     `answer` returns what the character knows about a question, or nothing; `wants` what it would ask others for, and
-    `can_bring` whether it could bring that. `on_news` is called with what those say that it trusts. `tick_at` returns
-    in which tick from another on a minute of the day comes.
+    `can_bring` whether it could bring that. A `secret` is told close friends only. `on_news` is called with what those
+    say that it trusts. `tick_at` returns in which tick from another on a minute of the day comes.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Talker:
         tick_at: Callable[[int, int], int] = lambda tick, _minute: tick + PROMISE_TICKS,
         wishes: Iterable[str] = (),
         facts: Iterable[str] = (),
+        secret: str = "",
         on_news: Callable[[str], None] = lambda _text: None,
         day_ticks: int = DAY_TICKS,
     ) -> None:
@@ -96,6 +99,7 @@ class Talker:
         self._tick_at = tick_at
         self._wishes = tuple(wishes)
         self._facts = tuple(facts)
+        self._secret = secret
         self._chance = chance
         self._phrases = Phrasebook(chance)
         called = f"(?:{re.escape(entity_id)}|{re.escape(name)})"
@@ -216,8 +220,6 @@ class Talker:
         act, news = self._choose(talk, scene)
         person = self.people.meet(talk.partner_id)
         names = self._names()
-        if line := self.usable(self.wordings.take(act, news, person.called)):
-            return Remark(act, line, news, is_worded=True)
         slots = {
             "name": person.called,
             "me": self._name,
@@ -231,14 +233,15 @@ class Talker:
         if act is Act.REQUEST and (wanted := self._request(talk, scene)) is not None:
             slots["request"] = wanted.requested()
         heard = talk.last_of(talk.partner_id)
-        promise = heard.meaning.request if act is Act.PROMISE and heard is not None else None
+        promise = _due(heard.meaning.request, scene) if act is Act.PROMISE and heard is not None else None
         if promise is not None:
             slots["promise"] = promise.promised()
         choices = self._choices(talk, scene, slots)  # fills slots, too
         text = self._phrases.line(act, slots, lambda line: self.spoken.shared(line, names), choices=choices)
         if act is Act.GREET and not person.talks:
             text = f"{text} {self._phrases.part('introduction', slots)}"
-        return Remark(act, text, news, promise)
+        remark = Remark(act, text, news, promise)
+        return self.reworded(remark, self.wordings.take(act, news, person.called), person.called)
 
     def may_reword(self, remark: Remark) -> bool:
         """Return whether a model may say a remark in its own words: it has no consequences and can wait."""
@@ -253,13 +256,26 @@ class Talker:
         line = self.usable(words) if self.may_reword(remark) else ""
         if not line or (remark.act is Act.ASK and not line.endswith("?")):
             return remark
-        named = _words_in_small(line) - _words_in_small(f"{remark.text} {name}")
-        if not named.isdisjoint(_words_in_small(f"{' '.join(self._others())} {EXAMPLE_NAME}")):
-            return remark
-        content = words_of(remark.news)
-        if content and len(words_of(line) & content) < _SAYS_THE_SAME * len(content):
+        names = {*self._others(), EXAMPLE_NAME}
+        if (self._named_in(line, names) - self._named_in(f"{remark.text} {name}", names)) or (
+            remark.news and not self._tells(line, remark.news)
+        ):
             return remark
         return remark._replace(text=line, is_worded=True)
+
+    def _tells(self, line: str, news: str) -> bool:
+        """Return whether a line tells some news: most of its words, all whom it names, and neither more nor less No."""
+        content, names = words_of(news), self._others()
+        says_the_same = len(words_of(line) & content) >= _SAYS_THE_SAME * len(content)
+        denies_alike = bool(_DENIAL.search(line)) is bool(_DENIAL.search(news))
+        own_alike = not _OWN.search(news) or bool(_OWN.search(line))
+        return (
+            says_the_same and denies_alike and own_alike and self._named_in(news, names) <= self._named_in(line, names)
+        )
+
+    @staticmethod
+    def _named_in(text: str, names: Iterable[str]) -> set[str]:
+        return {name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)}
 
     def keep_words(self, remark: Remark, words: str, name: str = "") -> None:
         """Keep a model's words that came too late for a remark to a person of that name, or ahead of it."""
@@ -267,11 +283,18 @@ class Talker:
         if worded.is_worded and worded.text != remark.text:
             self.wordings.add(worded.act, worded.news, worded.text, name)
 
-    def untold(self, tick: int) -> str:
-        """Return what it might tell next, and for which there are no words of a model yet; or nothing."""
+    def untold(self, tick: int, tried: Collection[str] = ()) -> str:
+        """Return what it might tell next, and for which there are no words of a model yet; or nothing.
+
+        Words for what it would no longer tell are forgotten, and what was `tried` is left out.
+        """
         recent = self._memory.recall(tick, most=_NEWS_ENTRIES)
-        told = (entry.text for entry in recent if entry.kind in _TOLD_KINDS and not names_time(entry.text))
-        return next((text for text in told if not self.wordings.has(text)), "")
+        told = [entry.text for entry in recent if entry.kind in _TOLD_KINDS and not names_time(entry.text)]
+        self.wordings.drop_news_but(told)
+        ready = self.wordings.news
+        if len(ready) >= REHEARSED:
+            return ""
+        return next((text for text in told if text not in ready and text not in tried), "")
 
     def usable(self, text: str) -> str:
         """Return a line that a model wants said, cleaned; empty if it is not to be said."""
@@ -298,8 +321,9 @@ class Talker:
         heard, own = talk.last_of(talk.partner_id), talk.last_of(self._me)
         if talk.must_close:
             return (Act.FAREWELL_BACK if talk.heard_farewell else Act.FAREWELL), ""
-        if heard is not None and heard.meaning.request is not None:
-            return (Act.PROMISE if self._would_bring(talk, heard.meaning.request) else Act.DECLINE), ""
+        request = None if heard is None else _due(heard.meaning.request, scene)
+        if request is not None:
+            return (Act.PROMISE if self._would_bring(talk, request) else Act.DECLINE), ""
         if heard is not None and heard.meaning.asks:
             known = self._answer_to(scene.tick, heard.text, talk.partner_id)
             return (Act.ANSWER, known) if known else (Act.ADMIT, "")
@@ -339,7 +363,10 @@ class Talker:
 
     def _news(self, tick: int, partner_id: str) -> str:
         """Return something that the partner has not heard from this character yet, as a sentence; or nothing."""
-        known = self.people.meet(partner_id).topics
+        person = self.people.meet(partner_id)
+        known = person.topics
+        if self._secret and self._secret not in known and person.is_close:
+            return self._secret
         recent = self._memory.recall(tick, most=_NEWS_ENTRIES)
         fresh = [entry for entry in recent if self._is_news_for(entry, partner_id) and entry.text not in known]
         facts = [fact for fact in self._facts if fact not in known]
@@ -395,8 +422,11 @@ class Talker:
         return self.people.called(entry.told_by) if entry else ""
 
 
-def _words_in_small(text: str) -> set[str]:
-    return set(_WORDS.findall(text.lower()))
+def _due(request: Bringing | None, scene: TalkScene) -> Bringing | None:
+    """Return a request with its time: the one that it names, or that by which one would bring something here."""
+    if request is None or request.minute >= 0:
+        return request
+    return request._replace(minute=scene.due_minute) if scene.due_minute >= 0 else None
 
 
 def _person(kept: Sequence[Any]) -> Acquaintance:

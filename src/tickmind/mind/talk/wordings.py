@@ -1,12 +1,13 @@
 """`Wordings`: lines in a model's words that are still to be said."""
 
 import re
+from collections.abc import Collection
 
 from tickmind.base import Limit
 from tickmind.mind.talk.phrasebook import Act
 
 MAX_WORDINGS = Limit("number of lines in a model's words that a mind keeps to say later", 24)
-REUSED = (Act.TELL, Act.ANSWER, Act.REACT, Act.ADMIT)  # acts whose words fit another talk as well
+REUSED = (Act.TELL, Act.ANSWER, Act.ADMIT)  # acts whose words fit another talk as well
 _NAME = "\0"  # stands for whom a line is said to
 
 
@@ -27,18 +28,27 @@ class Wordings:
     def __len__(self) -> int:
         return len(self._lines)
 
+    @property
+    def news(self) -> list[str]:
+        """What its lines tell."""
+        return [told for _, told, _ in self._lines if told]
+
     def add(self, act: Act, news: str, text: str, name: str = "") -> None:
-        """Keep a line that was meant for a person of that name; empty: for anybody."""
-        if act not in REUSED or _NAME in text:
+        """Keep a line that was meant for a person of that name; empty: for anybody.
+
+        One that names the person twice, or tells of it, is for nobody else.
+        """
+        named = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        if act not in REUSED or _NAME in text or (name and (named.search(news) or len(named.findall(text)) > 1)):
             return
-        line = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", _NAME, text, flags=re.IGNORECASE) if name else text
+        line = named.sub(_NAME, text) if name else text
         self._lines[_key(act, news, line)] = None
         if not MAX_WORDINGS.allows(len(self._lines)):
             del self._lines[next(iter(self._lines))]
 
-    def has(self, news: str) -> bool:
-        """Return whether there is a line that tells this."""
-        return any(news == told for _, told, _ in self._lines)
+    def drop_news_but(self, texts: Collection[str]) -> None:
+        """Forget the lines that tell anything else than this."""
+        self._lines = {key: None for key in self._lines if not key[1] or key[1] in texts}
 
     def take(self, act: Act, news: str, name: str) -> str:
         """Return a line for an act, said to a person of that name, and forget it; empty if there is none."""

@@ -34,7 +34,7 @@ from tickmind.wire.messages.limits import (
 )
 from tickmind.wire.v1 import entity_pb2 as pb
 
-_TEXTS = ("backstory", "voice", "home", "work", "colour", "team", "name")
+_TEXTS = ("backstory", "voice", "home", "work", "colour", "team", "name", "secret")
 _LISTS = ("traits", "goals", "fears", "knows", "habits")
 
 

@@ -43,7 +43,7 @@ class Relation(_message.Message):
     def __init__(self, entity_id: _Optional[str] = ..., relation: _Optional[str] = ...) -> None: ...
 
 class Persona(_message.Message):
-    __slots__ = ("name", "age", "traits", "backstory", "voice", "goals", "fears", "knows", "home", "work", "relations", "habits", "colour", "team", "agent", "sprite")
+    __slots__ = ("name", "age", "traits", "backstory", "voice", "goals", "fears", "knows", "home", "work", "relations", "habits", "colour", "team", "agent", "sprite", "secret")
     NAME_FIELD_NUMBER: _ClassVar[int]
     AGE_FIELD_NUMBER: _ClassVar[int]
     TRAITS_FIELD_NUMBER: _ClassVar[int]
@@ -60,6 +60,7 @@ class Persona(_message.Message):
     TEAM_FIELD_NUMBER: _ClassVar[int]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     SPRITE_FIELD_NUMBER: _ClassVar[int]
+    SECRET_FIELD_NUMBER: _ClassVar[int]
     name: str
     age: int
     traits: _containers.RepeatedScalarFieldContainer[str]
@@ -76,7 +77,8 @@ class Persona(_message.Message):
     team: str
     agent: _containers.RepeatedCompositeFieldContainer[AgentSetting]
     sprite: str
-    def __init__(self, name: _Optional[str] = ..., age: _Optional[int] = ..., traits: _Optional[_Iterable[str]] = ..., backstory: _Optional[str] = ..., voice: _Optional[str] = ..., goals: _Optional[_Iterable[str]] = ..., fears: _Optional[_Iterable[str]] = ..., knows: _Optional[_Iterable[str]] = ..., home: _Optional[str] = ..., work: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., habits: _Optional[_Iterable[str]] = ..., colour: _Optional[str] = ..., team: _Optional[str] = ..., agent: _Optional[_Iterable[_Union[AgentSetting, _Mapping]]] = ..., sprite: _Optional[str] = ...) -> None: ...
+    secret: str
+    def __init__(self, name: _Optional[str] = ..., age: _Optional[int] = ..., traits: _Optional[_Iterable[str]] = ..., backstory: _Optional[str] = ..., voice: _Optional[str] = ..., goals: _Optional[_Iterable[str]] = ..., fears: _Optional[_Iterable[str]] = ..., knows: _Optional[_Iterable[str]] = ..., home: _Optional[str] = ..., work: _Optional[str] = ..., relations: _Optional[_Iterable[_Union[Relation, _Mapping]]] = ..., habits: _Optional[_Iterable[str]] = ..., colour: _Optional[str] = ..., team: _Optional[str] = ..., agent: _Optional[_Iterable[_Union[AgentSetting, _Mapping]]] = ..., sprite: _Optional[str] = ..., secret: _Optional[str] = ...) -> None: ...
 
 class AgentSetting(_message.Message):
     __slots__ = ("name", "text", "whole", "number", "flag", "texts")

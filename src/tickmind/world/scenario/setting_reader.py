@@ -186,6 +186,7 @@ class PersonaReader:
             team=given.name("team", ""),
             sprite=_sprite(given.get("sprite")),
             agent=_agent_settings(given.get("agent")),
+            secret=read_prose(given.get("secret")),
         )
 
     def _zone(self, node: Node | None, everywhere: bool) -> str:

@@ -32,6 +32,7 @@ def persona_schema() -> Schema:
         goals=said("What it wants.", LINES),
         fears=said("What it is afraid of.", LINES),
         knows=said("What it knows at the beginning.", LINES),
+        secret=prose("What it tells none but close friends."),
         home=name("The zone that it lives in."),
         work=name("The zone that it works in."),
         relations={"description": "What others are to it.", "type": "object", "additionalProperties": TEXT},

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from tickmind.base import Limit
 from tickmind.mind.memory.words import flat_line, words_in
@@ -14,9 +15,11 @@ WORDS_CHARS = 60  # of an option, at most
 HALF_STEPS = 40  # of distance that halve the use of an option
 SAME_SKILL = 2  # options of one skill in a menu, at most
 STALE_WEIGHT, STALE_TICKS = 0.5, 300  # of what was done a while ago
-FAILED_TICKS = 200  # that an option which failed is left out
+FAILED_TICKS = 100  # that an option which failed is left out
 INTEREST_WEIGHT = 1.2  # of what its persona wants
 _MOST_LINES = 20  # of a reply
+_MENU = "You could: "  # before the options of a menu
+_Key: TypeAlias = tuple[str, str, str]
 _EDGES = re.compile(r"^\W+|\W+$")
 
 
@@ -33,50 +36,55 @@ class Option:
     skill: str = ""  # by whose name code does it
 
     @property
-    def use(self) -> float:
+    def score(self) -> float:
         """The utility, less for what is far."""
         return self.utility * HALF_STEPS / (HALF_STEPS + self.steps)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What it is, in whatever words."""
+        return self.skill or self.words, self.thing, self.place
 
     def errand(self, minute: int) -> DayErrand:
         """Return it as an errand that begins now."""
         return DayErrand(minute, self.skill, self.thing, self.place)
 
 
-class Choices:
+class ChoiceHistory:
     """What a character has done and could not do lately, and so would rather not do again at once."""
 
     def __init__(self, interests: Iterable[str] = ()) -> None:
         self._interests = frozenset(word for text in interests for word in words_in(text))
-        self._done: dict[str, int] = {}  # words of an option -> the tick in which it was chosen
-        self._failed: dict[str, int] = {}  # words of an option -> the tick in which it failed
+        self._done: dict[_Key, int] = {}  # key of an option -> the tick in which it was chosen
+        self._failed: dict[_Key, int] = {}  # key of an option -> the tick in which it failed
 
-    def chose(self, tick: int, words: str) -> None:
+    def chose(self, tick: int, option: Option) -> None:
         """Note what was chosen."""
-        _note(self._done, tick, words)
+        _note(self._done, tick, option.key)
 
-    def failed(self, tick: int, words: str) -> None:
+    def failed(self, tick: int, option: Option) -> None:
         """Note what could not be done."""
-        _note(self._failed, tick, words)
+        _note(self._failed, tick, option.key)
 
     def weighed(self, tick: int, options: Iterable[Option]) -> list[Option]:
         """Return the options, the best first; without those that have just failed."""
         weighed = [self._weigh(tick, option) for option in options if self._is_open(tick, option)]
-        return sorted(weighed, key=lambda option: (-option.use, option.words))
+        return sorted(weighed, key=lambda option: (-option.score, option.words))
 
     def _is_open(self, tick: int, option: Option) -> bool:
-        rests = tick - self._done.get(option.words, tick - option.rest_ticks) < option.rest_ticks
-        return not rests and tick - self._failed.get(option.words, -FAILED_TICKS) >= FAILED_TICKS
+        rests = tick - self._done.get(option.key, tick - option.rest_ticks) < option.rest_ticks
+        return not rests and tick - self._failed.get(option.key, -FAILED_TICKS) >= FAILED_TICKS
 
     def _weigh(self, tick: int, option: Option) -> Option:
         weight = 1.0 if self._interests.isdisjoint(words_in(option.words)) else INTEREST_WEIGHT
-        if tick - self._done.get(option.words, -STALE_TICKS) < STALE_TICKS:
+        if tick - self._done.get(option.key, -STALE_TICKS) < STALE_TICKS:
             weight *= STALE_WEIGHT
         return replace(option, utility=option.utility * weight)
 
 
-def _note(ticks: dict[str, int], tick: int, words: str) -> None:
-    ticks.pop(words, None)
-    ticks[words] = tick
+def _note(ticks: dict[_Key, int], tick: int, key: _Key) -> None:
+    ticks.pop(key, None)
+    ticks[key] = tick
     if not MAX_DONE.allows(len(ticks)):
         del ticks[next(iter(ticks))]
 
@@ -95,7 +103,13 @@ def menu(options: Iterable[Option]) -> list[Option]:
 
 def menu_text(options: Sequence[Option]) -> str:
     """Return a menu as a line of a prompt."""
-    return f"You could: {'; '.join(option.words for option in options)}."
+    return f"{_MENU}{'; '.join(option.words for option in options)}."
+
+
+def read_menu(prompt: str) -> list[str]:
+    """Return the words of the options in a prompt with such a line; nothing if it has none."""
+    line = next((line for line in prompt.splitlines() if line.startswith(_MENU)), "")
+    return line.removeprefix(_MENU).removesuffix(".").split("; ") if line else []
 
 
 def option_words(*parts: str) -> str:
@@ -112,15 +126,23 @@ def read_choice(reply: str, options: Iterable[Option]) -> Option | None:
     >>> read_choice("visit Bram or rest", options) is None
     True
     """
-    known = {_plain(option.words): option for option in reversed(list(options))}
+    known = {plain: option for option in reversed(list(options)) if (plain := _plain(option.words))}
     lines = [_plain(line) for line in reply.splitlines()[:_MOST_LINES]]
     exact = next((line for line in reversed(lines) if line in known), None)  # a model may think aloud before it
     if exact is not None:
         return known[exact]
     said = " ".join(lines)
-    named = [words for words in known if re.search(rf"(?<!\w){re.escape(words)}(?!\w)", said)]
-    named = [words for words in named if not any(words != other and words in other for other in named)]
-    return known[named[0]] if len(named) == 1 else None
+    named = [words for words in known if _is_in(words, said)]
+    longest = [words for words in named if not any(words != other and _is_in(words, other) for other in named)]
+    rest = said
+    for words in sorted(longest, key=len, reverse=True):
+        rest = rest.replace(words, "")
+    is_clear = len(longest) == 1 and not any(_is_in(words, rest) for words in known)
+    return known[longest[0]] if is_clear else None
+
+
+def _is_in(words: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
 
 
 def _plain(text: str) -> str:
