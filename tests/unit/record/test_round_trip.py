@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.base import ManualClock
-from tickmind.protocol import IntentColumns, ResultColumns
+from tickmind.protocol import ActorColumns, IntentColumns, ResultColumns
 from tickmind.record import (
     EventKind,
     LogOptions,
@@ -26,6 +26,7 @@ from tickmind.record import (
 )
 from tickmind.record.columns import unpack_batches
 from tickmind.record.log.log_schema import SCHEMAS, LogTable
+from tickmind.record.log.steps import read_state, steps
 from tickmind.record.log.tick_codec import pack_tick
 from tickmind.record.testing import MemoryDisk, RandomRun, differences
 
@@ -69,6 +70,23 @@ def test_a_run_is_read_as_it_was_recorded_before_and_after_it_is_finished(seed, 
         assert reader.meta.finished
         assert reader.info == run.info
         assert_same(reader.records(), records)
+
+
+STEPS = [(dx, dy, way) for dx in (-1, 0, 1) for dy in (-1, 0, 1) for way in range(8)]
+
+
+@pytest.mark.parametrize("facing", [-1, 8, 127, -128])
+@pytest.mark.parametrize("step", STEPS)
+def test_an_actor_that_had_no_facing_is_read_after_any_step(step, facing):
+    """One of many, so that only changes are written. Its code may be that of one that stays, if numbers wrap."""
+    still = np.zeros(20, np.int32)
+    before = ActorColumns(still, still, still, np.zeros(20, np.int8))
+    before.facing[3] = facing
+    now = ActorColumns(still.copy(), still.copy(), still, before.facing.copy())
+    now.x[3], now.y[3], now.facing[3] = step
+    read = read_state(dict(steps(before, now)), before, 20)
+    assert (read.x[3], read.y[3], read.facing[3]) == step
+    assert not read.x[:3].any()
 
 
 @pytest.fixture(scope="class")

@@ -32,7 +32,9 @@ def steps(before: ActorColumns, now: ActorColumns) -> list[tuple[int, pa.RecordB
     code += now.facing.view(np.uint8)
     if odd is not None:
         code[odd] = 0  # PLACED holds all of them
-    changed = code != before.facing.view(np.uint8) + np.uint8(_STILL * _FACINGS)
+    ways = before.facing.view(np.uint8)
+    changed = code != ways + np.uint8(_STILL * _FACINGS)
+    changed |= ways >= _FACINGS  # whose sum wraps, and may be the code of a step
     batches: list[tuple[int, pa.RecordBatch]] = []
     if np.count_nonzero(changed) * _FEW >= len(changed):
         batches.append((LogTable.STEPS, batch(SCHEMAS[LogTable.STEPS], code)))
