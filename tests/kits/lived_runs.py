@@ -45,6 +45,8 @@ def record_villagers(
         intents = play_turn(guarded, PastTurn(world.tick_id, seen))
         for name, thought in host.take_thoughts():
             run.log.thought(ThoughtReport(name, world.tick_id, thought))
+        for insight in host.take_insights():
+            run.log.insight(insight)
         run.log.publish(world.step({row: intents[names[row]] for row in rows}))
     for _ in range(idle):
         run.log.publish(world.step({}))

@@ -1,0 +1,67 @@
+"""`tickmind measure`: how minds lived in some runs, from their records alone."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from tickmind.record.measures import Measure
+
+
+def measure(
+    run: Annotated[list[str], typer.Argument(metavar="RUN", help="The ids of runs; `tickmind runs` lists them.")],
+    runs: Annotated[Path, typer.Option("--runs", help="The folder of all runs.")] = Path("runs"),
+    fact: Annotated[
+        list[str] | None,
+        typer.Option("--fact", help="A sentence that some persona knows: who has learnt it? May be given again."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the measures of each run and of all as JSON.")] = False,
+) -> None:
+    """Measure how minds lived: how much they repeat themselves, end their talks, keep promises and plans, and learn.
+
+    Several runs, such as one scenario with several seeds, give means with 95 % intervals. The guide "Measures" defines
+    each measure, and says what it does not show.
+    """
+    import json
+
+    from rich.console import Console
+
+    from tickmind.record import RunStore
+    from tickmind.record.measures import measure, pooled, read_material
+
+    store, console = RunStore(runs), Console(stderr=True)
+    figures: dict[str, list[Measure]] = {}
+    with console.status("Reading") as status:
+        for run_id in run:
+            status.update(f"Reading {run_id}")
+            with store.open(run_id) as reader:
+                figures[run_id] = measure(read_material(reader), fact or ())
+    together = pooled(list(figures.values()))
+    if as_json:
+        each = {run_id: [figure._asdict() for figure in one] for run_id, one in figures.items()}
+        typer.echo(json.dumps({"runs": each, "together": [figure._asdict() for figure in together]}, indent=1))
+        return
+    _print(together, len(figures))
+
+
+def _print(figures: "list[Measure]", runs: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from tickmind.cli.screen import harmless
+
+    table = Table(box=None, pad_edge=False)
+    for place, heading in enumerate(("measure", "value", "95 %" if runs > 1 else "", "of")):
+        table.add_column(heading, justify="left" if place == 0 else "right")
+    for figure in figures:
+        spread = f"± {_shown(figure.spread, figure.is_share)}" if runs > 1 and figure.value is not None else ""
+        table.add_row(Text(harmless(figure.name)), _shown(figure.value, figure.is_share), spread, f"{figure.of:,}")
+    Console().print(table)
+
+
+def _shown(value: float | None, is_share: bool) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.1%}" if is_share else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"

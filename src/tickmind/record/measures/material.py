@@ -1,0 +1,138 @@
+"""`MindMaterial`: what the record of a run has of minds."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tickmind.base import Limit
+from tickmind.protocol import MemoryNote
+from tickmind.protocol.setting import CalendarInfo
+from tickmind.record.tables.gifts import Gift, gifts_in
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tickmind.protocol import Insight
+    from tickmind.record.reader import LlmCall, RunReader
+
+HUNGER_BELOW, ENERGY_FROM = 700, 150  # of an actor that is well
+MAX_TEXT_CHARS = Limit("length of a value on a Blackboard that is read for measures", 20_000, "characters")
+
+
+class SaidLine(NamedTuple):
+    """A line that was said."""
+
+    tick_id: int
+    speaker_id: str
+    text: str
+
+
+class TalkSpan(NamedTuple):
+    """A talk as one of the two saw it, from the first tick to the last."""
+
+    who: str
+    partner_id: str
+    first_tick_id: int
+    last_tick_id: int
+
+
+@dataclass(slots=True)
+class MindMaterial:
+    """What the record of a run has of minds. Actors without a mind that reports are left out."""
+
+    calendar: CalendarInfo = field(default_factory=CalendarInfo)
+    last_tick_id: int = 0
+    names: dict[str, str] = field(default_factory=dict)  # actor -> what others call it
+    facts: dict[str, tuple[str, ...]] = field(default_factory=dict)  # actor -> what its persona knows at the beginning
+    lines: list[SaidLine] = field(default_factory=list)
+    gifts: list[tuple[int, Gift]] = field(default_factory=list)  # tick and gift
+    talks: list[TalkSpan] = field(default_factory=list)
+    plans: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)  # actor and day -> its errands at last
+    notes: dict[str, dict[str, MemoryNote]] = field(default_factory=dict)  # actor -> text -> its first such note
+    minds: set[str] = field(default_factory=set)  # actors whose minds are in the record
+    well_ticks: int = 0  # ticks in which an actor with a mind was neither starving nor exhausted
+    actor_ticks: int = 0
+    calls: list["LlmCall"] = field(default_factory=list)
+
+    @property
+    def days(self) -> float:
+        """How many days the run has."""
+        return self.last_tick_id / self.calendar.day_ticks
+
+
+def read_material(reader: "RunReader") -> MindMaterial:
+    """Read what the record of a run has of minds."""
+    info = reader.info
+    found = MindMaterial(info.setting.calendar, reader.last_tick_id or 0)
+    for actor in info.actors:
+        persona = actor.persona
+        found.names[actor.entity_id] = (persona.name if persona else "") or actor.entity_id
+        found.facts[actor.entity_id] = persona.knows if persona else ()
+    for record in reader.records():
+        found.lines += [SaidLine(record.tick_id, said.actor_id, said.text) for said in record.utterances]
+        found.gifts += [(record.tick_id, gift) for gift in gifts_in(record)]
+    _read_insights(found, reader.insights())
+    _read_needs(found, reader, {row for row, actor in enumerate(info.actors) if actor.entity_id in found.minds})
+    found.calls = list(reader.llm_calls())
+    return found
+
+
+def _read_insights(found: MindMaterial, insights: "Iterable[Insight]") -> None:
+    going: dict[str, TalkSpan] = {}  # actor -> the talk that it is in
+    for insight in insights:
+        who, tick_id = insight.entity_id, insight.tick_id
+        found.minds.add(who)
+        notes = found.notes.setdefault(who, {})
+        for note in insight.memories:
+            notes.setdefault(note.text, note)
+        board = {entry.key: entry.value_json for entry in insight.board}
+        errands = _value(board["today"]) if "today" in board else None
+        if isinstance(errands, list):
+            found.plans[who, found.calendar.at(tick_id).day] = tuple(map(str, errands))
+        span = going.get(who)
+        if "talk" in board:
+            partner = _partner(board["talk"])
+            if span is not None and partner != span.partner_id:
+                found.talks.append(going.pop(who)._replace(last_tick_id=tick_id))
+                span = None
+            if partner and span is None:
+                going[who] = TalkSpan(who, partner, tick_id, tick_id)
+    found.talks += [span._replace(last_tick_id=found.last_tick_id) for span in going.values()]
+
+
+def _partner(value_json: str) -> str:
+    value = _value(value_json)
+    partner = value.get("with") if isinstance(value, Mapping) else ""
+    return partner if isinstance(partner, str) else ""
+
+
+def _value(value_json: str) -> object:
+    try:
+        value: object = json.loads(value_json) if MAX_TEXT_CHARS.allows(len(value_json)) else None
+    except (ValueError, RecursionError):
+        return None  # it was cut because it is long
+    return value
+
+
+def _read_needs(found: MindMaterial, reader: "RunReader", rows: set[int]) -> None:
+    """Count the ticks of actors with minds, and those in which they were well."""
+    chosen = np.array(sorted(rows), dtype=np.int64)
+    hunger = np.zeros(len(reader.info.actors), dtype=np.int64)
+    energy = np.full(len(reader.info.actors), 1000, dtype=np.int64)
+    known = False
+    last = 0
+    for tick_id, needs in reader.needs():
+        if known:
+            _count(found, hunger[chosen], energy[chosen], tick_id - last)
+        hunger[needs.actor], energy[needs.actor] = needs.hunger, needs.energy
+        known, last = True, tick_id
+    if known:
+        _count(found, hunger[chosen], energy[chosen], found.last_tick_id - last + 1)
+
+
+def _count(found: MindMaterial, hunger: "NDArray[np.int64]", energy: "NDArray[np.int64]", ticks: int) -> None:
+    found.actor_ticks += ticks * len(hunger)
+    found.well_ticks += ticks * int(((hunger < HUNGER_BELOW) & (energy >= ENERGY_FROM)).sum())

@@ -1,0 +1,197 @@
+"""`measure`: the figures of minds from what a record has of them."""
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from tickmind.mind.promises import Promises
+from tickmind.mind.talk.meaning import read_line
+from tickmind.mind.talk.sessions import MAX_TALK_LINES
+from tickmind.protocol.setting import DAY_MINUTES
+from tickmind.record.measures.lines import distinct_2, masked, repeated, sample, self_bleu
+from tickmind.record.measures.material import MindMaterial, SaidLine, TalkSpan
+from tickmind.record.tables.gifts import Gift
+
+RESUMED_TICKS = 60  # within which a talk that goes on has not ended
+REQUEST_TICKS = 40  # within which a promise answers a request
+_T_95 = (0.0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)  # degrees of freedom -> t
+_MET = "I met "  # how the note begins that has no more than a name
+
+
+class Measure(NamedTuple):
+    """A figure of a run. `of` is how many cases it rests on; without any there is no value."""
+
+    name: str
+    value: float | None
+    of: int
+    is_share: bool = True
+    spread: float = 0.0  # half of the 95 % interval over several runs
+
+
+def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
+    """Return the measures of a run. `facts` were planted: what some persona knows, and others may learn."""
+    names = {name for pair in found.names.items() for name in pair}
+    said = [(line.speaker_id, masked(line.text, names)) for line in found.lines if line.speaker_id in found.minds]
+    again, count = repeated(said)
+    some = sample([text for _, text in said])
+    ended, talks = _ended(found)
+    kept, broken = _promises(found)
+    done, planned = _plans(found)
+    pairs, all_pairs = _density(found)
+    made = kept + broken
+    villager_days = len(found.minds) * found.days
+    figures = [
+        _share("self-repeat", again, count),
+        Measure("distinct-2", distinct_2(some), len(some), is_share=False),
+        Measure("self-BLEU-4", self_bleu(some), len(some), is_share=False),
+        _share("talks ended", ended, talks),
+        _share("promises kept", kept, made),
+        Measure("promises per villager and day", made / villager_days if villager_days else None, made, is_share=False),
+        _share("plan", done, planned),
+        _share("needs", found.well_ticks, found.actor_ticks),
+        _share("density", pairs, all_pairs),
+        *_cost(found, villager_days),
+    ]
+    for fact in facts:
+        know, invented = _diffusion(found, fact)
+        figures.append(_share(f"diffusion: {fact}", know, len(found.minds)))
+        figures.append(Measure(f"invented: {fact}", float(invented), know, is_share=False))
+    return figures
+
+
+def pooled(runs: Sequence[Sequence[Measure]]) -> list[Measure]:
+    """Return the means of the measures of several runs, each with half of its 95 % interval."""
+    by_name: dict[str, list[Measure]] = {}
+    for figures in runs:
+        for figure in figures:
+            by_name.setdefault(figure.name, []).append(figure)
+    means = []
+    for name, figures in by_name.items():
+        values = [figure.value for figure in figures if figure.value is not None]
+        of = sum(figure.of for figure in figures)
+        if not values:
+            means.append(Measure(name, None, of, figures[0].is_share))
+            continue
+        free = len(values) - 1
+        t = _T_95[min(free, len(_T_95) - 1)]
+        spread = t * statistics.stdev(values) / math.sqrt(len(values)) if free else 0.0
+        means.append(Measure(name, statistics.mean(values), of, figures[0].is_share, spread))
+    return means
+
+
+def _share(name: str, part: int, whole: int) -> Measure:
+    return Measure(name, part / whole if whole else None, whole)
+
+
+def _ended(found: MindMaterial) -> tuple[int, int]:
+    """Return how many talks of two were ended by a farewell within their lines, and not resumed soon; and all."""
+    spans = sorted(set(map(_of_pair, found.talks)), key=lambda span: (span.who, span.partner_id, span.first_tick_id))
+    talks: list[TalkSpan] = []
+    for span in spans:
+        before = talks[-1] if talks else None
+        is_same = before is not None and before[:2] == span[:2] and span.first_tick_id <= before.last_tick_id + 1
+        if before is not None and is_same:  # as the other of the two saw it
+            talks[-1] = before._replace(last_tick_id=max(before.last_tick_id, span.last_tick_id))
+        else:
+            talks.append(span)
+    ended = count = 0
+    for place, talk in enumerate(talks):
+        lines = _lines_of(found.lines, talk)
+        if {line.speaker_id for line in lines} != {talk.who, talk.partner_id}:
+            continue  # it was not answered
+        after = talks[place + 1] if place + 1 < len(talks) and talks[place + 1][:2] == talk[:2] else None
+        resumed = after is not None and after.first_tick_id - talk.last_tick_id < RESUMED_TICKS
+        closes = any(read_line(line.text).leaves for line in lines[-2:])
+        count += 1
+        ended += closes and len(lines) <= MAX_TALK_LINES.maximum and not resumed
+    return ended, count
+
+
+def _of_pair(span: TalkSpan) -> TalkSpan:
+    first, second = sorted((span.who, span.partner_id))
+    return span._replace(who=first, partner_id=second)
+
+
+def _lines_of(lines: Sequence[SaidLine], talk: TalkSpan) -> list[SaidLine]:
+    both, first, last = (talk.who, talk.partner_id), talk.first_tick_id - 1, talk.last_tick_id
+    return [line for line in lines if first <= line.tick_id <= last and line.speaker_id in both]
+
+
+def _promises(found: MindMaterial) -> tuple[int, int]:
+    """Return how many promises were kept and broken, by what was said and given."""
+    ledger, requests = Promises(), dict[str, tuple[int, str]]()  # item -> when it was asked for, and by whom
+    kept = broken = 0
+    said: list[tuple[int, SaidLine | Gift]] = [(line.tick_id, line) for line in found.lines]
+    for tick_id, event in sorted((*said, *found.gifts), key=lambda one: one[0]):
+        broken += len(ledger.pass_time(tick_id))
+        if isinstance(event, Gift):
+            kept += ledger.give(event.giver_id, event.receiver_id, event.item, event.amount) is not None
+            continue
+        meaning = read_line(event.text)
+        if meaning.request is not None:
+            requests[meaning.request.item] = event.tick_id, event.speaker_id
+        if (promise := meaning.promise) is not None:
+            asked_tick, to = requests.get(promise.item, (-REQUEST_TICKS - 1, ""))
+            if event.tick_id - asked_tick <= REQUEST_TICKS and to != event.speaker_id:
+                due_tick = _tick_at(found, event.tick_id, promise.minute)
+                ledger.make(event.speaker_id, to, promise.item, promise.amount, event.tick_id, due_tick)
+    return kept, broken + len(ledger.pass_time(found.last_tick_id))
+
+
+def _tick_at(found: MindMaterial, tick_id: int, minute: int) -> int:
+    ahead = (minute - found.calendar.at(tick_id).minute) % DAY_MINUTES
+    return tick_id + -(-ahead * found.calendar.day_ticks // DAY_MINUTES)
+
+
+def _plans(found: MindMaterial) -> tuple[int, int]:
+    """Return how many errands of days that are over were done, and how many there were."""
+    last_day = found.calendar.at(found.last_tick_id).day
+    states = [errand.rpartition(": ")[2] for (_, day), plan in found.plans.items() if day < last_day for errand in plan]
+    return states.count("done"), len(states)
+
+
+def _density(found: MindMaterial) -> tuple[int, int]:
+    """Return how many pairs know something of each other beyond the name, and how many pairs there are."""
+    known = {
+        (who, note.about)
+        for who, notes in found.notes.items()
+        for note in notes.values()
+        if note.about in found.minds and not note.text.startswith(_MET)
+    }
+    minds = sorted(found.minds)
+    pairs = [(one, other) for place, one in enumerate(minds) for other in minds[place + 1 :]]
+    return sum((one, other) in known and (other, one) in known for one, other in pairs), len(pairs)
+
+
+def _diffusion(found: MindMaterial, fact: str) -> tuple[int, int]:
+    """Return how many minds hold a fact that came to them from one that knew it, and how many hold it otherwise."""
+    origins = {who for who, known in found.facts.items() if fact in known}
+    holders = {who for who, notes in found.notes.items() if fact in notes} | (origins & found.minds)
+    reached = sum(_reaches(found, who, fact, origins) for who in holders)
+    return reached, len(holders) - reached
+
+
+def _reaches(found: MindMaterial, who: str, fact: str, origins: set[str]) -> bool:
+    seen: set[str] = set()
+    while who not in origins:
+        note = found.notes.get(who, {}).get(fact)
+        if note is None or not note.told_by or who in seen:
+            return False
+        seen.add(who)
+        who = note.told_by
+    return True
+
+
+def _cost(found: MindMaterial, villager_days: float) -> Iterable[Measure]:
+    calls = found.calls
+    answered = [call for call in calls if not call.error_type]
+    yield _share("thoughts answered", len(answered), len(calls))
+    median_s = statistics.median(call.latency_s for call in answered) if answered else None
+    yield Measure("median thought in seconds", median_s, len(answered), is_share=False)
+    tokens = sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in calls)
+    daily = tokens / villager_days if villager_days else None
+    yield Measure("tokens per villager and day", daily, len(calls), is_share=False)
+    counted = [call for call in calls if call.cached_tokens is not None and call.prompt_tokens]
+    cached, asked = (sum(getattr(call, name) or 0 for call in counted) for name in ("cached_tokens", "prompt_tokens"))
+    yield _share("prompt tokens from the cache", cached, asked)

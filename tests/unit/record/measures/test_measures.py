@@ -1,0 +1,277 @@
+"""Measures of minds: each with a run whose value is known by hand, and one that is made to fool it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tickmind.protocol import BoardEntry, Insight, MemoryNote
+from tickmind.protocol.setting import CalendarInfo
+from tickmind.record.measures import Measure, MindMaterial, measure, pooled
+from tickmind.record.measures.lines import SAMPLE, distinct_2, masked, repeated, sample, self_bleu
+from tickmind.record.measures.material import SaidLine, TalkSpan, _read_insights
+from tickmind.record.reader import LlmCall
+from tickmind.record.tables.gifts import Gift
+
+DAY = CalendarInfo(day_ticks=1440, first_minute=0)  # a tick is a minute
+FACT = "There is a feast at the square at 18:00."
+
+
+def village(*who, **more):
+    """A run of minds of two days."""
+    return MindMaterial(
+        DAY, 2880, names={one: one.capitalize() for one in who}, facts={who[0]: (FACT,)}, minds=set(who), **more
+    )
+
+
+def value(found, name, facts=()):
+    return next(figure for figure in measure(found, facts) if figure.name == name).value
+
+
+def lines(*said):
+    return [SaidLine(tick, who, text) for tick, who, text in said]
+
+
+# Lines
+
+
+def test_a_line_is_a_repetition_if_its_speaker_has_said_it_whatever_the_name():
+    said = [
+        (1, "ada", "Good day, Bram."),
+        (2, "ada", "Good day, Cleo."),
+        (3, "bram", "Good day, Ada."),
+        (4, "ada", "Hi."),
+    ]
+    assert value(village("ada", "bram", "cleo", lines=lines(*said)), "self-repeat") == 1 / 4
+
+
+def test_names_inside_words_and_of_strangers_make_no_repetition_and_lines_of_strangers_do_not_count():
+    said = [(1, "ada", "I bramble."), (2, "ada", "I cleoble."), (3, "eve", "Hi."), (4, "eve", "Hi.")]
+    assert value(village("ada", "bram", "cleo", lines=lines(*said)), "self-repeat") == 0
+
+
+def test_masks_do_not_touch_other_words():
+    assert masked("Ada, is Adalbert Ada's?", ["Ada"]) == "*, is adalbert *'s?"
+    assert masked("Hello.", []) == "hello."
+
+
+def test_pairs_of_words_are_counted_by_hand():
+    assert distinct_2(["a b c", "a b d"]) == 3 / 4
+    assert distinct_2(["a", ""]) is None
+
+
+def test_bleu_is_one_for_equal_lines_and_near_zero_for_different_ones():
+    assert self_bleu(["one two three four five"] * 3) == pytest.approx(1)
+    assert self_bleu(["one two three four", "five six seven eight"]) == pytest.approx(0, abs=0.1)
+    assert self_bleu(["alone"]) is None
+    assert self_bleu(["", ""]) == 0
+
+
+def test_a_line_does_not_match_itself():
+    """Else every line would be a copy of one."""
+    odd = "nobody says these words again"
+    assert self_bleu([odd, *["good day to you all"] * 4]) == pytest.approx(4 / 5, abs=0.05)
+
+
+@given(st.lists(st.text(alphabet="ab ", max_size=12), min_size=2, max_size=12))
+def test_bleu_is_a_share(texts):
+    score = self_bleu(texts)
+    assert score is not None
+    assert 0 <= score <= 1 + 1e-9
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"))))
+def test_repetitions_are_all_but_the_first_of_each(said):
+    again, count = repeated(said)
+    assert (again, count) == (len(said) - len(set(said)), len(said))
+
+
+@given(st.integers(0, 1000))
+def test_a_sample_is_spread_over_all(number):
+    texts = [str(place) for place in range(number)]
+    chosen = sample(texts)
+    assert len(chosen) == min(number, SAMPLE)
+    assert chosen == sorted(set(chosen), key=int)
+
+
+# Talks
+
+GOOD = [
+    (10, "ada", "Good day, Bram."),
+    (12, "bram", "I saw a fox."),
+    (14, "ada", "Goodbye, Bram."),
+    (16, "bram", "Bye."),
+]
+
+
+def test_a_talk_is_ended_by_a_farewell():
+    spans = [TalkSpan("ada", "bram", 10, 16), TalkSpan("bram", "ada", 11, 17)]
+    assert value(village("ada", "bram", lines=lines(*GOOD), talks=spans), "talks ended") == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "spans"),
+    [
+        (GOOD[:2], [TalkSpan("ada", "bram", 10, 30)]),  # they fall silent
+        (GOOD, [TalkSpan("ada", "bram", 10, 16), TalkSpan("ada", "bram", 40, 60)]),  # they begin again soon
+        (
+            [*GOOD[:2], *[(20 + tick, "ada", f"Word {tick}.") for tick in range(8)], (30, "bram", "Bye.")],
+            [TalkSpan("ada", "bram", 10, 30)],
+        ),
+        (
+            [(10, "ada", "Goodbye was his last word."), (12, "bram", "So?"), (13, "ada", "So."), (14, "bram", "Yes.")],
+            [TalkSpan("ada", "bram", 10, 15)],
+        ),
+    ],
+)
+def test_a_talk_without_an_end_is_none(said, spans):
+    found = village("ada", "bram", lines=lines(*said, (41, "ada", "And?"), (42, "bram", "Nothing.")), talks=spans)
+    assert value(found, "talks ended") == 0
+
+
+def test_who_gets_no_answer_has_no_talk():
+    found = village("ada", "bram", lines=lines((10, "ada", "Goodbye!")), talks=[TalkSpan("ada", "bram", 10, 30)])
+    assert value(found, "talks ended") is None
+
+
+# Promises
+
+ASKED = [(100, "bram", "Will you bring me 2 bread by 04:00?"), (102, "ada", "I will bring you 2 bread by 04:00.")]
+
+
+@pytest.mark.parametrize(
+    ("gifts", "kept"),
+    [
+        ([(200, Gift("ada", "bram", "bread", 2))], 1),
+        ([(150, Gift("ada", "bram", "bread", 1)), (200, Gift("ada", "bram", "bread", 1))], 1),
+        ([(250, Gift("ada", "bram", "bread", 2))], 0),  # 04:00 is tick 240
+        ([(200, Gift("ada", "bram", "bread", 1))], 0),
+        ([(200, Gift("ada", "cleo", "bread", 2))], 0),
+        ([(200, Gift("bram", "ada", "bread", 2))], 0),
+        ([(200, Gift("ada", "bram", "wheat", 2))], 0),
+        ([(101, Gift("ada", "bram", "bread", 2))], 0),  # before it was promised
+        ([], 0),
+    ],
+)
+def test_a_promise_is_kept_by_what_is_given_in_time(gifts, kept):
+    found = village("ada", "bram", "cleo", lines=lines(*ASKED), gifts=gifts)
+    assert value(found, "promises kept") == kept
+    assert value(found, "promises per villager and day") == pytest.approx(1 / 6)
+
+
+def test_what_nobody_asked_for_or_what_is_quoted_is_no_promise():
+    said = [
+        (100, "ada", "I will bring you 2 bread by 04:00."),
+        (101, "bram", 'Ada said "I will bring you 2 bread by 04:00."'),
+    ]
+    assert value(village("ada", "bram", lines=lines(*said)), "promises kept") is None
+
+
+# Plans, needs, relations
+
+
+def test_errands_of_days_that_are_over_count():
+    plans = {
+        ("ada", 1): ("08:00 work at mill: done", "12:00 meet: failed", "21:00 rest: done", "22:00 sit: under way"),
+        ("ada", 3): ("08:00 work at mill: done",),  # the day is not over
+    }
+    assert value(village("ada", plans=plans), "plan") == 2 / 4
+
+
+def test_needs_are_a_share_of_ticks():
+    assert value(village("ada", well_ticks=97, actor_ticks=100), "needs") == 0.97
+    assert value(village("ada"), "needs") is None
+
+
+def note(text, about="", told_by=""):
+    return MemoryNote(1, text, about, told_by=told_by)
+
+
+def notes(*some):
+    return {one.text: one for one in some}
+
+
+def test_two_are_related_if_each_knows_something_of_the_other():
+    known = {
+        "ada": notes(note("I saw Bram at the mill.", "bram"), note("I saw Cleo.", "cleo")),
+        "bram": notes(note("Ada likes bread.", "ada")),
+        "cleo": notes(note("I met Ada.", "ada")),  # no more than the name
+    }
+    assert value(village("ada", "bram", "cleo", notes=known), "density") == 1 / 3
+
+
+# Facts
+
+
+def test_a_fact_spreads_along_its_tellers():
+    known = {"bram": notes(note(FACT, told_by="ada")), "cleo": notes(note(FACT, told_by="bram")), "dov": notes()}
+    found = village("ada", "bram", "cleo", "dov", notes=known)
+    assert value(found, f"diffusion: {FACT}", [FACT]) == 3 / 4
+    assert value(found, f"invented: {FACT}", [FACT]) == 0
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"bram": notes(note(FACT))},  # from nowhere
+        {"bram": notes(note(FACT, told_by="eve"))},  # who does not know it
+        {"bram": notes(note(FACT, told_by="cleo")), "cleo": notes(note(FACT, told_by="bram"))},  # from each other
+    ],
+)
+def test_what_no_teller_had_from_its_source_is_invented(known):
+    found = village("ada", "bram", "cleo", notes=known)
+    assert value(found, f"diffusion: {FACT}", [FACT]) == 1 / 3  # the one in whom it was planted
+    assert value(found, f"invented: {FACT}", [FACT]) == len(known)
+
+
+# Cost
+
+
+def call(latency_s=1.0, error="", prompt=100, completion=10, cached=None):
+    return LlmCall(
+        "ada", 1, 1, 2, "", "m", "", 1, prompt, completion, latency_s, None, None, error, cached_tokens=cached
+    )
+
+
+def test_cost_is_that_of_thoughts_that_were_answered():
+    found = village("ada", calls=[call(1.0, cached=80), call(3.0, cached=60), call(60.0, "timeout", None, None)])
+    assert value(found, "thoughts answered") == 2 / 3
+    assert value(found, "median thought in seconds") == 2
+    assert value(found, "tokens per villager and day") == 110
+    assert value(found, "prompt tokens from the cache") == 0.7
+
+
+# Several runs, and reading
+
+
+def test_several_runs_have_a_mean_and_an_interval():
+    (mean,) = pooled([[Measure("plan", 0.8, 10)], [Measure("plan", 0.9, 20)], [Measure("plan", None, 0)]])
+    assert mean.value == pytest.approx(0.85)
+    assert mean.of == 30
+    assert mean.spread == pytest.approx(12.706 * 0.0707 / 2**0.5, rel=0.01)
+    assert pooled([[Measure("plan", None, 0)]]) == [Measure("plan", None, 0)]
+
+
+def test_talks_and_plans_are_read_from_what_minds_show():
+    def seen(tick_id, who="ada", **board):
+        return Insight(who, tick_id, board=tuple(BoardEntry(key, value) for key, value in board.items()))
+
+    found = MindMaterial(DAY, 100)
+    _read_insights(
+        found,
+        [
+            seen(5, talk='{"with": "bram", "lines": 0}'),
+            seen(7, talk='{"with": "bram", "lines": 1}'),
+            seen(9, talk='{"with": "cleo", "lines": 0}'),
+            seen(12, talk="null", today='["08:00 work: waiting"]'),
+            seen(13, today='["08:00 work: done"]'),
+            seen(14, talk='{"wi', today="7"),  # cut, or something else
+            seen(90, "bram", talk='{"with": "ada"}'),
+        ],
+    )
+    assert found.talks == [
+        TalkSpan("ada", "bram", 5, 9),
+        TalkSpan("ada", "cleo", 9, 12),
+        TalkSpan("bram", "ada", 90, 100),
+    ]
+    assert found.plans == {("ada", 1): ("08:00 work: done",)}
+    assert found.minds == {"ada", "bram"}
