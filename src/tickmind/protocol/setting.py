@@ -187,6 +187,11 @@ class CalendarInfo:
         night = self.night is not None and in_hours(minute, self.night)
         return WorldTime(day, minute, season.name if season else "", self.weather_of(day), on, night)
 
+    def next_tick(self, tick_id: int, minute: int) -> int:
+        """Return the first tick from another on in which a minute of the day has come."""
+        ahead = (minute - self.at(tick_id).minute) % DAY_MINUTES
+        return tick_id + -(-ahead * self.day_ticks // DAY_MINUTES)
+
     def season_of(self, day: int) -> SeasonInfo | None:
         """Return the season of a day; the seasons come in their order, again and again."""
         if not self.seasons:

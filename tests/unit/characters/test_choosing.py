@@ -1,6 +1,7 @@
 """What villagers do of their own accord, with a model that chooses and without."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.unit.characters.test_crafting import Life
@@ -136,8 +137,10 @@ def test_a_choice_lasts_for_a_while_only(solo):
     villager = one.character
     villager._choose(Option("lie down and rest", 1.0, skill="rest"), by_model=True)
     assert villager.follow_choice() is not Status.FAILURE
+    assert villager.blackboard.get("choice") == "lie down and rest (chosen by a model)"
     villager._choice_ticks = CHOICE_TICKS
     assert villager.follow_choice() is Status.FAILURE
+    assert villager.blackboard.get("choice") is None
     assert not villager.pressing()  # it has not failed
 
 
@@ -206,6 +209,34 @@ def test_a_skill_that_yields_no_options_is_named(solo):
 
     with pytest.raises(ConfigError, match="could_sing of Singer must yield an Option"):
         Singer(Start("me"))._options_of("sing")
+
+
+def test_a_fault_in_a_skill_is_its_own(solo):
+    class Broken(Villager):
+        use: Any = 0.1
+
+        def could_fish(self):
+            yield Option("fish", self.use + 0.1)
+
+        def do_fish(self, errand):
+            return self.wait()
+
+    one = solo(Broken, "@...")
+    one.play(1)
+    one.character.use = None
+    with pytest.raises(TypeError, match="unsupported operand"):
+        one.character._options_of("fish")
+
+
+def test_a_planned_visit_is_to_the_person_of_that_name(solo):
+    one = solo(Villager, "@.1.....", carrying={"berries": 9})
+    one.play(1)
+    villager = one.character
+    villager.talker.people.meet("entity:1", "Bram")
+    visit = DayErrand(villager.time.minute, "visit", "Bram", state=ErrandState.UNDER_WAY)
+    villager._today, villager._day = DayPlan([visit]), villager.time.day
+    (option,) = (one for one in villager._errand_of_the_hour())
+    assert option.thing == "entity:1"
 
 
 def test_a_skill_must_not_be_a_coroutine():

@@ -29,7 +29,7 @@ def test_json_has_each_run_and_all_together(tickmind, runs):
     assert list(found["runs"]) == ["clearing-1"]
     figures = {figure["name"]: figure for figure in found["together"]}
     assert figures["diffusion: Nobody knows this."]["value"] in (0, None)
-    assert figures["self-repeat"]["spread"] == 0
+    assert figures["self-repeat"]["spread"] is None
 
 
 def test_an_unknown_run_is_named(tickmind, runs):

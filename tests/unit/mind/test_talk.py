@@ -759,6 +759,24 @@ def test_a_secret_is_told_close_friends_only_and_once(liking, trust, told):
     assert ada._news(2, "bram") == ""
 
 
+@pytest.mark.parametrize("secret", ["The bell is under the mill.", "I stole the bell."])
+def test_a_secret_that_comes_back_is_kept_from_strangers(secret):
+    ada, _ = pair(secret=secret)
+    ada.hear(1, "cleo", secret.replace("I ", "Ada "))
+    ada._memory.note(2, f"Cleo knows: {secret}", kind=EntryKind.INSIGHT)
+    told = {ada._news(tick, "bram") for tick in range(3, 30)}
+    assert told == {"I met Cleo."}
+
+
+def test_a_long_fact_that_comes_back_is_no_news():
+    fact = "My " + "old " * 40 + "mill stands by the river."
+    ada, bram = pair(facts=[fact])
+    bram.hear(1, "ada", fact)
+    bram_heard = next(one.text for one in bram._memory if one.kind is EntryKind.HEARD)
+    ada.hear(2, "bram", bram_heard)
+    assert not [one for one in ada._memory if one.kind is EntryKind.HEARD]
+
+
 def test_what_it_might_tell_next_is_what_it_has_no_words_for():
     ada, _ = pair()
     for text in (NEWS, "There is a feast at the square at 18:00.", "I saw bread at the market."):
@@ -770,8 +788,16 @@ def test_what_it_might_tell_next_is_what_it_has_no_words_for():
     ada.keep_words(Remark(Act.TELL, second, second), f"{second[:-1]}, and how!")
     assert ada.untold(2) == ""
     ada._memory = Memory()
-    assert ada.untold(3) == ""
-    assert len(ada.wordings) == 0  # what it would no longer tell needs no words
+    ada._memory.note(3, "I saw a fox.", kind=EntryKind.SAW)
+    assert ada.untold(4) == "I saw a fox."  # words for what it would no longer tell do not count
+
+
+def test_words_for_facts_and_answers_wait_for_their_turn():
+    ada, _ = pair(facts=["The well is deep."])
+    ada.keep_words(Remark(Act.TELL, "The well is deep.", "The well is deep."), "Mind that deep well!")
+    ada.keep_words(Remark(Act.ANSWER, "I feel fine.", "I feel fine."), "Fine, I feel quite fine!")
+    ada.untold(2)
+    assert len(ada.wordings) == 2
 
 
 @given(st.lists(st.tuples(st.sampled_from(Act), *(st.text(max_size=size) for size in (3, 9, 3))), max_size=80))

@@ -22,6 +22,26 @@ def wait_until(condition):
         time.sleep(0.002)
 
 
+class Blocking:
+    """A client that blocks its loop at the first question, until it is released."""
+
+    def __init__(self):
+        self.entered, self.released = threading.Event(), threading.Event()
+
+    async def answer(self, _question):
+        if not self.entered.is_set():
+            self.entered.set()
+            self.released.wait(300)
+        return '{"goal": "hunt"}'
+
+
+@pytest.fixture
+def blocking():
+    client = Blocking()
+    yield client
+    client.released.set()
+
+
 class Stage:
     """An engine with a strategic layer, a clock set by hand, and everything that was told.
 

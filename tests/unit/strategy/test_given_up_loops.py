@@ -16,26 +16,6 @@ GOAL = '{"goal": "hunt"}'
 COOLDOWN = '{"waitMs":200,"activeGames":4,"rateLimit":{"requestsPerMinute":3000,"effectiveRPM":3000}}'
 
 
-class Blocking:
-    """Blocks its loop once, until it is let go."""
-
-    def __init__(self):
-        self.released, self.entered = threading.Event(), threading.Event()
-
-    async def answer(self, _question):
-        if not self.entered.is_set():
-            self.entered.set()
-            self.released.wait(300)
-        return GOAL
-
-
-@pytest.fixture
-def blocking():
-    client = Blocking()
-    yield client
-    client.released.set()
-
-
 def connections(client):
     assert isinstance(client.transport, WireTransport)
     return client.transport.http.statistics()

@@ -171,21 +171,7 @@ def test_hung_async_calls_cost_nothing_but_themselves(stage, until):
     assert all(s.data(eid) == {"goal": "hunt"} for eid in eids)
 
 
-class Blocking:
-    """Blocks its loop at the first question, until it is released."""
-
-    def __init__(self):
-        self.entered, self.released = threading.Event(), threading.Event()
-
-    async def answer(self, question):
-        if not self.entered.is_set():
-            self.entered.set()
-            self.released.wait(300)
-        return GOAL
-
-
-def test_an_async_client_that_blocks_the_loop_costs_that_loop_and_nothing_else(stage, until):
-    blocking = Blocking()
+def test_an_async_client_that_blocks_the_loop_costs_that_loop_and_nothing_else(stage, blocking, until):
     s = stage(blocking, query_timeout=1.0)
     eid = s.spawn(max_retries=100)
     s.tick()
@@ -291,8 +277,7 @@ def test_deadlines_of_queries_that_are_over_are_not_kept(stage):
     assert len(s.system._flights._deadlines) < 100
 
 
-def test_a_loop_that_is_blocked_for_a_moment_is_not_given_up(stage):
-    blocking = Blocking()
+def test_a_loop_that_is_blocked_for_a_moment_is_not_given_up(stage, blocking):
     s = stage(blocking, query_timeout=1.0)
     s.spawn(max_retries=100)
     s.tick()

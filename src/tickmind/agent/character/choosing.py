@@ -28,6 +28,7 @@ MOST_VISITS = 4  # people whom it considers to visit, the best known first
 DAY_HOURS, EVENING_HOURS = range(7, 18), range(16, 21)
 _COULD = "could_"  # what the names of methods begin with that yield what a skill could do now
 _QUIET = ("rest", "sit")  # skills for a bad mood
+_TO_PEOPLE = ("visit", "give")  # skills whose thing is a person
 
 
 class ChoosingCharacter(DailyCharacter):
@@ -58,7 +59,7 @@ class ChoosingCharacter(DailyCharacter):
         self._failed_tick = -1  # in which the choice of a model failed
         self._known_options: tuple[int, list[Option]] = (-1, [])  # the tick of the options, and they
 
-    # ChoiceHistory
+    # What to do next
 
     def options(self) -> list[Option]:
         """Return all that it could do now, the best first."""
@@ -74,10 +75,7 @@ class ChoosingCharacter(DailyCharacter):
 
     def _options_of(self, skill: str) -> list[Option]:
         found: Any = getattr(self, f"{_COULD}{skill}", tuple)()
-        try:
-            options = list(found)
-        except TypeError:
-            options = [found]
+        options = list(found) if isinstance(found, Iterable) else [found]
         if not all(isinstance(option, Option) for option in options):
             raise ConfigError(f"{_COULD}{skill} of {type(self).__name__} must yield an Option for each thing to do")
         return options
@@ -88,7 +86,9 @@ class ChoosingCharacter(DailyCharacter):
         if errand is not None and errand.state is ErrandState.UNDER_WAY and errand.skill in self.skills():
             where = f"at {zone_phrase(errand.place)}" if errand.place else ""
             words = option_words("be" if errand.skill == "meet" else errand.words, where)
-            yield Option(words, ERRAND_UTILITY, errand.thing, errand.place, skill=errand.skill)
+            person = self._person(errand.thing) if errand.skill in _TO_PEOPLE else None
+            thing = errand.thing if person is None else person.entity_id
+            yield Option(words, ERRAND_UTILITY, thing, errand.place, skill=errand.skill)
 
     def menu(self) -> list[Option]:
         """Return the best few of what it could do now."""
@@ -112,6 +112,11 @@ class ChoosingCharacter(DailyCharacter):
         self._choice_ticks, self._sent_tick, self._instead = 0, -1, self._errand()
         self._history.chose(self.tick, option)
         self._known_options = (-1, [])
+        self.blackboard.set("choice", f"{option.words} (chosen by a model)" if by_model else option.words)
+
+    def _end_choice(self) -> None:
+        self._chosen, self._known_options = None, (-1, [])
+        self.blackboard.set("choice", None)
 
     @action
     def follow_choice(self) -> Status:
@@ -119,7 +124,7 @@ class ChoosingCharacter(DailyCharacter):
         if self._chosen is None or not self._is_by_model:
             return Status.FAILURE
         if self._errand() is not self._instead:
-            self._chosen = None
+            self._end_choice()
             return Status.FAILURE
         return self._do_choice()
 
@@ -147,7 +152,7 @@ class ChoosingCharacter(DailyCharacter):
             if is_refused or (self._choice.state is not ErrandState.DONE and not is_over):
                 self._history.failed(self.tick, self._chosen)
                 self._failed_tick = self.tick if self._is_by_model else self._failed_tick
-            self._chosen, self._known_options = None, (-1, [])
+            self._end_choice()
         return status
 
     def aim(self) -> str:

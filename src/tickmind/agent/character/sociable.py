@@ -19,7 +19,7 @@ from tickmind.mind.talk.sessions import ANSWER_TICKS
 from tickmind.mind.talk.talker import EXAMPLE_NAME
 from tickmind.protocol import Accept, ActionResult, ActionType, ActorStatus, Give, ItemInfo
 from tickmind.protocol.event import Acted
-from tickmind.protocol.setting import DAY_MINUTES, zone_phrase
+from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import quoted
 from tickmind.strategy.prompts import in_quotes
 
@@ -90,7 +90,7 @@ class SociableCharacter(Character):
             answer=self.answer,
             wants=self.wants,
             can_bring=self.can_bring,
-            tick_at=self._tick_at,
+            tick_at=self.setting.calendar.next_tick,
             wishes=self.persona.goals,
             facts=self.persona.knows,
             secret=self.persona.secret,
@@ -320,11 +320,6 @@ class SociableCharacter(Character):
     def _due_minute(self) -> int:
         """Return the full hour by which it would ask for something."""
         return (self.time.hour + PROMISE_HOURS) % 24 * 60
-
-    def _tick_at(self, tick: int, minute: int) -> int:
-        calendar = self.setting.calendar
-        ahead = (minute - calendar.at(tick).minute) % DAY_MINUTES
-        return tick + -(-ahead * calendar.day_ticks // DAY_MINUTES)
 
     # Talk
 

@@ -5,12 +5,18 @@ from collections.abc import Callable
 from tickmind.agent.character.needs import NeedyCharacter
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.knowledge import Thing
+from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.protocol import Accept, Buy, ContainerInfo, Decline, Offer, OpenOffer, Put, Sell, Take
 
 
 class TradingCharacter(NeedyCharacter):
     """A character that puts items into containers, takes them, buys, sells and exchanges."""
+
+    def __init__(self, start: Start) -> None:
+        super().__init__(start)
+        self._containers = {kind.name: kind.container for kind in self.kinds if kind.container is not None}
+        self._known_containers: tuple[int, list[Thing]] = (-1, [])  # the tick in which they were known, and they
 
     @condition
     def offered(self, item: str = "") -> bool:
@@ -123,9 +129,11 @@ class TradingCharacter(NeedyCharacter):
         return self._work_at(self._nearest_container(fits), intent)
 
     def _nearest_container(self, fits: Callable[[Thing, ContainerInfo], bool]) -> Thing | None:
-        containers = {kind.name: kind.container for kind in self.kinds if kind.container is not None}
-        around = self.surroundings
-        known = (thing for thing in around.things.values() if thing.seen.kind in containers) if containers else ()
+        around, containers = self.surroundings, self._containers
+        if containers and self._known_containers[0] != self.tick:  # it may ask for several items in a tick
+            found = [thing for thing in around.things.values() if thing.seen.kind in containers]
+            self._known_containers = self.tick, found
+        known = self._known_containers[1]
         fit = (thing for thing in known if fits(thing, containers[thing.seen.kind]) and self.reachable(thing))
         return around.nearest(fit, self.at)
 

@@ -20,8 +20,8 @@ def measure(
 ) -> None:
     """Measure how minds lived: how much they repeat themselves, end their talks, keep promises and plans, and learn.
 
-    Several runs, such as one scenario with several seeds, give means with 95 % intervals. The guide "Measures" defines
-    each measure, and says what it does not show.
+    Several runs, such as one scenario with several seeds, give means with 95 % intervals. The guide
+    "Measures of minds" defines each measure, and says what it does not show.
     """
     import json
 
@@ -56,7 +56,7 @@ def _print(figures: "list[Measure]", runs: int) -> None:
     for place, heading in enumerate(("measure", "value", "95 %" if runs > 1 else "", "of")):
         table.add_column(heading, justify="left" if place == 0 else "right")
     for figure in figures:
-        spread = f"± {_shown(figure.spread, figure.is_share)}" if runs > 1 and figure.value is not None else ""
+        spread = f"± {_shown(figure.spread, figure.is_share)}" if figure.spread is not None else ""
         table.add_row(Text(harmless(figure.name)), _shown(figure.value, figure.is_share), spread, f"{figure.of:,}")
     Console().print(table)
 
@@ -64,4 +64,4 @@ def _print(figures: "list[Measure]", runs: int) -> None:
 def _shown(value: float | None, is_share: bool) -> str:
     if value is None:
         return "-"
-    return f"{value:.1%}" if is_share else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+    return f"{value:.1%}" if is_share else f"{value:,.3g}" if value < 999.5 else f"{value:,.0f}"

@@ -28,7 +28,7 @@ _BY_CODE = (*_FAREWELLS, Act.REQUEST, Act.PROMISE, Act.DECLINE)  # acts with con
 PROMISE_TICKS = 150  # until a promise is due, where there is no clock
 _TRUSTS = -0.2  # those that it trusts less than this it promises nothing
 _HOW_ARE_YOU = re.compile(r"\b(?:how are you|how do you (?:do|feel)|how is it going|are you well)\b", re.IGNORECASE)
-_SAYS_THE_SAME = 0.6  # share of the words of what it tells that a model's line must have
+_SAYS_THE_SAME = 0.6  # share of the words of something that a line has which tells it
 EXAMPLE_NAME = "Tom"  # in solved examples for models, who may take it for that of the partner
 REHEARSED = 3  # lines in a model's words that are ready for news, at most
 _DENIAL = re.compile(r"\b(?:not|never|no|nobody|nothing|none|neither)\b|n't\b", re.IGNORECASE)
@@ -62,7 +62,8 @@ class Talker:
     """Decides acts by the state of a talk, and words them: by a model's line if it is good, or by the phrasebook.
 
     `answer` returns what the character knows about a question, or nothing; `wants` what it would ask others for, and
-    `can_bring` whether it could bring that. A `secret` is told close friends only. `on_news` is called with what those
+    `can_bring` whether it could bring that. It tells a `secret` close friends only; they may tell
+    others. `on_news` is called with what those
     say that it trusts. `tick_at` returns in which tick from another on a minute of the day comes.
     """
 
@@ -100,6 +101,8 @@ class Talker:
         self._wishes = tuple(wishes)
         self._facts = tuple(facts)
         self._secret = secret
+        own = (*self._facts, secret) if secret else self._facts
+        self._own = {entry_text(form) for text in own for form in (text, in_third_person(text, name))}
         self._chance = chance
         self._phrases = Phrasebook(chance)
         called = f"(?:{re.escape(entity_id)}|{re.escape(name)})"
@@ -117,7 +120,7 @@ class Talker:
         told = entry_text(in_third_person(meaning.told or self._statement(text, meaning), person.called))
         if told:
             person.add_topic(told)
-            if told not in self._facts:  # which it may have told itself
+            if told not in self._own:  # which it may have told itself
                 self._note_told(tick, told, speaker_id, place)
 
     def _note_told(self, tick: int, told: str, speaker_id: str, place: str) -> None:
@@ -257,21 +260,18 @@ class Talker:
         if not line or (remark.act is Act.ASK and not line.endswith("?")):
             return remark
         names = {*self._others(), EXAMPLE_NAME}
-        if (self._named_in(line, names) - self._named_in(f"{remark.text} {name}", names)) or (
-            remark.news and not self._tells(line, remark.news)
-        ):
+        others = self._named_in(line, names) - self._named_in(f"{remark.text} {name}", names)
+        if others or (remark.news and not self._tells(line, remark.news)):
             return remark
         return remark._replace(text=line, is_worded=True)
 
     def _tells(self, line: str, news: str) -> bool:
         """Return whether a line tells some news: most of its words, all whom it names, and neither more nor less No."""
-        content, names = words_of(news), self._others()
-        says_the_same = len(words_of(line) & content) >= _SAYS_THE_SAME * len(content)
         denies_alike = bool(_DENIAL.search(line)) is bool(_DENIAL.search(news))
         own_alike = not _OWN.search(news) or bool(_OWN.search(line))
-        return (
-            says_the_same and denies_alike and own_alike and self._named_in(news, names) <= self._named_in(line, names)
-        )
+        names = self._others()
+        names_alike = self._named_in(news, names) <= self._named_in(line, names)
+        return _says(line, news) and denies_alike and own_alike and names_alike
 
     @staticmethod
     def _named_in(text: str, names: Iterable[str]) -> set[str]:
@@ -286,12 +286,11 @@ class Talker:
     def untold(self, tick: int, tried: Collection[str] = ()) -> str:
         """Return what it might tell next, and for which there are no words of a model yet; or nothing.
 
-        Words for what it would no longer tell are forgotten, and what was `tried` is left out.
+        What was `tried` is left out.
         """
         recent = self._memory.recall(tick, most=_NEWS_ENTRIES)
         told = [entry.text for entry in recent if entry.kind in _TOLD_KINDS and not names_time(entry.text)]
-        self.wordings.drop_news_but(told)
-        ready = self.wordings.news
+        ready = set(self.wordings.news).intersection(told)
         if len(ready) >= REHEARSED:
             return ""
         return next((text for text in told if text not in ready and text not in tried), "")
@@ -378,7 +377,8 @@ class Talker:
         return self._chance.choice(facts) if facts else ""
 
     def _is_news_for(self, entry: MemoryEntry, partner_id: str) -> bool:
-        return entry.kind in _TOLD_KINDS and partner_id not in (*entry.about, entry.told_by)
+        gives_away = self._secret and _says(entry.text, self._secret)  # as an insight of a model may
+        return entry.kind in _TOLD_KINDS and partner_id not in (*entry.about, entry.told_by) and not gives_away
 
     def _answer_to(self, tick: int, question: str, partner_id: str) -> str:
         """Return an answer: what the character knows, what it remembers of a person or a thing, or its own news."""
@@ -420,6 +420,12 @@ class Talker:
     def _teller_of(self, news: str) -> str:
         entry = next((one for one in self._memory if one.text == news and one.told_by), None)
         return self.people.called(entry.told_by) if entry else ""
+
+
+def _says(line: str, told: str) -> bool:
+    """Return whether a line has most of the words of what may be told by it."""
+    content = words_of(told)
+    return len(words_of(line) & content) >= _SAYS_THE_SAME * len(content)
 
 
 def _due(request: Bringing | None, scene: TalkScene) -> Bringing | None:

@@ -1,7 +1,6 @@
 """`Wordings`: lines in a model's words that are still to be said."""
 
 import re
-from collections.abc import Collection
 
 from tickmind.base import Limit
 from tickmind.mind.talk.phrasebook import Act
@@ -45,10 +44,6 @@ class Wordings:
         self._lines[_key(act, news, line)] = None
         if not MAX_WORDINGS.allows(len(self._lines)):
             del self._lines[next(iter(self._lines))]
-
-    def drop_news_but(self, texts: Collection[str]) -> None:
-        """Forget the lines that tell anything else than this."""
-        self._lines = {key: None for key in self._lines if not key[1] or key[1] in texts}
 
     def take(self, act: Act, news: str, name: str) -> str:
         """Return a line for an act, said to a person of that name, and forget it; empty if there is none."""

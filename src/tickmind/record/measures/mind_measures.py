@@ -2,13 +2,16 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from tickmind.mind.memory.memory import entry_text
 from tickmind.mind.promises import Promises
-from tickmind.mind.talk.meaning import read_line
+from tickmind.mind.talk.meaning import in_third_person, read_line
 from tickmind.mind.talk.sessions import MAX_TALK_LINES
-from tickmind.protocol.setting import DAY_MINUTES
+from tickmind.protocol import MemoryNote
 from tickmind.record.measures.lines import distinct_2, masked, repeated, sample, self_bleu
 from tickmind.record.measures.material import MindMaterial, SaidLine, TalkSpan
 from tickmind.record.tables.gifts import Gift
@@ -26,7 +29,7 @@ class Measure(NamedTuple):
     value: float | None
     of: int
     is_share: bool = True
-    spread: float = 0.0  # half of the 95 % interval over several runs
+    spread: float | None = None  # half of the 95 % interval over several runs that have a value
 
 
 def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
@@ -47,7 +50,7 @@ def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
         Measure("self-BLEU-4", self_bleu(some), len(some), is_share=False),
         _share("talks ended", ended, talks),
         _share("promises kept", kept, made),
-        Measure("promises per villager and day", made / villager_days if villager_days else None, made, is_share=False),
+        _rate("promises per villager and day", made, villager_days, made),
         _share("plan", done, planned),
         _share("needs", found.well_ticks, found.actor_ticks),
         _share("density", pairs, all_pairs),
@@ -75,13 +78,17 @@ def pooled(runs: Sequence[Sequence[Measure]]) -> list[Measure]:
             continue
         free = len(values) - 1
         t = _T_95[min(free, len(_T_95) - 1)]
-        spread = t * statistics.stdev(values) / math.sqrt(len(values)) if free else 0.0
+        spread = t * statistics.stdev(values) / math.sqrt(len(values)) if free else None
         means.append(Measure(name, statistics.mean(values), of, figures[0].is_share, spread))
     return means
 
 
 def _share(name: str, part: int, whole: int) -> Measure:
     return Measure(name, part / whole if whole else None, whole)
+
+
+def _rate(name: str, count: int, villager_days: float, of: int) -> Measure:
+    return Measure(name, count / villager_days if villager_days else None, of, is_share=False)
 
 
 def _ended(found: MindMaterial) -> tuple[int, int]:
@@ -96,8 +103,10 @@ def _ended(found: MindMaterial) -> tuple[int, int]:
         else:
             talks.append(span)
     ended = count = 0
+    ticks = [line.tick_id for line in found.lines]
     for place, talk in enumerate(talks):
-        lines = _lines_of(found.lines, talk)
+        first, end = bisect_left(ticks, talk.first_tick_id - 1), bisect_right(ticks, talk.last_tick_id)
+        lines = [line for line in found.lines[first:end] if line.speaker_id in (talk.who, talk.partner_id)]
         if {line.speaker_id for line in lines} != {talk.who, talk.partner_id}:
             continue  # it was not answered
         after = talks[place + 1] if place + 1 < len(talks) and talks[place + 1][:2] == talk[:2] else None
@@ -113,35 +122,45 @@ def _of_pair(span: TalkSpan) -> TalkSpan:
     return span._replace(who=first, partner_id=second)
 
 
-def _lines_of(lines: Sequence[SaidLine], talk: TalkSpan) -> list[SaidLine]:
-    both, first, last = (talk.who, talk.partner_id), talk.first_tick_id - 1, talk.last_tick_id
-    return [line for line in lines if first <= line.tick_id <= last and line.speaker_id in both]
-
-
 def _promises(found: MindMaterial) -> tuple[int, int]:
-    """Return how many promises were kept and broken, by what was said and given."""
-    ledger, requests = Promises(), dict[str, tuple[int, str]]()  # item -> when it was asked for, and by whom
+    """Return how many promises were kept and broken, by what was said and given; each is to the partner of a talk."""
+    ledgers: defaultdict[str, Promises] = defaultdict(Promises)
+    requests: dict[tuple[str, str], int] = {}  # asker and item -> when it was asked for
+    partners = _Partners(found.talks)
     kept = broken = 0
     said: list[tuple[int, SaidLine | Gift]] = [(line.tick_id, line) for line in found.lines]
     for tick_id, event in sorted((*said, *found.gifts), key=lambda one: one[0]):
-        broken += len(ledger.pass_time(tick_id))
         if isinstance(event, Gift):
+            ledger = ledgers[event.giver_id]
+            broken += len(ledger.pass_time(tick_id))
             kept += ledger.give(event.giver_id, event.receiver_id, event.item, event.amount) is not None
             continue
         meaning = read_line(event.text)
         if meaning.request is not None:
-            requests[meaning.request.item] = event.tick_id, event.speaker_id
+            requests[event.speaker_id, meaning.request.item] = tick_id
         if (promise := meaning.promise) is not None:
-            asked_tick, to = requests.get(promise.item, (-REQUEST_TICKS - 1, ""))
-            if event.tick_id - asked_tick <= REQUEST_TICKS and to != event.speaker_id:
-                due_tick = _tick_at(found, event.tick_id, promise.minute)
-                ledger.make(event.speaker_id, to, promise.item, promise.amount, event.tick_id, due_tick)
-    return kept, broken + len(ledger.pass_time(found.last_tick_id))
+            by, to = event.speaker_id, partners.at(event.speaker_id, tick_id)
+            asked_tick = requests.get((to, promise.item))
+            if asked_tick is not None and tick_id - asked_tick <= REQUEST_TICKS:
+                due_tick = found.calendar.next_tick(tick_id, promise.minute)
+                broken += len(ledgers[by].pass_time(tick_id))
+                ledgers[by].make(by, to, promise.item, promise.amount, tick_id, due_tick)
+    return kept, broken + sum(len(ledger.pass_time(found.last_tick_id)) for ledger in ledgers.values())
 
 
-def _tick_at(found: MindMaterial, tick_id: int, minute: int) -> int:
-    ahead = (minute - found.calendar.at(tick_id).minute) % DAY_MINUTES
-    return tick_id + -(-ahead * found.calendar.day_ticks // DAY_MINUTES)
+class _Partners:
+    """With whom an actor talked in a tick."""
+
+    def __init__(self, talks: Iterable[TalkSpan]) -> None:
+        self._spans: defaultdict[str, list[TalkSpan]] = defaultdict(list)
+        for span in sorted(talks, key=lambda one: one.first_tick_id):
+            self._spans[span.who].append(span)
+
+    def at(self, who: str, tick_id: int) -> str:
+        """Return the partner of the last talk that had begun, as its first line is said a tick before; or nothing."""
+        spans = self._spans[who]
+        place = bisect_right(spans, tick_id + 1, key=lambda span: span.first_tick_id) - 1
+        return spans[place].partner_id if place >= 0 and tick_id <= spans[place].last_tick_id else ""
 
 
 def _plans(found: MindMaterial) -> tuple[int, int]:
@@ -167,15 +186,17 @@ def _density(found: MindMaterial) -> tuple[int, int]:
 def _diffusion(found: MindMaterial, fact: str) -> tuple[int, int]:
     """Return how many minds hold a fact that came to them from one that knew it, and how many hold it otherwise."""
     origins = {who for who, known in found.facts.items() if fact in known}
-    holders = {who for who, notes in found.notes.items() if fact in notes} | (origins & found.minds)
-    reached = sum(_reaches(found, who, fact, origins) for who in holders)
+    forms = {entry_text(fact), *(entry_text(in_third_person(fact, found.names.get(who, who))) for who in origins)}
+    noted = {who: notes[form] for who, notes in found.notes.items() for form in forms if form in notes}
+    holders = {*noted, *(origins & found.minds)}
+    reached = sum(_reaches(noted, who, origins) for who in holders)
     return reached, len(holders) - reached
 
 
-def _reaches(found: MindMaterial, who: str, fact: str, origins: set[str]) -> bool:
+def _reaches(noted: Mapping[str, MemoryNote], who: str, origins: set[str]) -> bool:
     seen: set[str] = set()
     while who not in origins:
-        note = found.notes.get(who, {}).get(fact)
+        note = noted.get(who)
         if note is None or not note.told_by or who in seen:
             return False
         seen.add(who)
@@ -189,9 +210,9 @@ def _cost(found: MindMaterial, villager_days: float) -> Iterable[Measure]:
     yield _share("thoughts answered", len(answered), len(calls))
     median_s = statistics.median(call.latency_s for call in answered) if answered else None
     yield Measure("median thought in seconds", median_s, len(answered), is_share=False)
-    tokens = sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in calls)
-    daily = tokens / villager_days if villager_days else None
-    yield Measure("tokens per villager and day", daily, len(calls), is_share=False)
+    metered = [call for call in calls if call.prompt_tokens is not None]  # some endpoints count no tokens
+    tokens = sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in metered)
+    yield _rate("tokens per villager and day", tokens, villager_days if metered else 0.0, len(metered))
     counted = [call for call in calls if call.cached_tokens is not None and call.prompt_tokens]
     cached, asked = (sum(getattr(call, name) or 0 for call in counted) for name in ("cached_tokens", "prompt_tokens"))
     yield _share("prompt tokens from the cache", cached, asked)

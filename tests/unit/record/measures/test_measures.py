@@ -153,7 +153,7 @@ ASKED = [(100, "bram", "Will you bring me 2 bread by 04:00?"), (102, "ada", "I w
     ],
 )
 def test_a_promise_is_kept_by_what_is_given_in_time(gifts, kept):
-    found = village("ada", "bram", "cleo", lines=lines(*ASKED), gifts=gifts)
+    found = village("ada", "bram", "cleo", lines=lines(*ASKED), gifts=gifts, talks=[TalkSpan("ada", "bram", 101, 110)])
     assert value(found, "promises kept") == kept
     assert value(found, "promises per villager and day") == pytest.approx(1 / 6)
 
@@ -163,7 +163,33 @@ def test_what_nobody_asked_for_or_what_is_quoted_is_no_promise():
         (100, "ada", "I will bring you 2 bread by 04:00."),
         (101, "bram", 'Ada said "I will bring you 2 bread by 04:00."'),
     ]
-    assert value(village("ada", "bram", lines=lines(*said)), "promises kept") is None
+    spans = [TalkSpan("ada", "bram", 99, 110), TalkSpan("bram", "ada", 99, 110)]
+    assert value(village("ada", "bram", lines=lines(*said), talks=spans), "promises kept") is None
+
+
+def test_of_two_talks_at_once_each_promise_is_to_its_partner():
+    said = [
+        (100, "bram", "Will you bring me 2 bread by 04:00?"),
+        (101, "dov", "Will you bring me 2 bread by 04:00?"),
+        (102, "ada", "I will bring you 2 bread by 04:00."),
+        (103, "cleo", "I will bring you 2 bread by 04:00."),
+    ]
+    spans = [TalkSpan("ada", "bram", 95, 110), TalkSpan("cleo", "dov", 95, 110)]
+    gifts = [(150, Gift("ada", "bram", "bread", 2)), (160, Gift("cleo", "dov", "bread", 2))]
+    found = village("ada", "bram", "cleo", "dov", lines=lines(*said), talks=spans, gifts=gifts)
+    assert value(found, "promises kept") == 1
+    assert value(found, "promises per villager and day") == 2 / 8
+
+
+def test_a_village_keeps_more_promises_than_one_mind_has_in_mind():
+    said, spans, gifts = [], [], []
+    for number in range(100):
+        ada, bram = f"ada{number}", f"bram{number}"
+        said += [(100, bram, ASKED[0][2]), (102, ada, ASKED[1][2])]
+        spans.append(TalkSpan(ada, bram, 99, 110))
+        gifts.append((150, Gift(ada, bram, "bread", 2)))
+    found = village("ada", lines=lines(*said), talks=spans, gifts=gifts)
+    assert value(found, "promises per villager and day") == 100 / 2
 
 
 # Plans, needs, relations
@@ -210,6 +236,19 @@ def test_a_fact_spreads_along_its_tellers():
 
 
 @pytest.mark.parametrize(
+    ("fact", "noted"),
+    [
+        ("My brother fishes.", "Ada's brother fishes."),
+        ("The " + "old " * 40 + "mill burns.", "The " + "old " * 28 + "old…"),
+    ],
+)
+def test_a_fact_is_found_as_minds_note_it(fact, noted):
+    found = village("ada", "bram", notes={"bram": notes(note(noted, told_by="ada"))})
+    found.facts["ada"] = (fact,)
+    assert value(found, f"diffusion: {fact}", [fact]) == 1
+
+
+@pytest.mark.parametrize(
     "known",
     [
         {"bram": notes(note(FACT))},  # from nowhere
@@ -240,6 +279,11 @@ def test_cost_is_that_of_thoughts_that_were_answered():
     assert value(found, "prompt tokens from the cache") == 0.7
 
 
+def test_without_counted_tokens_there_is_no_figure_of_them():
+    assert value(village("ada"), "tokens per villager and day") is None
+    assert value(village("ada", calls=[call(prompt=None, completion=None)]), "tokens per villager and day") is None
+
+
 # Several runs, and reading
 
 
@@ -249,6 +293,7 @@ def test_several_runs_have_a_mean_and_an_interval():
     assert mean.of == 30
     assert mean.spread == pytest.approx(12.706 * 0.0707 / 2**0.5, rel=0.01)
     assert pooled([[Measure("plan", None, 0)]]) == [Measure("plan", None, 0)]
+    assert pooled([[Measure("plan", 0.8, 10)], [Measure("plan", None, 0)]])[0].spread is None
 
 
 def test_talks_and_plans_are_read_from_what_minds_show():
