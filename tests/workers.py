@@ -31,11 +31,17 @@ def freeze_collected() -> None:
 
 
 def by_file(items: Sequence[pytest.Item]) -> list[File]:
-    """Return the tests file by file, and first the files with most slow tests: what is left for the end is short."""
+    """Return the tests file by file, and first what takes long by its marks: what is left for the end is short."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    return sorted(files.values(), key=lambda file: -sum(item.get_closest_marker("slow") is not None for item in file))
+    return sorted(files.values(), key=lambda file: -sum(map(_weight, file)))
+
+
+def _weight(item: pytest.Item) -> int:
+    """Return how long a test takes, in slow tests."""
+    marker = item.get_closest_marker("slow")
+    return 0 if marker is None else int(marker.kwargs.get("weight", 1))
 
 
 @dataclass

@@ -19,7 +19,7 @@ CTRL_C = b"\x03"
 HIDE_CURSOR, SHOW_CURSOR = b"\x1b[?25l", b"\x1b[?25h"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(weight=12)
 @pytest.mark.realtime  # no tick is missed, at four ticks a second
 @pytest.mark.timeout(600)
 def test_outages_and_kills_lose_nothing_and_stop_nobody(tmp_path):

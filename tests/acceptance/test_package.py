@@ -123,7 +123,7 @@ def test_the_wheel_and_the_sdist_hold_the_page_the_scenarios_and_no_tests(built)
     assert {"scenarios/willowbrook.yaml", "src/tickmind/viewer/page/index.html", "README.md", "LICENSE"} <= kept
 
 
-@pytest.mark.slow
+@pytest.mark.slow(weight=8)
 @pytest.mark.timeout(900)
 def test_the_installed_village_lives_without_node_and_outside_the_checkout(installed, tmp_path):
     where = subprocess.run(

@@ -17,7 +17,7 @@ from tickmind.llm.testing import FakeProvider, Late
 from tickmind.record import RunStore
 from tickmind.record.report.comparison import compare_runs
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(short_or_long(290, 20_000))]
+pytestmark = [pytest.mark.slow(weight=10), pytest.mark.timeout(short_or_long(290, 20_000))]
 TICKS = short_or_long(25, 60)
 PATIENCE_S = 240
 MAPPING = """

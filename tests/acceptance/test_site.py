@@ -25,7 +25,7 @@ cli()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow(weight=10)
 def test_the_documentation_builds_without_a_warning(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", MKDOCS, "build", "--strict", "--site-dir", str(tmp_path / "site")],

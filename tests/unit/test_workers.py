@@ -53,6 +53,23 @@ def test_the_tests_of_a_file_share_a_worker_and_what_it_set_up(run, pytester):
     assert len({pid for _, pid in made}) == 2
 
 
+WEIGHED = """
+import pathlib
+import pytest
+
+{mark}
+def test_one():
+    with pathlib.Path("order").open("a") as order:
+        order.write(__name__[-1])
+"""
+
+
+def test_what_takes_long_by_its_marks_begins_first(run, pytester):
+    marks = {"test_a": "", "test_b": "@pytest.mark.slow", "test_c": "@pytest.mark.slow(weight=2)"}
+    run(workers=1, **{name: WEIGHED.format(mark=mark) for name, mark in marks.items()})
+    assert (pytester.path / "order").read_text() == "cba"
+
+
 OUTPUT = """
 import pytest
 

@@ -64,7 +64,7 @@ async def run_tool(house: Any, folder: Path, *arguments: str) -> tuple[int | Non
     return process.returncode, said.decode(errors="replace")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(weight=7)
 @pytest.mark.asyncio
 async def test_no_request_gets_an_answer_that_the_document_does_not_promise(housing: Any, tmp_path: Path) -> None:
     settings: dict[str, Any] = {

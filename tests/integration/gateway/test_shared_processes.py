@@ -14,7 +14,7 @@ import pytest
 
 from tickmind.llm.testing import FakeProvider
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
+pytestmark = [pytest.mark.slow(weight=8), pytest.mark.asyncio]
 WAIT_S = 60.0
 PER_SECOND = 20
 CONFIG = """

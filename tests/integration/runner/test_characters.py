@@ -16,7 +16,7 @@ from tickmind.runner import AgentSpec, Match, RestartPolicy, Rule, RunnerMapping
 from tickmind.server import TickPace
 from tickmind.wire import ViewerEventType, ViewFilter, WorldClient
 
-pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.slow(weight=6), pytest.mark.realtime, pytest.mark.timeout(280)]
 WALKER = AgentSpec(
     "walker", ("python", "-m", "tickmind.characters.random_walker"), Path("/"), restart=RestartPolicy(1000, (250,))
 )

@@ -118,10 +118,10 @@ def test_a_flood_of_plain_calls_costs_no_tick_and_no_lease():
 
 @pytest.mark.realtime(alone=True)
 def test_stalled_readers_are_cut_off_and_cost_little():
-    actors, stalled = 2000, short_or_long(60, 200)  # each of which could take megabytes
+    actors, (stalled, tick_ms) = 2000, short_or_long((60, 100), (200, 200))  # each of which could take megabytes
     agents = stalled_beside(actors, 50, stalled)
     with watching() as watch:
-        found = run(actors, agents, 180, tick_ms=200, enough=lambda found: found.cut == stalled)
+        found = run(actors, agents, 180, tick_ms=tick_ms, enough=lambda found: found.cut == stalled)
     figures = found.figures
     assert figures.cut == stalled
     assert figures.memory_mb - found.before_mb <= 64
