@@ -74,6 +74,7 @@ class LLMManager(Callbacks):
         self._roles: dict[str, Role] = {}
         self._personalities: dict[str, str] = {}
         self._contexts: dict[str, ContextFn] = {}
+        self._examples: dict[str, tuple[tuple[str, str], ...]] = {}  # context -> solved questions
         self._parsers: dict[str, tuple[ParserFn, Declared]] = {}
         self._line_parsers: set[str] = set()  # names of those whose replies are one line
         self._clients: dict[str, AnyClient] = {}
@@ -112,6 +113,13 @@ class LLMManager(Callbacks):
             return partial(self.define_context, name)
         self._contexts[name] = plain_function(f"context {name!r}", fn)
         return fn
+
+    def define_examples(self, context: str, turns: Iterable[tuple[str, str]]) -> None:
+        """Define questions with their answers that go before each question with a context, as if they had been put.
+
+        A small model follows them better than it follows instructions, and reads what is always the same only once.
+        """
+        self._examples[context] = tuple(turns)
 
     @overload
     def define_parser(
@@ -341,14 +349,15 @@ class LLMManager(Callbacks):
         return system_prompt, assemble(context, budget=budget, count=self._count_tokens)
 
     def turns_within(self, agent: LLMAgent, prompt: tuple[str, str]) -> tuple[tuple[str, str], ...]:
-        """Return the earlier questions and answers to send along: the newest, as far as the token budget goes."""
+        """Return the examples and the newest questions and answers to send along, as far as the token budget goes."""
         length, budget = self.config.conversation_turns, self.config.token_budget
-        turns = tuple(agent.turns[-length:]) if length else ()
+        examples = self._examples.get(agent.context, ())
+        turns = [*examples, *(agent.turns[-length:] if length else ())]
         while budget is not None and turns:
             if self._count_tokens(prompt[0]) + self._count_tokens(folded(prompt[1], turns)) <= budget:
                 break
-            turns = turns[1:]
-        return turns
+            del turns[min(len(examples), len(turns) - 1)]  # the oldest turn, or the last example
+        return tuple(turns)
 
     def count_tokens(self, text: str) -> int:
         """Count or estimate the tokens of a text."""

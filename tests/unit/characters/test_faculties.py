@@ -308,7 +308,7 @@ def test_a_model_words_the_line_that_code_has_chosen(solo):
     heard = '"entity:1" said: "Good morning! How are you?"'
     assert f'{heard}\nSay to entity:1 in your own words: "' in question.user_message
     assert "I feel calm." in question.user_message
-    assert TALK.examples in question.system_prompt
+    assert question.turns == TALK.examples
 
 
 def test_words_with_consequences_are_not_said(solo):

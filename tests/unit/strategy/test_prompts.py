@@ -66,6 +66,34 @@ def test_earlier_turns_give_way_to_the_situation_and_the_oldest_first(stage):
     assert len(s.agent(eid).turns) == 3
 
 
+def test_solved_examples_go_first_and_stay_longer_than_earlier_turns(stage):
+    client, told = remembering()
+    s = stage(client, token_budget=42, conversation_turns=3)
+    s.manager.count_tokens_with(words)
+    s.manager.define_context("plain", lambda *_: "right here")
+    s.manager.define_examples("plain", [("a deer", "hunt"), ("a bear", "hide")])
+    s.spawn()
+    s.step(4)
+    for system, user in told:
+        assert words(system) + words(user) <= 42
+        assert user.startswith("Earlier you were told:\na deer\n\nYou answered:\nhunt\n\n")
+    assert told[0][1].count("Earlier") == 2
+    assert told[-1][1].count("Earlier") == 3
+    assert told[-1][1].count("right here") == 2
+
+
+def test_examples_give_way_to_the_situation(stage):
+    client, told = remembering()
+    s = stage(client, token_budget=20)
+    s.manager.count_tokens_with(words)
+    s.manager.define_context("plain", lambda *_: "right here")
+    s.manager.define_examples("plain", [("a deer", "hunt"), ("a bear", "hide")])
+    s.spawn()
+    s.step()
+    assert told[0][1].count("Earlier") == 1
+    assert "a deer" in told[0][1]
+
+
 # Estimates
 
 

@@ -38,27 +38,36 @@ WORDS_TICKS = 12  # that it waits for a model's words, less than its partner wai
 NO_WORDS_TICKS = 100  # that it waits for no words after none have come
 REHEARSE_TICKS = 60  # between two lines that it has worded ahead
 MAX_TRIED = Limit("number of things to tell for which a character has asked for words", 60)
+_WORDS_TASK = "Answer with that sentence only."
+_WORDED = (  # lines, and how one might say them otherwise
+    (f"Good morning, {EXAMPLE_NAME}! It will be a warm day.", f"Morning, {EXAMPLE_NAME}. I can feel the heat coming."),
+    ("Have you heard: I picked berries at the wood.", "My hands are still red: I was at the wood and picked berries."),
+    (f"How are things at home, {EXAMPLE_NAME}?", f"And your people at home, {EXAMPLE_NAME}, are they well?"),
+    ("Is that so?", "You don't say. I would never have guessed."),
+    ("I saw a fox at the mill.", "You won't believe it: a fox at the mill! I saw it with my own eyes."),
+)
+_EXAMPLES = tuple(
+    (f"Say to {EXAMPLE_NAME} in your own words: {in_quotes(line)}\n\n{_WORDS_TASK}", said) for line, said in _WORDED
+)
 TALK = Faculty(
     "talk",
-    "Answer with that sentence only.",
+    _WORDS_TASK,
     tier="chatter",
     priority=1,
     soonest_ticks=1,
     one_line=True,
-    examples=f"""\
-When you are asked to say something in your own words, keep what it says, and say it as you would:
-Say to {EXAMPLE_NAME} in your own words: "Good morning, {EXAMPLE_NAME}! It will be a warm day."
-Morning, {EXAMPLE_NAME}. I can feel the heat coming already.
-Say to {EXAMPLE_NAME} in your own words: "Have you heard, {EXAMPLE_NAME}: I picked berries at the wood."
-My hands are still red, {EXAMPLE_NAME}: I was at the wood and picked berries.
-Say to {EXAMPLE_NAME} in your own words: "How are things at home, {EXAMPLE_NAME}?"
-And your people at home, {EXAMPLE_NAME}, are they well?
-Say to {EXAMPLE_NAME} in your own words: "Is that so?"
-You don't say. I would never have guessed.""",
     brief=True,
+    examples=_EXAMPLES,
 )
 REHEARSE = Faculty(
-    "rehearse", TALK.task, tier="chatter", priority=-3, soonest_ticks=REHEARSE_TICKS, one_line=True, brief=True
+    "rehearse",
+    _WORDS_TASK,
+    tier="chatter",
+    priority=-3,
+    soonest_ticks=REHEARSE_TICKS,
+    one_line=True,
+    brief=True,
+    examples=_EXAMPLES,
 )
 _NAMES = re.compile(r"\w+(?:[:-]\w+)*")
 _DEEDS = {  # action -> how it is remembered, and whether the items that count come or go

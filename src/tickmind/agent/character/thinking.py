@@ -1,6 +1,7 @@
 """`Thinking`: how a kind of character thinks, with its role, the form of its plans, and how often it makes one."""
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from tickmind.agent.settings import Settings
@@ -42,7 +43,7 @@ class Faculty:
     soonest_ticks: int = 60  # least ticks between two questions
     one_line: bool = False  # the reply is one short line, if there is no schema
     brief: bool = False  # of the persona only traits and voice go along, so that there is less to read
-    examples: str = ""  # solved ones, for the common beginning of all questions, which a model reads once
+    examples: tuple[tuple[str, str], ...] = ()  # questions with good answers, which a model reads once
 
     def __post_init__(self) -> None:
         if self.tier not in TIERS:
@@ -69,18 +70,17 @@ class Thinking:
         max_queries_per_tick=2, max_queries_per_second=None, query_timeout=None, max_in_flight=None
     )
 
-    @property
-    def common_role(self) -> str:
-        """The role with the solved examples of all faculties."""
-        return "\n\n".join((self.role, *(one.examples for one in self.faculties if one.examples)))
-
     def opening(self, form: AskedForm = "json") -> tuple[Message, ...]:
         """Return the common beginning of these characters' questions, for a model to read before the first one.
 
         A model on this machine is asked for one line, `form="line"`, if the schema is flat. With faculties it makes no
-        plans, so their form is left out.
+        plans, so their form is left out, and the examples of the most urgent faculty go along.
         """
-        opening = (Message.system(f"{self.common_role}\n\n{MANNERS}"),)
-        if self.schema is None or (self.faculties and form == "line"):
+        opening = (Message.system(f"{self.role}\n\n{MANNERS}"),)
+        if form == "line" and self.faculties:
+            first = max(self.faculties, key=lambda faculty: faculty.priority)
+            pairs = ((Message.user(asked), Message.assistant(answer)) for asked, answer in first.examples)
+            return (*opening, *chain.from_iterable(pairs))
+        if self.schema is None:
             return opening
         return instructed(opening, form_instructions(ReplySchema.of(self.schema), form))

@@ -29,7 +29,7 @@ class CharacterPrompts:
         self._thinking = thinking
         self._characters: dict[int, BaseCharacter] = {}  # entity of the private world -> the character
         manager = self.manager = LLMManager(config or thinking.config)
-        manager.define_role(ROLE, thinking.common_role, keys=[PLAN])
+        manager.define_role(ROLE, thinking.role, keys=[PLAN])
         manager.define_personality(RULES, MANNERS)
         manager.define_context(CONTEXT, lambda _world, eid: self._situation(self._characters[eid]))
         self.faculties = {faculty.name: faculty for faculty in thinking.faculties}
@@ -37,6 +37,7 @@ class CharacterPrompts:
         self._own: dict[int, list[int]] = {}  # entity of a character -> those of its faculties
         for faculty in thinking.faculties:
             manager.define_context(defined_as(faculty.name), partial(self._about, faculty))
+            manager.define_examples(defined_as(faculty.name), faculty.examples)
 
     def add(self, eid: int, character: BaseCharacter) -> None:
         """Begin with a character."""
