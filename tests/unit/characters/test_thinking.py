@@ -193,7 +193,7 @@ async def test_the_opening_is_what_a_model_gets_to_read_to_the_letter(output):
         sent.append(request.messages[0])
         return Reply(SIT)
 
-    opening = f"{thinking.common_role}\n\n{MANNERS}"
+    opening = f"{thinking.role}\n\n{MANNERS}"
     question = Question(opening, "It is morning.", schema=thinking.schema, timeout_s=60)
     async with FakeProvider(hear) as provider:
         config = ModelConfig(provider.base_url, model="m", capabilities=Capabilities(output=output))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tickmind.mind.memory import EntryKind, Memory, Source, Weights
 from tickmind.mind.memory.memory import MAX_ENTRIES, MAX_ENTRY_CHARS, MAX_EVIDENCE, MAX_PINNED_INSIGHTS
-from tickmind.mind.memory.words import words_in, words_of
+from tickmind.mind.memory.words import indexed_words, words_in, words_of
 
 NOTHING = Weights(words=0, subjects=0, importance=0, recency=0, meaning=0)
 WORDS = ("mill", "bread", "forest", "hugo", "ada", "river", "the", "wolf")
@@ -107,16 +107,16 @@ def test_words_subjects_and_importance_bring_entries_to_mind():
 def slow_bm25(memory, question):
     """BM25 as it stands in the books, with every word of an entry counted once."""
     entries = list(memory)
-    lengths = [len(words_of(entry.text)) for entry in entries]
+    lengths = [len(indexed_words(entry.text)) for entry in entries]
     mean = sum(lengths) / len(entries)
-    known = [word for word in words_of(question) if any(word in words_of(entry.text) for entry in entries)]
-    with_word = {word: sum(word in words_of(entry.text) for entry in entries) for word in known}
+    asked = indexed_words(question)
+    with_word = {word: sum(word in indexed_words(entry.text) for entry in entries) for word in asked}
     rarity = {word: math.log(1 + (len(entries) - number + 0.5) / (number + 0.5)) for word, number in with_word.items()}
     found = {}
     for entry, length in zip(entries, lengths, strict=True):
         damped = 1 + 1.2 * (0.25 + 0.75 * length / mean) if mean else 1
-        shared = sum(rarity[word] for word in known if word in words_of(entry.text))
-        found[entry.number] = shared * 2.2 / damped / sum(rarity.values()) if known else 0.0
+        shared = sum(rarity[word] for word in asked if word in indexed_words(entry.text))
+        found[entry.number] = shared * 2.2 / damped / sum(rarity.values()) if asked else 0.0
     return found
 
 

@@ -810,3 +810,38 @@ def test_words_for_later_are_bounded_and_each_is_said_once(given):
         for _ in range(len(kept)):
             kept.take(act, news, "Ada")
     assert len(kept) == 0
+
+
+# Questions
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who gave you bread?", "Bram gave me bread."),
+        ("What did Bram give you?", "Bram gave me bread."),
+        ("To whom did you give berries?", "I gave berries to Cleo at the square."),
+        ("Where did you see Cleo?", "I saw Cleo at the mill."),
+        ("Who gave you berries?", ""),  # it gave some itself
+        ("Who gave you honey?", ""),
+        ("Did you give bread to Cleo?", ""),
+        ("Where did you see a wolf?", ""),
+        ("What did you do today?", "news"),
+        ("How is life?", "news"),
+        ("Who have you met today?", "news"),  # small talk
+    ],
+)
+def test_a_question_for_one_thing_is_answered_by_that_or_not_at_all(question, answer):
+    ada, _ = pair()
+    for person in ("bram", "cleo"):
+        ada.people.meet(person, person.capitalize())
+    texts = {
+        "Bram gave me bread.": (EntryKind.GOT, ("bram", "bread")),
+        "I gave berries to Cleo at the square.": (EntryKind.GAVE, ("berries", "cleo")),
+        "I saw Cleo at the mill.": (EntryKind.SAW, ("cleo",)),
+        "I picked berries at the wood.": (EntryKind.GOT, ("berries",)),
+    }
+    for tick, (text, (kind, about)) in enumerate(texts.items()):
+        ada._memory.note(tick, text, kind=kind, about=about)
+    found = ada.answer_to(10, question, "dov")
+    assert found in texts if answer == "news" else found == answer

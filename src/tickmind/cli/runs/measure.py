@@ -36,7 +36,7 @@ def measure(
         for run_id in run:
             status.update(f"Reading {run_id}")
             with store.open(run_id) as reader:
-                figures[run_id] = measure(read_material(reader), fact or ())
+                figures[run_id] = measure(read_material(reader, fact or ()), fact or ())
     together = pooled(list(figures.values()))
     if as_json:
         each = {run_id: [figure._asdict() for figure in one] for run_id, one in figures.items()}

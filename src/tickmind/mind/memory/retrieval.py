@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from tickmind.mind.memory.entries import MemoryEntry
-from tickmind.mind.memory.words import words_in, words_of
+from tickmind.mind.memory.words import indexed_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Embed: TypeAlias = Callable[[Sequence[str]], "NDArray[np.float32]"]  # texts -> a row of length 1 for each
 _K1, _B = 1.2, 0.75  # of BM25
 _FIRST_ROOM = 64  # entries
+_NOWHERE: "array[int]" = array("H")  # places of a word that no entry has
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class EntryIndex:
         if place == len(self._ticks):
             columns = self._ticks, self._importance, self._lengths
             self._ticks, self._importance, self._lengths = (np.concatenate((one, one)) for one in columns)
-        words = words_of(entry.text)
+        words = indexed_words(entry.text)
         self._words += len(words)
         self._lengths[place] = len(words)
         for word in words:
@@ -132,19 +133,20 @@ class EntryIndex:
         return [Recalled(entries[place], *(float(part[place]) for part in parts)) for place in found[:most]]
 
     def _shared_words(self, question: str, weight: float) -> "NDArray[np.float64]":
-        """Return the BM25 of all entries; one of mean length with all known words of the question has the whole weight.
+        """Return the BM25 of all entries; one of mean length with all words of the question has the whole weight.
 
-        A word counts once in an entry: entries are short.
+        A word counts once in an entry: entries are short. One that no entry has is the rarest.
         """
         count = len(self._entries)
         parts = np.zeros(count)
-        known = [self._with_word[word] for word in dict.fromkeys(words_in(question)) if word in self._with_word]
-        if not known:
+        asked = [self._with_word.get(word, _NOWHERE) for word in indexed_words(question)]
+        if not any(asked):
             return parts
-        rarity = [math.log1p((count - len(places) + 0.5) / (len(places) + 0.5)) for places in known]
+        rarity = [math.log1p((count - len(places) + 0.5) / (len(places) + 0.5)) for places in asked]
         whole = sum(rarity)
-        for places, rare in zip(known, rarity, strict=True):
-            parts[np.frombuffer(places, dtype=np.uint16)] += rare
+        for places, rare in zip(asked, rarity, strict=True):
+            if places:
+                parts[np.frombuffer(places, dtype=np.uint16)] += rare
         mean = self._words / count
         return weight / whole * parts / (1 + _K1 * (1 - _B + _B / mean * self._lengths[:count])) * (1 + _K1)
 

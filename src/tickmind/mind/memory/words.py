@@ -5,10 +5,33 @@ import re
 _WORD = re.compile(r"\w+")
 _SMALL = frozenset(
     _WORD.findall(
-        "a an and are at by do does for from has have he her his how i in is it me my of on or our she so that the "
-        "their them there they this to was we were what when where who why with you your"
+        "a an and are at by did do does for from has have he her his how i in is it me my of on or our she so that the "
+        "their them there they this to was we were what when where who whom whose why with you your"
     )
 )
+
+
+_PAST = {  # how entries say what a question asks for
+    **dict.fromkeys(("see", "seen"), "saw"),
+    **dict.fromkeys(("give", "given"), "gave"),
+    **dict.fromkeys(("make", "makes"), "made"),
+    **dict.fromkeys(("eat", "eaten"), "ate"),
+    **dict.fromkeys(("take", "taken"), "took"),
+    "bring": "brought",
+    "build": "built",
+    "buy": "bought",
+    "find": "found",
+    "get": "got",
+    "hear": "heard",
+    "meet": "met",
+    "pick": "picked",
+    "promise": "promised",
+    "say": "said",
+    "sell": "sold",
+    "tell": "told",
+}
+
+VERBS = frozenset((*_PAST, *_PAST.values()))
 
 
 def flat_line(text: str) -> str:
@@ -24,3 +47,12 @@ def words_in(text: str) -> list[str]:
 def words_of(text: str) -> frozenset[str]:
     """Return the meaningful words of a text, each once."""
     return frozenset(words_in(text))
+
+
+def indexed_words(text: str) -> list[str]:
+    """Return the meaningful words of a text by which entries are found, verbs as entries have them, each once.
+
+    >>> indexed_words("Who did you see at the mill? Whom did you give bread?")
+    ['saw', 'mill', 'gave', 'bread']
+    """
+    return list(dict.fromkeys(_PAST.get(word, word) for word in words_in(text)))

@@ -16,6 +16,7 @@ from tickmind.mind.promises import AS_PROMISED, Promise, Promises, PromiseState
 from tickmind.mind.talk.line_checker import clean_line, names_time, problem_of
 from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, read_line
 from tickmind.mind.talk.phrasebook import Act, Phrasebook, is_small_talk
+from tickmind.mind.talk.questions import is_open, remembered_answer
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import CLOSING_LINES, MAX_TALK_LINES, Talk, Talks
 from tickmind.mind.talk.wordings import Wordings
@@ -33,7 +34,6 @@ EXAMPLE_NAME = "Tom"  # in solved examples for models, who may take it for that 
 REHEARSED = 3  # lines in a model's words that are ready for news, at most
 _DENIAL = re.compile(r"\b(?:not|never|no|nobody|nothing|none|neither)\b|n't\b", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:I|me|my|mine|we|our)\b")
-_KNOWS_ENOUGH = 0.5  # share of a question's words in an entry that answers it
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +324,7 @@ class Talker:
         if request is not None:
             return (Act.PROMISE if self._would_bring(talk, request) else Act.DECLINE), ""
         if heard is not None and heard.meaning.asks:
-            known = self._answer_to(scene.tick, heard.text, talk.partner_id)
+            known = self.answer_to(scene.tick, heard.text, talk.partner_id)
             return (Act.ANSWER, known) if known else (Act.ADMIT, "")
         if own is None:
             return Act.GREET, ""
@@ -380,8 +380,8 @@ class Talker:
         gives_away = self._secret and _says(entry.text, self._secret)  # as an insight of a model may
         return entry.kind in _TOLD_KINDS and partner_id not in (*entry.about, entry.told_by) and not gives_away
 
-    def _answer_to(self, tick: int, question: str, partner_id: str) -> str:
-        """Return an answer: what the character knows, what it remembers of a person or a thing, or its own news."""
+    def answer_to(self, tick: int, question: str, partner_id: str) -> str:
+        """Return what it knows or remembers about a question, or its news if that is open; else nothing."""
         known = self._answer(question)
         if known:
             return known
@@ -389,18 +389,17 @@ class Talker:
             return f"I feel {self.mood.word(tick)}."
         asked = words_of(question) - words_of(f"{self._name} {self.people.called(partner_id)}")
         about = [one.person_id for one in self.people if words_of(one.called) & asked]
-        for found in self._memory.scored(tick, " ".join(sorted(asked)), about=about, most=3):
-            fits = found.words >= _KNOWS_ENOUGH or (found.subjects and about)
-            if fits and partner_id not in (*found.entry.about, found.entry.told_by):
-                return found.entry.text
-        return "" if about else self._news(tick, partner_id)
+        entry = remembered_answer(self._memory, tick, question, asked, about, partner_id)
+        if entry is not None:
+            return entry.text
+        return self._news(tick, partner_id) if not about and is_open(question, asked) else ""
 
     def _choices(self, talk: Talk, scene: TalkScene, slots: dict[str, str]) -> dict[str, str]:
         """Return which parts fit the scene, and fill the slots that they need."""
         others = [one.called for one in self.people if one.person_id != talk.partner_id]
         slots["person"] = self._chance.choice(others) if others else ""
         slots["wish"] = self._chance.choice(self._wishes) if self._wishes else ""
-        slots["teller"] = self._teller_of(slots["news"]) if slots["news"] else ""
+        slots["teller"] = self.teller_of(slots["news"]) if slots["news"] else ""
         remarks = (f"remark_{scene.part_of_day}", scene.place and "remark_place", scene.weather and "remark_weather")
         questions = (
             "question",
@@ -417,7 +416,8 @@ class Talker:
             "reason": "reason" if scene.aim else "end",
         }
 
-    def _teller_of(self, news: str) -> str:
+    def teller_of(self, news: str) -> str:
+        """Return who is said to have told something; nothing if it was nobody."""
         entry = next((one for one in self._memory if one.text == news and one.told_by), None)
         return self.people.called(entry.told_by) if entry else ""
 

@@ -4,8 +4,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
+T = TypeVar("T")
 SAMPLE = 200  # lines that are compared with each other
 _WORD = re.compile(r"[\w*']+")
 _NGRAM = 4
@@ -31,11 +32,9 @@ def repeated(lines: Iterable[tuple[str, str]]) -> tuple[int, int]:
     return again, count
 
 
-def sample(lines: Sequence[str]) -> list[str]:
-    """Return so many lines, spread evenly over all."""
-    if len(lines) <= SAMPLE:
-        return list(lines)
-    return [lines[place * len(lines) // SAMPLE] for place in range(SAMPLE)]
+def spread(some: Sequence[T], most: int) -> list[T]:
+    """Return so many of some things, spread evenly over all."""
+    return [some[place * len(some) // most] for place in range(most)] if len(some) > most else list(some)
 
 
 def distinct_2(lines: Iterable[str]) -> float | None:

@@ -1,15 +1,20 @@
 """`MindMaterial`: what the record of a run has of minds."""
 
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tickmind.base import Limit
+from tickmind.mind.promises import Promise
 from tickmind.protocol import MemoryNote
 from tickmind.protocol.setting import CalendarInfo
+from tickmind.record.measures.parties import read_parties
+from tickmind.record.measures.promise_ledger import follow_promises
 from tickmind.record.tables.gifts import Gift, gifts_in
 
 if TYPE_CHECKING:
@@ -39,7 +44,7 @@ class TalkSpan(NamedTuple):
     last_tick_id: int
 
 
-@dataclass(slots=True)
+@dataclass
 class MindMaterial:
     """What the record of a run has of minds. Actors without a mind that reports are left out."""
 
@@ -56,6 +61,20 @@ class MindMaterial:
     well_ticks: int = 0  # ticks in which an actor with a mind was neither starving nor exhausted
     actor_ticks: int = 0
     calls: list["LlmCall"] = field(default_factory=list)
+    parties: dict[str, dict[int, frozenset[str]]] = field(default_factory=dict)  # fact -> tick -> who was there
+
+    @cached_property
+    def promises(self) -> list[Promise]:
+        """All promises, with what became of them."""
+        return follow_promises(self)
+
+    @cached_property
+    def _line_ticks(self) -> list[int]:
+        return [line.tick_id for line in self.lines]
+
+    def lines_between(self, first: int, last: int) -> list[SaidLine]:
+        """Return the lines from one tick to another."""
+        return self.lines[bisect_left(self._line_ticks, first) : bisect_right(self._line_ticks, last)]
 
     @property
     def days(self) -> float:
@@ -63,8 +82,8 @@ class MindMaterial:
         return self.last_tick_id / self.calendar.day_ticks
 
 
-def read_material(reader: "RunReader") -> MindMaterial:
-    """Read what the record of a run has of minds."""
+def read_material(reader: "RunReader", facts: Iterable[str] = ()) -> MindMaterial:
+    """Read what the record of a run has of minds, and who came where a fact says that something is."""
     info = reader.info
     found = MindMaterial(info.setting.calendar, reader.last_tick_id or 0)
     for actor in info.actors:
@@ -77,6 +96,7 @@ def read_material(reader: "RunReader") -> MindMaterial:
     _read_insights(found, reader.insights())
     _read_needs(found, reader, {row for row, actor in enumerate(info.actors) if actor.entity_id in found.minds})
     found.calls = list(reader.llm_calls())
+    found.parties = read_parties(reader, facts)
     return found
 
 

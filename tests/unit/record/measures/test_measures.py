@@ -1,14 +1,18 @@
 """Measures of minds: each with a run whose value is known by hand, and one that is made to fool it."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.protocol import BoardEntry, Insight, MemoryNote
-from tickmind.protocol.setting import CalendarInfo
+from tickmind.protocol.setting import CalendarInfo, ZoneInfo
 from tickmind.record.measures import Measure, MindMaterial, measure, pooled
-from tickmind.record.measures.lines import SAMPLE, distinct_2, masked, repeated, sample, self_bleu
+from tickmind.record.measures.lines import SAMPLE, distinct_2, masked, repeated, self_bleu, spread
 from tickmind.record.measures.material import SaidLine, TalkSpan, _read_insights
+from tickmind.record.measures.parties import is_near
 from tickmind.record.reader import LlmCall
 from tickmind.record.tables.gifts import Gift
 
@@ -88,7 +92,7 @@ def test_repetitions_are_all_but_the_first_of_each(said):
 @given(st.integers(0, 1000))
 def test_a_sample_is_spread_over_all(number):
     texts = [str(place) for place in range(number)]
-    chosen = sample(texts)
+    chosen = spread(texts, SAMPLE)
     assert len(chosen) == min(number, SAMPLE)
     assert chosen == sorted(set(chosen), key=int)
 
@@ -225,6 +229,53 @@ def test_two_are_related_if_each_knows_something_of_the_other():
     assert value(village("ada", "bram", "cleo", notes=known), "density") == 1 / 3
 
 
+# Interviews
+
+HEARD = [(12, "bram", "Have you heard: The miller has lost his hat."), (14, "ada", "Is that so?")]
+KNOWN = {
+    "ada": notes(
+        MemoryNote(12, "The miller has lost his hat.", "bram", kind="heard", told_by="bram"),
+        MemoryNote(20, "Bram gave me bread.", "bram", kind="got"),
+        MemoryNote(30, "I gave berries to Cleo at the square.", "berries", kind="gave"),
+        MemoryNote(102, "I promised to bring Bram 2 bread by 04:00.", "bram", kind="promised"),
+        MemoryNote(103, "I saw Cleo at the square.", "cleo", kind="saw"),
+    )
+}
+LIVED = {
+    "lines": lines(*HEARD, *ASKED),
+    "talks": [TalkSpan("ada", "bram", 10, 18), TalkSpan("ada", "bram", 99, 110)],
+    "gifts": [(20, Gift("bram", "ada", "bread", 1)), (30, Gift("ada", "cleo", "berries", 1))],
+}
+
+
+def interviewed(**more):
+    found = village("ada", "bram", "cleo", **{**LIVED, **more})
+    found.minds = {"ada"}
+    found.facts = {}
+    return {figure.name: (figure.value, figure.of) for figure in measure(found)}
+
+
+def test_a_mind_recalls_gifts_promises_and_who_told_it_what():
+    figures = interviewed(notes=KNOWN)
+    assert figures["recall"] == (1, 4)
+    assert figures["refused"] == (1, 3)  # berries and two things that nobody has
+
+
+def test_a_mind_that_notes_nothing_recalls_nothing():
+    figures = interviewed(notes={})
+    assert figures["recall"] == (0, 4)
+    assert figures["refused"] == (1, 3)
+
+
+def test_a_mind_that_mixes_up_who_gave_what_is_found_out():
+    mixed = notes(MemoryNote(20, "Cleo gave me bread.", "cleo", kind="got"))
+    assert interviewed(notes={"ada": mixed})["recall"] == (0, 4)
+
+
+def test_without_experiences_there_is_no_recall():
+    assert value(village("ada"), "recall") is None
+
+
 # Facts
 
 
@@ -260,6 +311,26 @@ def test_what_no_teller_had_from_its_source_is_invented(known):
     found = village("ada", "bram", "cleo", notes=known)
     assert value(found, f"diffusion: {FACT}", [FACT]) == 1 / 3  # the one in whom it was planted
     assert value(found, f"invented: {FACT}", [FACT]) == len(known)
+
+
+def test_who_knew_in_time_and_came_was_at_the_party():
+    known = {
+        "bram": notes(note(FACT, told_by="ada")),  # in tick 1
+        "cleo": notes(replace(note(FACT, told_by="ada"), tick_id=1500)),
+        "dov": notes(replace(note(FACT, told_by="ada"), tick_id=2600)),  # too late for any
+    }
+    parties = {FACT: {1080: frozenset({"ada", "eve"}), 2520: frozenset({"bram", "cleo", "dov"})}}
+    found = village("ada", "bram", "cleo", "dov", "eve", notes=known, parties=parties)
+    figure = next(one for one in measure(found, [FACT]) if one.name == f"party: {FACT}")
+    assert (figure.value, figure.of) == (2 / 3, 3)  # Ada on the first day, Cleo on the second, and not Bram
+    assert not [one for one in measure(village("ada"), [FACT]) if one.name.startswith("party")]
+
+
+def test_near_is_within_four_steps_of_a_rectangle():
+    zone = ZoneInfo("square", ((10, 10, 12, 12), (30, 10, 30, 10)))
+    x, y = np.array([6, 5, 16, 17, 10, 34, 34, -1]), np.array([10, 10, 16, 12, 11, 14, 15, -1])
+    assert is_near(zone, x, y).tolist() == [True, False, True, False, True, True, False, False]
+    assert not is_near(ZoneInfo("corner", ((0, 0, 3, 3),)), np.array([-1]), np.array([-1])).any()
 
 
 # Cost

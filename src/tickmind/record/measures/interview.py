@@ -1,0 +1,99 @@
+"""Interviews: minds are asked about what their record says they experienced, and about what never happened."""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from tickmind.mind.memory import EntryKind, Memory
+from tickmind.mind.talk import Talker
+from tickmind.mind.talk.meaning import in_third_person, read_line
+from tickmind.record.measures.lines import spread
+from tickmind.record.measures.material import MindMaterial
+
+INTERVIEWER = "interviewer"  # who asks; nobody in the world
+QUESTIONS, UNTRUE_QUESTIONS = 10, 3  # for each mind
+_UNKNOWN_ITEMS = ("honey", "silver", "pepper")  # for questions about gifts, where they are in no gift
+
+
+class InterviewQuestion(NamedTuple):
+    """A question to a mind, and the words of which a right answer has one; none if it is about nothing that was."""
+
+    text: str
+    right: frozenset[str] = frozenset()
+
+
+def interview(found: MindMaterial) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return how many questions all minds answered rightly, and of how many; and the same of those they refused.
+
+    A mind answers by what its record shows of its memory, with the code by which characters answer.
+    """
+    right = asked = refused = untrue = 0
+    for who in sorted(found.minds):
+        talker = _talker(found, who)
+        for question in (*spread(_questions(found, who), QUESTIONS), *_untrue(found, who)):
+            answer = talker.answer_to(found.last_tick_id + 1, question.text, INTERVIEWER)
+            if question.right:
+                asked += 1
+                answer = f"{answer} {talker.teller_of(answer)}"
+                right += any(word in answer for word in question.right)
+            else:
+                untrue += 1
+                refused += not answer
+    return (right, asked), (refused, untrue)
+
+
+def _talker(found: MindMaterial, who: str) -> Talker:
+    """Return a mind with the memory and the people of another, as far as its record shows them."""
+    memory = Memory(day_ticks=found.calendar.day_ticks)
+    for note in sorted(found.notes.get(who, {}).values(), key=lambda one: (one.tick_id, one.number)):
+        kind = EntryKind(note.kind) if note.kind in tuple(EntryKind) else EntryKind.SAW
+        memory.note(
+            note.tick_id, note.text, kind=kind, importance=note.importance, about=note.about, told_by=note.told_by
+        )
+    talker = Talker(who, found.names.get(who, who), random.Random(0), memory, facts=found.facts.get(who, ()))
+    for other, name in found.names.items():
+        if other != who:
+            talker.people.meet(other, name)
+    return talker
+
+
+def _questions(found: MindMaterial, who: str) -> list[InterviewQuestion]:
+    """Return questions about what a mind experienced: gifts, promises and what it was told."""
+    givers, takers, owed = (defaultdict[str, set[str]](set) for _ in range(3))
+    for _, gift in found.gifts:
+        if gift.receiver_id == who:
+            givers[gift.item].add(found.names.get(gift.giver_id, gift.giver_id))
+        if gift.giver_id == who:
+            takers[gift.item].add(found.names.get(gift.receiver_id, gift.receiver_id))
+    for promise in found.promises:
+        if promise.by == who:
+            owed[found.names.get(promise.to, promise.to)].add(promise.item)
+    questions = [InterviewQuestion(f"Who gave you {item}?", frozenset(who)) for item, who in givers.items()]
+    questions += [InterviewQuestion(f"To whom did you give {item}?", frozenset(who)) for item, who in takers.items()]
+    questions += [
+        InterviewQuestion(f"What did you promise to bring {name}?", frozenset(items)) for name, items in owed.items()
+    ]
+    tellers = defaultdict[str, set[str]](set)
+    for speaker_id, told in _heard(found, who):
+        tellers[told].add(found.names.get(speaker_id, speaker_id))
+    questions += [InterviewQuestion(f"Who told you: {told}?", frozenset(names)) for told, names in tellers.items()]
+    return questions
+
+
+def _heard(found: MindMaterial, who: str) -> Iterator[tuple[str, str]]:
+    """Yield what a mind was told of others in its talks, with the speaker."""
+    for span in found.talks:
+        if span.who == who:
+            for line in found.lines_between(span.first_tick_id, span.last_tick_id):
+                told = read_line(line.text).told if line.speaker_id == span.partner_id else ""
+                if told and in_third_person(told, line.speaker_id) == told:
+                    yield line.speaker_id, told.rstrip(".")
+
+
+def _untrue(found: MindMaterial, who: str) -> Sequence[InterviewQuestion]:
+    """Return questions about gifts that a mind never got."""
+    got = {gift.item for _, gift in found.gifts if gift.receiver_id == who}
+    others = sorted({gift.item for _, gift in found.gifts} - got)
+    items = (*others, *(item for item in _UNKNOWN_ITEMS if item not in got and item not in others))
+    return [InterviewQuestion(f"Who gave you {item}?") for item in items[:UNTRUE_QUESTIONS]]
