@@ -27,12 +27,15 @@ def run(pytester):
 SHARED = """
 import os
 import pathlib
+import time
 import pytest
 
 @pytest.fixture(scope="module")
 def shared():
     with pathlib.Path("made").open("a") as made:
         made.write(f"{__name__} {os.getpid()}\\n")
+    while len(pathlib.Path("made").read_text().splitlines()) < 2:
+        time.sleep(0.01)  # for the other worker, which may be late
     yield
     with pathlib.Path("ended").open("a") as ended:
         ended.write(f"{__name__}\\n")

@@ -2,10 +2,11 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tickmind.mind.memory import EntryKind, Memory
+from tickmind.mind.promises import Promise
 from tickmind.mind.talk import Talker
 from tickmind.mind.talk.meaning import in_third_person, read_line
 from tickmind.record.measures.lines import spread
@@ -23,7 +24,7 @@ class InterviewQuestion(NamedTuple):
     right: frozenset[str] = frozenset()
 
 
-def interview(found: MindMaterial) -> tuple[tuple[int, int], tuple[int, int]]:
+def interview(found: MindMaterial, promises: Sequence[Promise]) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return how many questions all minds answered rightly, and of how many; and the same of those they refused.
 
     A mind answers by what its record shows of its memory, with the code by which characters answer.
@@ -31,7 +32,8 @@ def interview(found: MindMaterial) -> tuple[tuple[int, int], tuple[int, int]]:
     right = asked = refused = untrue = 0
     for who in sorted(found.minds):
         talker = _talker(found, who)
-        for question in (*spread(_questions(found, who), QUESTIONS), *_untrue(found, who)):
+        own = [promise for promise in promises if promise.by == who]
+        for question in (*spread(_questions(found, who, own), QUESTIONS), *_untrue(found, who)):
             answer = talker.answer_to(found.last_tick_id + 1, question.text, INTERVIEWER)
             if question.right:
                 asked += 1
@@ -58,7 +60,7 @@ def _talker(found: MindMaterial, who: str) -> Talker:
     return talker
 
 
-def _questions(found: MindMaterial, who: str) -> list[InterviewQuestion]:
+def _questions(found: MindMaterial, who: str, promises: Iterable[Promise]) -> list[InterviewQuestion]:
     """Return questions about what a mind experienced: gifts, promises and what it was told."""
     givers, takers, owed = (defaultdict[str, set[str]](set) for _ in range(3))
     for _, gift in found.gifts:
@@ -66,9 +68,8 @@ def _questions(found: MindMaterial, who: str) -> list[InterviewQuestion]:
             givers[gift.item].add(found.names.get(gift.giver_id, gift.giver_id))
         if gift.giver_id == who:
             takers[gift.item].add(found.names.get(gift.receiver_id, gift.receiver_id))
-    for promise in found.promises:
-        if promise.by == who:
-            owed[found.names.get(promise.to, promise.to)].add(promise.item)
+    for promise in promises:
+        owed[found.names.get(promise.to, promise.to)].add(promise.item)
     questions = [InterviewQuestion(f"Who gave you {item}?", frozenset(who)) for item, who in givers.items()]
     questions += [InterviewQuestion(f"To whom did you give {item}?", frozenset(who)) for item, who in takers.items()]
     questions += [

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tickmind.base import Limit
-from tickmind.mind.promises import Promise
 from tickmind.protocol import MemoryNote
 from tickmind.protocol.setting import CalendarInfo
 from tickmind.record.measures.parties import read_parties
-from tickmind.record.measures.promise_ledger import follow_promises
 from tickmind.record.tables.gifts import Gift, gifts_in
 
 if TYPE_CHECKING:
@@ -62,11 +60,6 @@ class MindMaterial:
     actor_ticks: int = 0
     calls: list["LlmCall"] = field(default_factory=list)
     parties: dict[str, dict[int, frozenset[str]]] = field(default_factory=dict)  # fact -> tick -> who was there
-
-    @cached_property
-    def promises(self) -> list[Promise]:
-        """All promises, with what became of them."""
-        return follow_promises(self)
 
     @cached_property
     def _line_ticks(self) -> list[int]:

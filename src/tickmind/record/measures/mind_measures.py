@@ -14,6 +14,7 @@ from tickmind.protocol import MemoryNote
 from tickmind.record.measures.interview import interview
 from tickmind.record.measures.lines import SAMPLE, distinct_2, masked, repeated, self_bleu, spread
 from tickmind.record.measures.material import MindMaterial, TalkSpan
+from tickmind.record.measures.promise_ledger import follow_promises
 
 RESUMED_TICKS = 60  # within which a talk that goes on has not ended
 _T_95 = (0.0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)  # degrees of freedom -> t
@@ -37,11 +38,12 @@ def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
     again, count = repeated(said)
     some = spread([text for _, text in said], SAMPLE)
     ended, talks = _ended(found)
-    states = Counter(promise.state for promise in found.promises)
+    promises = follow_promises(found)
+    states = Counter(promise.state for promise in promises)
     kept, broken = states[PromiseState.KEPT], states[PromiseState.BROKEN]
     done, planned = _plans(found)
     pairs, all_pairs = _density(found)
-    recalled, refused = interview(found)
+    recalled, refused = interview(found, promises)
     made = kept + broken
     villager_days = len(found.minds) * found.days
     figures = [

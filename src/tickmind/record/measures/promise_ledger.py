@@ -3,19 +3,16 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from tickmind.mind.promises import Promise, Promises
 from tickmind.mind.talk.meaning import read_line
+from tickmind.record.measures.material import MindMaterial, SaidLine, TalkSpan
 from tickmind.record.tables.gifts import Gift
-
-if TYPE_CHECKING:
-    from tickmind.record.measures.material import MindMaterial, SaidLine, TalkSpan
 
 REQUEST_TICKS = 40  # within which a promise answers a request
 
 
-def follow_promises(found: "MindMaterial") -> list[Promise]:
+def follow_promises(found: MindMaterial) -> list[Promise]:
     """Return all promises, with what became of them at the end. Each is to the partner of a talk, who asked for it."""
     ledgers: defaultdict[str, Promises] = defaultdict(Promises)
     requests: dict[tuple[str, str], int] = {}  # asker and item -> when it was asked for
@@ -47,7 +44,7 @@ def follow_promises(found: "MindMaterial") -> list[Promise]:
 class _Partners:
     """With whom an actor talked in a tick."""
 
-    def __init__(self, talks: "Iterable[TalkSpan]") -> None:
+    def __init__(self, talks: Iterable[TalkSpan]) -> None:
         self._spans: defaultdict[str, list[TalkSpan]] = defaultdict(list)
         for span in sorted(talks, key=lambda one: one.first_tick_id):
             self._spans[span.who].append(span)
