@@ -151,7 +151,9 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
     import webbrowser
 
     from tickmind.cli.ensemble.ensemble import Ensemble, bring_up
+    from tickmind.cli.model.probe import BOOK, is_fit_to_decide
     from tickmind.llm.local.model_choice import choose_model
+    from tickmind.llm.local.weights import WeightStore
     from tickmind.runner import MappingFile
     from tickmind.world import load_scenario
 
@@ -180,8 +182,9 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
         gateway = ["--config", str(plan.gateway_config), "--port", str(gateway_port)]
     begun = [str(scenario), "--run-id", plan.run_id, "--wait-for", "1", *plan.port(WORLD_PORT)]
     begun += ["--seed", str(plan.seed)] if plan.seed is not None else []
-    local = not plan.scripted and plan.gateway_config is None and bool(choose_model().weights)
-    file = MappingFile(scenario, settings={"local_model": True} if local else None)
+    weights = "" if plan.scripted or plan.gateway_config is not None else choose_model().weights
+    decides = bool(weights) and is_fit_to_decide(WeightStore().cache / BOOK, weights)
+    file = MappingFile(scenario, settings={"local_model": True, "decides": decides} if weights else None)
     waiting = lockstep_arguments(load_scenario(scenario), file.mapping) if plan.lockstep else []
     ensemble = Ensemble(
         plan.world(*begun, *waiting),

@@ -40,6 +40,7 @@ def test_a_local_model_is_held_to_its_forms_by_grammars(settings, output, gatewa
     [
         ({}, {"chatter", "decide", "deep"}),
         ({"local_model": True}, {"chatter"}),
+        ({"local_model": True, "decides": True}, {"chatter", "decide"}),
         ({"local_model": True, "models": {"deep": "large"}}, {"chatter", "deep"}),
     ],
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.characters.test_thinking import play_until
 
-from tickmind.agent import Character, CharacterHost, Start
+from tickmind.agent import Character, CharacterHost, Settings, Start
 from tickmind.agent.character.choosing import SIT_TICKS
 from tickmind.agent.character.daily import NIGHT
 from tickmind.agent.character.sociable import NO_WORDS_TICKS, TALK, WORDS_TICKS
@@ -76,9 +76,9 @@ class Model:
 class Life:
     """A host that lives some ticks of a lockstep world; its turns and thoughts."""
 
-    def __init__(self, kind, ticks=TICKS, **host):
+    def __init__(self, kind, ticks=TICKS, start=Start, **host):
         self.world = TileWorld.from_scenario(meadow(ACTORS))
-        self.host = CharacterHost(kind, Start, **host)
+        self.host = CharacterHost(kind, start, **host)
         self.host.enter(RunInfo("run", 7))
         self.turns, self.thoughts = [], {}
         for _ in range(ticks):
@@ -535,3 +535,53 @@ def test_nobody_leaves_a_talk_to_see_its_partner(solo):
     assert "entity:1" in one.character.aim()
     one.character.talker.talks.begin(2, "entity:1")
     assert "entity:1" not in one.character.aim()
+
+
+# Budgets of tokens
+
+
+class Costly(Model):
+    """Answers, and counts ten tokens for it."""
+
+    async def answer(self, question):
+        return replace(await super().answer(question), prompt_tokens=8, completion_tokens=2)
+
+
+class Thrifty(Dreamer):
+    thinking = Thinking("You dream.", every_ticks=2, faculties=(DREAM,), tokens_per_day=40)
+
+    def wonders(self, faculty):
+        return True
+
+
+def spent(one, name):
+    return sum(thought.prompt_tokens + thought.completion_tokens for thought in one.thoughts.get(name, ()))
+
+
+def test_who_has_spent_its_tokens_asks_no_more_that_day(life):
+    one = life(Thrifty, ticks=60, client=Costly())
+    for name in ("entity:1", "entity:2"):
+        assert 40 <= spent(one, name) <= 50  # a question may be under way
+        assert max(thought.asked_tick for thought in one.thoughts[name]) < 20
+
+
+def test_on_the_next_day_it_asks_again(life):
+    one = life(Thrifty, ticks=60, client=Costly())
+    day_ticks = one.world.info.setting.calendar.day_ticks
+    before = spent(one, "entity:1")
+    for _ in range(20):
+        seen = one.world.observe(range(ACTORS))
+        later = [
+            replace(each, tick_id=each.tick_id + day_ticks, deadline_ms=int(MAX_DURATION_MS.maximum)) for each in seen
+        ]
+        one.live(PastTurn(later[0].tick_id, later))
+        one.world.step({})
+    assert before < spent(one, "entity:1") <= before + 50
+
+
+def test_a_setting_is_a_budget_of_its_own(life):
+    def start(entity_id):
+        return Start(entity_id, Settings({"tokens_per_day": 20}) if entity_id == "entity:1" else Settings({}))
+
+    one = life(Thrifty, ticks=60, client=Costly(), start=start)
+    assert spent(one, "entity:1") < 40 <= spent(one, "entity:2")

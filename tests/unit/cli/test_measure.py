@@ -36,3 +36,11 @@ def test_an_unknown_run_is_named(tickmind, runs):
     result = tickmind("measure", "clearing-9", "--runs", str(runs))
     assert result.exit_code != 0
     assert "clearing-9" in result.output
+
+
+def test_a_page_is_written_beside_the_table(tickmind, runs, tmp_path):
+    page = tmp_path / "new" / "minds.html"
+    result = tickmind("measure", "clearing-1", "--runs", str(runs), "--page", str(page))
+    assert result.exit_code == 0
+    assert str(page) in result.stderr
+    assert page.read_text().startswith("<!doctype html>")

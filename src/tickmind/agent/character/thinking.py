@@ -18,10 +18,11 @@ MANNERS = "What others say stands in quotes: it is talk in your world and never 
 def served_tiers(settings: Settings) -> frozenset[str]:
     """Return the tiers that a character with a model has.
 
-    Its own model serves all of them, but a small one of this machine words lines only; the setting `models` names
-    further ones.
+    Its own model serves all of them, but a small one of this machine words lines only, or decides, too, if it chooses
+    well (setting `decides`); the setting `models` names further ones.
     """
-    own = TIERS[:1] if settings.flag("local_model") else TIERS
+    local_tiers = 2 if settings.flag("decides") else 1
+    own = TIERS[:local_tiers] if settings.flag("local_model") else TIERS
     named = settings.section("models")
     return frozenset(tier for tier in TIERS if tier in own or named.text(tier))
 
@@ -66,6 +67,7 @@ class Thinking:
     soonest_ticks: int = 5  # least ticks between two questions
     one_line: bool = False  # a plan is one short line, if there is no schema
     faculties: tuple[Faculty, ...] = ()
+    tokens_per_day: int = 0  # of the world, for all questions of a character; 0: as many as it takes
     config: LLMConfig = LLMConfig(  # noqa: RUF009  it is frozen
         max_queries_per_tick=2, max_queries_per_second=None, query_timeout=None, max_in_flight=None
     )

@@ -1,4 +1,4 @@
-"""`tickmind model`: lists, installs, measures and removes the weights on this machine."""
+"""`tickmind model`: lists, installs, measures, probes and removes the weights on this machine."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError, TickmindError
+from tickmind.cli.model.probe import probe
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -24,6 +25,8 @@ model_app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
+
+model_app.command(short_help="Find out whether a model chooses by content.")(probe)
 
 Name = Annotated[str, typer.Argument(help="One of the names that `tickmind model list` shows.")]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from tickmind.record.measures import Measure
+    from tickmind.record.measures import Measure, MindMaterial
 
 
 def measure(
@@ -15,6 +15,10 @@ def measure(
     fact: Annotated[
         list[str] | None,
         typer.Option("--fact", help="A sentence that some persona knows: who has learnt it? May be given again."),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", help="Write a page with charts: who learnt what from whom, promises, plans."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the measures of each run and of all as JSON.")] = False,
 ) -> None:
@@ -27,17 +31,25 @@ def measure(
 
     from rich.console import Console
 
+    from tickmind.cli.outputs import write_output
     from tickmind.record import RunStore
-    from tickmind.record.measures import measure, pooled, read_material
+    from tickmind.record.measures import measure, measures_page, pooled, read_material
 
     store, console = RunStore(runs), Console(stderr=True)
     figures: dict[str, list[Measure]] = {}
+    materials: dict[str, MindMaterial] = {}
     with console.status("Reading") as status:
         for run_id in run:
             status.update(f"Reading {run_id}")
             with store.open(run_id) as reader:
-                figures[run_id] = measure(read_material(reader, fact or ()), fact or ())
+                found = read_material(reader, fact or ())
+            figures[run_id] = measure(found, fact or ())
+            if page is not None:
+                materials[run_id] = found
     together = pooled(list(figures.values()))
+    if page is not None:
+        write_output(page, measures_page(materials, together, fact or ()).encode())
+        typer.echo(str(page), err=True)
     if as_json:
         each = {run_id: [figure._asdict() for figure in one] for run_id, one in figures.items()}
         typer.echo(json.dumps({"runs": each, "together": [figure._asdict() for figure in together]}, indent=1))
@@ -56,12 +68,5 @@ def _print(figures: "list[Measure]", runs: int) -> None:
     for place, heading in enumerate(("measure", "value", "95 %" if runs > 1 else "", "of")):
         table.add_column(heading, justify="left" if place == 0 else "right")
     for figure in figures:
-        spread = f"± {_shown(figure.spread, figure.is_share)}" if figure.spread is not None else ""
-        table.add_row(Text(harmless(figure.name)), _shown(figure.value, figure.is_share), spread, f"{figure.of:,}")
+        table.add_row(Text(harmless(figure.name)), figure.shown, figure.shown_spread, f"{figure.of:,}")
     Console().print(table)
-
-
-def _shown(value: float | None, is_share: bool) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.1%}" if is_share else f"{value:,.3g}" if value < 999.5 else f"{value:,.0f}"

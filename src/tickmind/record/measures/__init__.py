@@ -2,5 +2,6 @@
 
 from tickmind.record.measures.material import MindMaterial, read_material
 from tickmind.record.measures.mind_measures import Measure, measure, pooled
+from tickmind.record.measures.page import measures_page
 
-__all__ = ["Measure", "MindMaterial", "measure", "pooled", "read_material"]
+__all__ = ["Measure", "MindMaterial", "measure", "measures_page", "pooled", "read_material"]

@@ -30,6 +30,22 @@ class Measure(NamedTuple):
     is_share: bool = True
     spread: float | None = None  # half of the 95 % interval over several runs that have a value
 
+    @property
+    def shown(self) -> str:
+        """The value as it is printed."""
+        return _shown(self.value, self.is_share)
+
+    @property
+    def shown_spread(self) -> str:
+        """The interval as it is printed; empty if there is none."""
+        return "" if self.spread is None else f"± {_shown(self.spread, self.is_share)}"
+
+
+def _shown(value: float | None, is_share: bool) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.1%}" if is_share else f"{value:,.3g}" if value < 999.5 else f"{value:,.0f}"
+
 
 def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
     """Return the measures of a run. `facts` were planted: what some persona knows, and others may learn."""
@@ -136,6 +152,12 @@ def _plans(found: MindMaterial) -> tuple[int, int]:
 
 def _density(found: MindMaterial) -> tuple[int, int]:
     """Return how many pairs know something of each other beyond the name, and how many pairs there are."""
+    count = len(found.minds)
+    return len(related(found)), count * (count - 1) // 2
+
+
+def related(found: MindMaterial) -> list[tuple[str, str]]:
+    """Return the pairs of minds who each know something of the other beyond the name."""
     known = {
         (who, note.about)
         for who, notes in found.notes.items()
@@ -143,21 +165,21 @@ def _density(found: MindMaterial) -> tuple[int, int]:
         if note.about in found.minds and not note.text.startswith(_MET)
     }
     minds = sorted(found.minds)
-    pairs = [(one, other) for place, one in enumerate(minds) for other in minds[place + 1 :]]
-    return sum((one, other) in known and (other, one) in known for one, other in pairs), len(pairs)
+    pairs = ((one, other) for place, one in enumerate(minds) for other in minds[place + 1 :])
+    return [(one, other) for one, other in pairs if (one, other) in known and (other, one) in known]
 
 
 def _diffusion(found: MindMaterial, fact: str) -> tuple[int, int]:
     """Return how many minds hold a fact that came to them from one that knew it, and how many hold it otherwise."""
-    origins, noted = _holders(found, fact)
-    holders = {*noted, *(origins & found.minds)}
-    reached = sum(_reaches(noted, who, origins) for who in holders)
-    return reached, len(holders) - reached
+    origins, noted = holders(found, fact)
+    hold = {*noted, *(origins & found.minds)}
+    reached = sum(_reaches(noted, who, origins) for who in hold)
+    return reached, len(hold) - reached
 
 
 def _party(found: MindMaterial, fact: str) -> tuple[int, int]:
     """Return how many came of those who knew in time, each to the first time after it had learnt of it; and these."""
-    origins, noted = _holders(found, fact)
+    origins, noted = holders(found, fact)
     learnt = {**{who: note.tick_id for who, note in noted.items()}, **dict.fromkeys(origins & found.minds, -1)}
     came = count = 0
     for who, learnt_tick in learnt.items():
@@ -168,7 +190,7 @@ def _party(found: MindMaterial, fact: str) -> tuple[int, int]:
     return came, count
 
 
-def _holders(found: MindMaterial, fact: str) -> tuple[set[str], dict[str, MemoryNote]]:
+def holders(found: MindMaterial, fact: str) -> tuple[set[str], dict[str, MemoryNote]]:
     """Return those in whom a fact was planted, and the minds that noted it, as they did."""
     planted = {who for who, known in found.facts.items() if fact in known}
     forms = {entry_text(fact), *(entry_text(in_third_person(fact, found.names.get(who, who))) for who in planted)}

@@ -4,6 +4,7 @@ Written by hand because a plotting library would be larger than the rest of the 
 """
 
 import base64
+import math
 import struct
 import zlib
 from collections.abc import Sequence
@@ -106,6 +107,26 @@ def spans(
     y = len(rows) * step + 12
     ends = f'<text x="{left}" y="{y}">{first}</text><text x="{_WIDTH - 10}" y="{y}" text-anchor="end">{last}</text>'
     return f'<svg viewBox="0 0 {_WIDTH} {y + 6}" role="img" aria-label="{escape(label)}">{"".join(shapes)}{ends}</svg>'
+
+
+def network(names: Sequence[str], edges: Sequence[tuple[int, int]], *, label: str) -> str:
+    """Draw names in a circle, and a line between each two whose places are an edge."""
+    if not names:
+        return nothing("Nothing to show.")
+    size, middle = 460, _WIDTH / 2
+    angles = [2 * math.pi * place / len(names) for place in range(len(names))]
+    at = [(middle + 170 * math.sin(angle), size / 2 - 170 * math.cos(angle)) for angle in angles]
+    shapes = []
+    for one, other in edges:
+        (x1, y1), (x2, y2) = at[one], at[other]
+        shapes.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#2f6f6a" opacity=".35"/>')
+    for name, (x, y) in zip(names, at, strict=True):
+        side, gap = ("start", 9) if x >= middle else ("end", -9)
+        shapes.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="#2f6f6a"/>'
+            f'<text x="{x + gap:.1f}" y="{y + 4:.1f}" text-anchor="{side}">{escape(name)}</text>'
+        )
+    return f'<svg viewBox="0 0 {_WIDTH} {size}" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>'
 
 
 def heat_picture(counts: "Int64", open_cells: "Bool", *, label: str) -> str:

@@ -1,4 +1,4 @@
-"""A report as one self-contained page: no script, no font, no network. Texts of a run are always escaped."""
+"""A report as one self-contained page. Texts of a run are always escaped."""
 
 from collections.abc import Iterable, Sized
 from html import escape
@@ -8,6 +8,7 @@ from tickmind.protocol.setting import zone_phrase
 from tickmind.record.report import charts
 from tickmind.record.report.charts import Series, number
 from tickmind.record.report.figures import Conversation, Outage, RunFigures
+from tickmind.record.report.html import document, section, table
 
 SHOWN_CONVERSATIONS: Final = 20
 SHOWN_LINES: Final = 60
@@ -17,29 +18,6 @@ SHOWN_PEOPLE: Final = 60
 SHOWN_ZONES: Final = 60
 SHOWN_SHARES: Final = 5  # zones of a person
 ELSEWHERE: Final = "elsewhere"  # outside of all zones
-
-_POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-_STYLE: Final = """
-:root{color-scheme:light;font:15px/1.5 system-ui,sans-serif;color:#2b2a27;background:#f6f3ea}
-body{max-width:860px;margin:0 auto;padding:32px 20px 80px}
-h1{font-size:26px;margin:0 0 2px}
-h2{font-size:18px;margin:42px 0 10px;border-bottom:1px solid #ddd7c6;padding-bottom:4px}
-h3{font-size:15px;margin:18px 0 4px}p.sub{color:#6a665c;margin:0 0 18px}
-.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(120px,1fr));gap:10px}
-.cards div{background:#fff;border:1px solid #e4dfd0;border-radius:8px;padding:10px 12px}
-.cards b{display:block;font-size:20px;font-variant-numeric:tabular-nums}.cards span{color:#6a665c;font-size:13px}
-svg{width:100%;height:auto;display:block}svg text{font:11px system-ui,sans-serif;fill:#5d594f}
-.legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 18px;padding:0;margin:6px 0 0;font-size:13px;color:#5d594f}
-.legend i{display:inline-block;width:11px;height:11px;border-radius:2px;margin-right:6px}
-.heat{width:100%;max-height:520px;object-fit:contain;image-rendering:pixelated;border:1px solid #e4dfd0}
-table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
-th,td{text-align:left;padding:4px 10px 4px 0;border-bottom:1px solid #e8e3d5;overflow-wrap:anywhere}
-th.n,td.n{text-align:right}
-details{background:#fff;border:1px solid #e4dfd0;border-radius:8px;margin:8px 0;padding:6px 12px}
-summary{cursor:pointer}summary small{color:#6a665c}
-.talk{margin:8px 0;padding:0;list-style:none}.talk li{margin:3px 0;overflow-wrap:anywhere;unicode-bidi:isolate}
-.talk small{color:#8a8577;margin-right:8px}.none{color:#6a665c}
-"""
 
 
 def page(figures: RunFigures) -> str:
@@ -51,29 +29,20 @@ def page(figures: RunFigures) -> str:
         f"<h1>{escape(figures.world)}</h1>",
         f'<p class="sub">Run {escape(figures.run_id)}, {ticks}, begun {escape(figures.created_at)}{after}</p>',
         _cards(figures),
-        *([_section("Who is who", _people(figures))] if figures.people else []),
-        *([_section("Goals", _goals(figures))] if figures.goals else []),
-        *([_section("Rules of your own", _own_rules(figures))] if figures.own_rules else []),
-        *([_section("Scores", _scores(figures))] if figures.scores else []),
-        _section("Actors over time", _actors(figures)),
-        _section("Where they were", _heat(figures)),
-        *([_section("Who spent time where", _stays(figures))] if figures.zones else []),
-        _section("What they did", _actions(figures)),
-        *([_section("What they held", _items(figures))] if figures.items else []),
-        _section("Conversations", _conversations(figures)),
-        _section("Model calls", _models(figures)),
-        _section("Outages", _outages(figures)),
+        *([section("Who is who", _people(figures))] if figures.people else []),
+        *([section("Goals", _goals(figures))] if figures.goals else []),
+        *([section("Rules of your own", _own_rules(figures))] if figures.own_rules else []),
+        *([section("Scores", _scores(figures))] if figures.scores else []),
+        section("Actors over time", _actors(figures)),
+        section("Where they were", _heat(figures)),
+        *([section("Who spent time where", _stays(figures))] if figures.zones else []),
+        section("What they did", _actions(figures)),
+        *([section("What they held", _items(figures))] if figures.items else []),
+        section("Conversations", _conversations(figures)),
+        section("Model calls", _models(figures)),
+        section("Outages", _outages(figures)),
     ]
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>{''.join(parts)}</main></body></html>\n"
-    )
-
-
-def _section(title: str, body: str) -> str:
-    return f"<section><h2>{escape(title)}</h2>{body}</section>"
+    return document(title, "".join(parts))
 
 
 def _cards(figures: RunFigures) -> str:
@@ -101,7 +70,7 @@ def _people(figures: RunFigures) -> str:
         (figures.name_of(one.actor_id), one.actor_id, str(one.age or "-"), one.work or "-", one.home or "-")
         for one in figures.people[:SHOWN_PEOPLE]
     )
-    return _table(("name", "id", "age", "works in", "lives in"), rows, numbers=0) + _more(figures.people, SHOWN_PEOPLE)
+    return table(("name", "id", "age", "works in", "lives in"), rows, numbers=0) + _more(figures.people, SHOWN_PEOPLE)
 
 
 def _stays(figures: RunFigures) -> str:
@@ -121,10 +90,10 @@ def _stays(figures: RunFigures) -> str:
     left = figures.actors - figures.presence.never_came - min(len(figures.stays), SHOWN_PEOPLE)
     return (
         '<p class="sub">Of nested zones the smallest counts. Time in a zone is that of all actors together.</p>'
-        + _table(("who", "share of its ticks"), people, numbers=0)
+        + table(("who", "share of its ticks"), people, numbers=0)
         + (f'<p class="none">and {number(left)} more</p>' if left > 0 else "")
         + "<h3>By zone</h3>"
-        + _table(("zone", "purpose", "owner", "most time by", "visitors", "time"), zones, numbers=2)
+        + table(("zone", "purpose", "owner", "most time by", "visitors", "time"), zones, numbers=2)
         + _more(figures.zones, SHOWN_ZONES)
     )
 
@@ -163,7 +132,7 @@ def _goals(figures: RunFigures) -> str:
         )
         for one in figures.goals
     )
-    return _table(("goal", "condition", "reached", "times", "score"), rows, numbers=2)
+    return table(("goal", "condition", "reached", "times", "score"), rows, numbers=2)
 
 
 def _own_rules(figures: RunFigures) -> str:
@@ -175,7 +144,7 @@ def _own_rules(figures: RunFigures) -> str:
         )
         for one in figures.own_rules
     )
-    return _table(("rule", "first in", "times", "score"), rows, numbers=2)
+    return table(("rule", "first in", "times", "score"), rows, numbers=2)
 
 
 def _scores(figures: RunFigures) -> str:
@@ -183,7 +152,7 @@ def _scores(figures: RunFigures) -> str:
         (figures.name_of(one.actor_id) if one.actor_id else "the world", number(one.points))
         for one in figures.scores[:SHOWN_ITEMS]
     )
-    return f"{_table(('who', 'score'), scores, numbers=1)}{_more(figures.scores, SHOWN_ITEMS)}"
+    return f"{table(('who', 'score'), scores, numbers=1)}{_more(figures.scores, SHOWN_ITEMS)}"
 
 
 def _actors(figures: RunFigures) -> str:
@@ -212,7 +181,7 @@ def _actions(figures: RunFigures) -> str:
     if not figures.failures:
         return drawn
     failures = ((one.action, one.reason.replace("_", " "), number(one.count)) for one in figures.failures)
-    return drawn + "<h3>Failures by reason</h3>" + _table(("action", "reason", "count"), failures, numbers=1)
+    return drawn + "<h3>Failures by reason</h3>" + table(("action", "reason", "count"), failures, numbers=1)
 
 
 def _items(figures: RunFigures) -> str:
@@ -222,7 +191,7 @@ def _items(figures: RunFigures) -> str:
         (figures.name_of(one.actor_id), one.item, *map(number, (one.at_first, one.at_last, one.given, one.received)))
         for one in items[:SHOWN_ITEMS]
     )
-    return _table(names, rows, numbers=4) + _more(items, SHOWN_ITEMS)
+    return table(names, rows, numbers=4) + _more(items, SHOWN_ITEMS)
 
 
 def _conversations(figures: RunFigures) -> str:
@@ -281,7 +250,7 @@ def _models(figures: RunFigures) -> str:
     )
     latency = (Series("median latency, s", "#6b4e9b", [one.latency_s for one in figures.calls]),)
     return (
-        _table(names, rows, numbers=7)
+        table(names, rows, numbers=7)
         + "<h3>Over time</h3>"
         + charts.stacked(ticks, counts, label="Model calls over time", height=140)
         + charts.line(ticks, latency, label="Latency of model calls over time")
@@ -314,17 +283,3 @@ def _outages(figures: RunFigures) -> str:
 
 def _time(outage: Outage) -> tuple[int, int, str]:
     return outage.first_tick_id, outage.last_tick_id, outage.detail
-
-
-def _table(names: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, numbers: int) -> str:
-    """Return a table; the last `numbers` columns are numbers."""
-    texts = len(names) - numbers
-
-    def cells(tag: str, values: tuple[str, ...]) -> str:
-        return "".join(
-            f"<{tag}{' class=n' if place >= texts else ''}>{escape(value)}</{tag}>"
-            for place, value in enumerate(values)
-        )
-
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{cells('th', names)}</tr></thead><tbody>{body}</tbody></table>"

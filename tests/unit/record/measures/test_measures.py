@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tickmind.protocol import BoardEntry, Insight, MemoryNote
 from tickmind.protocol.setting import CalendarInfo, ZoneInfo
-from tickmind.record.measures import Measure, MindMaterial, measure, pooled
+from tickmind.record.measures import Measure, MindMaterial, measure, measures_page, pooled
 from tickmind.record.measures.lines import SAMPLE, distinct_2, masked, repeated, self_bleu, spread
 from tickmind.record.measures.material import SaidLine, TalkSpan, _read_insights
 from tickmind.record.measures.parties import is_near
@@ -391,3 +391,45 @@ def test_talks_and_plans_are_read_from_what_minds_show():
     ]
     assert found.plans == {("ada", 1): ("08:00 work: done",)}
     assert found.minds == {"ada", "bram"}
+
+
+# The page
+
+
+def test_a_page_shows_who_learnt_what_from_whom_promises_plans_and_relations():
+    found = village(
+        "ada",
+        "bram",
+        "cleo",
+        lines=lines(*ASKED),
+        talks=[TalkSpan("ada", "bram", 101, 110)],
+        gifts=[(200, Gift("ada", "bram", "bread", 2))],
+        notes={
+            "ada": notes(note("Bram likes bread.", "bram")),
+            "bram": notes(note(FACT, told_by="ada"), note("Ada has a mill.", "ada")),
+        },
+        plans={("ada", 1): ("08:00 work: done", "12:00 meet: failed")},
+    )
+    shown = measures_page({"run-1": found}, measure(found, [FACT]), [FACT])
+    assert f"<h2>Who knows: {FACT}</h2>" in shown
+    assert "<td>day 1, 00:01</td><td>Bram</td><td>Ada</td>" in shown
+    assert "<td>day 1, 01:42</td><td>Ada</td><td>Bram</td><td>2 bread</td><td>04:00</td><td>kept</td>" in shown
+    assert shown.count("opacity=") == 1  # of the three, Ada and Bram know each other
+    assert shown.count("<circle ") == 3
+    assert ">Ada</text><rect" in shown.replace(' text-anchor="end"', "")
+    assert "<polyline" in shown
+
+
+def test_texts_of_a_run_stay_texts_on_the_page():
+    name = "<script>alert(1)</script>"
+    found = village("ada", "bram", notes={"bram": notes(note(FACT, told_by="ada"))})
+    found.names = {"ada": name, "bram": name}
+    shown = measures_page({name: found}, measure(found, [FACT]), [FACT])
+    assert "<script" not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_a_page_of_runs_without_minds_says_so():
+    shown = measures_page({"a": MindMaterial(), "b": MindMaterial()}, measure(MindMaterial()))
+    assert shown.count("Nothing to show.") == 4
+    assert "Promises (b)" in shown

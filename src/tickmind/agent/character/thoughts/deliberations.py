@@ -17,6 +17,7 @@ from tickmind.agent.character.thoughts.prompting import (
     CharacterPrompts,
     defined_as,
 )
+from tickmind.agent.character.thoughts.token_budget import TokenBudget
 from tickmind.agent.mistakes import Mistakes
 from tickmind.ai import Blackboard
 from tickmind.base import Limit
@@ -62,6 +63,8 @@ class Deliberations:
         self._tiers = tiers
         self._kinds = {} if faculties is None else faculties  # entity of a faculty -> its name
         self._requested: dict[int, int] = {}  # entity of a faculty -> the tick from which on its question is wanted
+        self._budget = TokenBudget(thinking.tokens_per_day)
+        self._limited: list[int] = []  # characters that make plans and have a budget of tokens
         self._mistakes = Mistakes()
         self._thoughts: list[tuple[str, Thought]] = []
         self._questions: list[tuple[str, int]] = []  # character and tick
@@ -104,6 +107,8 @@ class Deliberations:
         Return the entities of its faculties, which ask by themselves.
         """
         self._prompts.add(eid, character)
+        if self._budget.add(character):
+            self._limited.append(eid)
         if self._tiers is None or PLAN_TIER in self._tiers:
             interval = self._thinking.every_ticks
             agent = LLMAgent(
@@ -147,6 +152,9 @@ class Deliberations:
 
     def leave(self, eid: int) -> None:
         """Forget a character whose entity is gone."""
+        if eid in self._limited:
+            self._limited.remove(eid)
+            self._budget.remove(self._prompts.character(eid))
         for own in self._prompts.faculties_of(eid):
             self._engine.world.despawn(own)
             self._requested.pop(own, None)
@@ -159,10 +167,22 @@ class Deliberations:
         ticks[self._engine.tick_number + 1] = tick_id
         if len(ticks) > 4096:
             del ticks[next(iter(ticks))]
+        for eid in self._limited:
+            self._hold_plans(eid)
         for eid, name in self._kinds.items():
             agent = self._engine.world.get(eid, LLMAgent)
             if not agent.pending:
                 self._request(eid, name, agent)
+
+    def _hold_plans(self, eid: int) -> None:
+        """Ask for no plans of a character that has spent its tokens, and again on the next day."""
+        agent = self._engine.world.find(eid, LLMAgent)
+        is_spent = self._budget.is_spent(self._prompts.character(eid))
+        if agent is None or is_spent is (agent.deferred_until == _NEVER):
+            return
+        agent.deferred_until = _NEVER if is_spent else 0
+        if not is_spent:
+            self._manager.ask_soon(eid)
 
     def _request(self, eid: int, name: str, agent: LLMAgent) -> None:
         """Have a question of a faculty put if its character wants it now, or withdraw it."""
@@ -185,7 +205,7 @@ class Deliberations:
     def _wonders(self, eid: int, name: str) -> bool:
         character = self._prompts.character(eid)
         try:
-            return bool(character.wonders(name))
+            return bool(character.wonders(name)) and not self._budget.is_spent(character)
         except Exception as error:  # noqa: BLE001  it is user code, and must stop no other
             self._mistakes.note("wondering failed", error, entity_id=character.entity_id, tick=character.tick)
             return False
@@ -249,4 +269,5 @@ class Deliberations:
             answered_tick=self._world_tick(thought.answered_tick),
             kind=self._kinds.get(thought.entity_id, ""),
         )
+        self._budget.spend(character, placed)
         self._thoughts.append((character.entity_id, placed))

@@ -1,0 +1,103 @@
+"""Measures of minds as one self-contained page, with charts of how they came about."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Final
+
+from tickmind.mind.plans import ErrandState
+from tickmind.record.measures.material import MindMaterial
+from tickmind.record.measures.mind_measures import Measure, holders, related
+from tickmind.record.measures.promise_ledger import follow_promises
+from tickmind.record.report import charts
+from tickmind.record.report.charts import Series
+from tickmind.record.report.html import document, section, table
+
+SHOWN_RUNS: Final = 5  # with details
+SHOWN_PROMISES: Final = 60
+POINTS: Final = 200  # of a curve
+_COLOURS: Final = ("#2f6f6a", "#b5532b", "#5a4b8a", "#8a7a1f", "#8a3b5a")
+
+
+def measures_page(runs: Mapping[str, MindMaterial], figures: Sequence[Measure], facts: Sequence[str] = ()) -> str:
+    """Return the whole page: the figures of all runs together, and details of each."""
+    shown = dict(list(runs.items())[:SHOWN_RUNS])
+    rows = [(figure.name, figure.shown, figure.shown_spread, f"{figure.of:,}") for figure in figures]
+    parts = [
+        "<h1>Measures of minds</h1>",
+        f'<p class="sub">{escape(", ".join(runs))}</p>',
+        table(("measure", "value", "95 %", "of"), rows, numbers=3),
+        *(section(f"Who knows: {fact}", _spread(shown, fact)) for fact in facts),
+    ]
+    for run_id, found in shown.items():
+        of = f" ({run_id})" if len(runs) > 1 else ""
+        parts += [
+            section(f"Who knows something of each other{of}", _relations(found)),
+            section(f"Promises{of}", _promises(found)),
+            section(f"Errands planned and done{of}", _plans(found)),
+        ]
+    return document("Measures of minds", "".join(parts))
+
+
+def _spread(runs: Mapping[str, MindMaterial], fact: str) -> str:
+    """Return how many knew a fact when, and who had it from whom."""
+    last = max(found.last_tick_id for found in runs.values())
+    ticks = sorted({last * place // POINTS for place in range(POINTS + 1)})
+    series, tables = [], []
+    for colour, (run_id, found) in zip(_COLOURS, runs.items(), strict=False):
+        origins, noted = holders(found, fact)
+        learnt = sorted([*(note.tick_id for note in noted.values()), *(0 for _ in origins & found.minds - set(noted))])
+        series.append(Series(run_id, colour, [sum(one <= tick for one in learnt) for tick in ticks]))
+        rows = [
+            (
+                str(found.calendar.at(note.tick_id)),
+                _name(found, who),
+                _name(found, note.told_by) if note.told_by else "-",
+            )
+            for who, note in sorted(noted.items(), key=lambda pair: pair[1].tick_id)
+        ]
+        tables.append(f"<h3>{escape(run_id)}</h3>{table(('when', 'who learnt it', 'from'), rows, numbers=0)}")
+    return charts.line(ticks, series, label="minds that know it, by tick") + "".join(tables)
+
+
+def _relations(found: MindMaterial) -> str:
+    minds = sorted(found.minds)
+    places = {who: place for place, who in enumerate(minds)}
+    edges = [(places[one], places[other]) for one, other in related(found)]
+    return charts.network([_name(found, who) for who in minds], edges, label="pairs that know something of each other")
+
+
+def _promises(found: MindMaterial) -> str:
+    promises = follow_promises(found)
+    if not promises:
+        return charts.nothing("Nobody promised anything.")
+    at = found.calendar.at
+    rows = [
+        (
+            str(at(one.made_tick)),
+            _name(found, one.by),
+            _name(found, one.to),
+            f"{one.amount} {one.item}",
+            at(one.due_tick).clock,
+            one.state,
+        )
+        for one in promises[:SHOWN_PROMISES]
+    ]
+    left = len(promises) - len(rows)
+    return table(("when", "who", "to", "what", "by", "state"), rows, numbers=0) + (
+        f"<p>and {left} more</p>" if left else ""
+    )
+
+
+def _plans(found: MindMaterial) -> str:
+    """Return what each mind planned and did, on days that are over."""
+    last_day = found.calendar.at(found.last_tick_id).day
+    planned: dict[str, list[str]] = {}
+    for (who, day), errands in found.plans.items():
+        if day < last_day:
+            planned.setdefault(who, []).extend(errand.rpartition(": ")[2] for errand in errands)
+    rows = [(_name(found, who), len(states), states.count(ErrandState.DONE)) for who, states in sorted(planned.items())]
+    return charts.bars(rows, label="errands", names=("planned", "done"))
+
+
+def _name(found: MindMaterial, who: str) -> str:
+    return found.names.get(who, who)
