@@ -14,13 +14,13 @@ from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.mind.embeddings import word_embeddings
 from tickmind.mind.memory import EntryKind, Memory
 from tickmind.mind.memory.memory import MAX_ENTRIES
-from tickmind.mind.memory.vectors import Embed
+from tickmind.mind.memory.vectors import Embed, VectorTable
 from tickmind.mind.talk import Talker
 
 ROUNDS = 15
 ENTRIES = int(MAX_ENTRIES.maximum)
 LIMITS_US = {"note": 3.0, "recall": 200.0, "recall-by-meaning": 400.0, "note-by-meaning": 50.0}
-LIMIT_KB, LIMIT_MS = 300.0, 10.0
+LIMIT_KB, LIMIT_VECTORS_KB, LIMIT_MS = 300.0, 200.0, 10.0
 PEOPLE = [f"person{number}" for number in range(12)]
 PLACES = ["the mill", "the wood", "the square", "the market", "the north field"]
 THINGS = ["berries", "bread", "wheat", "wood", "coins", "a boat", "the bridge", "the oven", "a story", "the well"]
@@ -96,16 +96,20 @@ def mind() -> list[Result]:
         kept = [seconds(keep_and_recall) * 1e3 for _ in range(ROUNDS)]
     results.append(paired("mind/keep", kept, [LIMIT_MS] * ROUNDS, unit="ms", peer_name="the limit", bar=1.0))
     tracemalloc.start()
-    memory = full_memory(embed)
+    memory = full_memory()
     talker = Talker("ada", "Ada", random.Random(1), memory)
     for person in PEOPLE:
         for tick in range(40):
             talker.hear(tick, person, f"Have you heard: {sentence(chance)[0]}")
     memory.recall(9999, "bread")
-    size_kb, _ = tracemalloc.get_traced_memory()
+    held, _ = tracemalloc.get_traced_memory()
+    table = VectorTable(embed)
+    table.add([entry.text for entry in by_meaning])
+    vectors = tracemalloc.get_traced_memory()[0] - held
     tracemalloc.stop()
-    size = [size_kb / 1e3] * ROUNDS
-    results.append(paired("mind/size", size, [LIMIT_KB] * ROUNDS, unit="kB", peer_name="the limit", bar=1.0))
+    for name, taken_bytes, limit_kb in (("size", held, LIMIT_KB), ("vectors", vectors, LIMIT_VECTORS_KB)):
+        size, limit = [taken_bytes / 1e3] * ROUNDS, [limit_kb] * ROUNDS
+        results.append(paired(f"mind/{name}", size, limit, unit="kB", peer_name="the limit", bar=1.0))
     return results
 
 

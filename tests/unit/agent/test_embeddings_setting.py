@@ -54,7 +54,7 @@ def test_the_setting_of_a_program_or_of_one_character_chooses_embeddings(words):
         (WITH_WORDS, Persona(), True),
         (Settings(), own, True),
     ):
-        host = CharacterHost(Villager, lambda who, given=settings: Start(who, given))
+        host = host_with(settings)
         host.enter(replace(RUN, personas={"me": persona}))
         character = host.character("me")
         character.memory.note(1, "A melon!")

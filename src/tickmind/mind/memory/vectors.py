@@ -8,10 +8,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Embed: TypeAlias = Callable[[Sequence[str]], "NDArray[np.float32]"]  # texts -> a row for each, of any length
+Embed: TypeAlias = Callable[[Sequence[str]], "NDArray[np.float32]"]  # texts -> a row for each; only directions count
 _LARGEST = 127
 _EXACT_COLUMNS = 2**24 // _LARGEST**2  # with more, sums of products need more than the 24 bits of a float32
-_MORE_ROWS = 64
+_MORE_ROWS = 16  # few, because a row may be large; to copy all of them takes microseconds
 
 
 class VectorTable:
@@ -59,7 +59,8 @@ class VectorTable:
         (row,), (length,) = self._rounded([text])
         exact = np.float32 if row.size <= _EXACT_COLUMNS else np.float64
         products = np.vecdot(self._rows[: self._count].astype(exact), row.astype(exact)).astype(np.float64)
-        return np.maximum(0.0, products) / (self._lengths[: self._count] * length)
+        cosines: NDArray[np.float64] = products / (self._lengths[: self._count] * length)
+        return np.maximum(0.0, cosines)
 
     def _rounded(self, texts: Sequence[str]) -> "tuple[NDArray[np.int8], NDArray[np.float64]]":
         """Return the texts' rows, scaled so that the largest number of each is 127, and their lengths."""
