@@ -62,7 +62,8 @@ def word_embeddings() -> Embed:
     def embed(texts: Sequence[str]) -> "NDArray[np.float32]":
         rows = np.empty((len(texts), meanings.shape[1]), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
-            tokens = tokenizer.encode(text.lower(), add_special_tokens=False).ids
+            known = text.lower().encode(errors="replace").decode()  # a lone surrogate has no tokens
+            tokens = tokenizer.encode(known, add_special_tokens=False).ids
             meanings[tokens].sum(axis=0, dtype=np.float32, out=row)
         return rows
 

@@ -10,6 +10,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tickmind.base import ConfigError
 from tickmind.mind import embeddings
@@ -96,6 +98,13 @@ def test_a_text_means_the_same_alone_or_among_others():
     assert embed(["BREAD!"]).tolist() == together[[1]].tolist()
     assert not together[2].any()
     assert embed([]).shape == (0, 256)
+
+
+@needs_words
+@settings(max_examples=60)
+@given(st.text(st.characters(exclude_categories=())) | st.sampled_from(["\ud800", "<s></s><unk>", "[PAD]", "\0"]))
+def test_any_text_has_a_meaning(text):
+    assert np.isfinite(word_embeddings()([text])).all()
 
 
 @needs_words
