@@ -160,6 +160,7 @@ IMPORTED_AS = {
 WITH_ITS_EXTRA = {
     "": ["tick", "ai", "llm", "tools", "strategy"],
     "gateway": ["gateway", "cli.gateway.top"],
+    "mind": ["mind.embeddings", "mind.memory", "mind.reflection", "mind.talk"],
     "record": ["record", "cli.runs.commands"],
     "record,report": ["record.report", "cli.runs.report"],
     "viewer": ["viewer"],

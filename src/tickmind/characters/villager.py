@@ -31,7 +31,7 @@ NEWS_LINES, NEWS_CHARS = 3, 120  # of what was said since the last choice
 
 
 class Villager(ChoosingCharacter):
-    """Settings: `name`, `personality`, `food` (what it eats, first choice first)."""
+    """Settings: `name`, `personality`, `food` (what it eats, first choice first), `embeddings` (see `Body`)."""
 
     thinking: ClassVar[Thinking] = Thinking(ROLE, one_line=True, faculties=(TALK, REHEARSE, *NIGHT))
     tree: ClassVar[Node] = Selector(

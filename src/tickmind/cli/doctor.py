@@ -23,6 +23,7 @@ _VILLAGE = {
 _MORE = {
     "gif": ("PIL",),
     "local": ("xllamacpp",),
+    "mind": ("safetensors", "tokenizers", "wordllama"),
     "openai": ("openai",),
     "redis": ("redis",),
     "tiled": ("pytiled_parser", "zstandard"),

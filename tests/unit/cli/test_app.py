@@ -123,7 +123,10 @@ def test_an_error_that_repeats_a_key_is_masked(canary):
     assert canary not in result.output
 
 
-@pytest.mark.parametrize(("module", "extra"), [("msgspec", "gateway"), ("grpc.aio", "world"), ("pyarrow", "record")])
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [("msgspec", "gateway"), ("grpc.aio", "world"), ("pyarrow", "record"), ("wordllama", "mind")],
+)
 def test_a_part_that_is_not_installed_is_told_with_what_to_install(module, extra):
     result = CliRunner().invoke(endings(ModuleNotFoundError(f"No module named {module!r}", name=module)), ["end"])
     assert (result.exit_code, result.stdout) == (1, "")

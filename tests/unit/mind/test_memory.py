@@ -25,6 +25,13 @@ NOTES = st.tuples(
 )
 
 
+def letters(texts):
+    """An embedding for tests: how often each letter is there."""
+    counted = np.array([[text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts])
+    lengths = np.maximum(1e-9, np.linalg.norm(counted, axis=1, keepdims=True))
+    return (counted / lengths).astype(np.float32)
+
+
 def lived(notes, **settings):
     memory = Memory(**settings)
     tick = 0
@@ -166,15 +173,15 @@ def test_memory_keeps_its_budget_its_pins_and_its_sources(seed, day_ticks):
 
 
 @settings(max_examples=20)
-@given(st.lists(NOTES, max_size=60), TEXTS)
-def test_the_same_experiences_give_the_same_memory(notes, question):
-    one, other = lived(notes), lived(notes)
+@given(st.lists(NOTES, max_size=60), TEXTS, st.sampled_from([None, letters]))
+def test_the_same_experiences_give_the_same_memory(notes, question, embed):
+    one, other = lived(notes, embed=embed), lived(notes, embed=embed)
     tick = max((entry.tick for entry in one), default=0)
     for asked in range(0, tick, 50):
         one.recall(asked, question)  # to ask changes nothing
     assert list(one) == list(other)
     assert one.scored(tick, question) == other.scored(tick, question)
-    again = Memory()
+    again = Memory(embed=embed)
     again.restore(list(one))
     assert list(again) == list(one)
     assert again.scored(tick, question) == one.scored(tick, question)
@@ -220,13 +227,6 @@ def test_of_too_many_insights_the_newest_stay():
     assert all(memory.entry(number) for entry in insights for number in entry.evidence)
 
 
-def letters(texts):
-    """An embedding for tests: how often each letter is there."""
-    counted = np.array([[text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts])
-    lengths = np.maximum(1e-9, np.linalg.norm(counted, axis=1, keepdims=True))
-    return (counted / lengths).astype(np.float32)
-
-
 def test_with_embeddings_a_like_meaning_counts_and_each_text_is_embedded_once():
     asked = []
 
@@ -243,3 +243,56 @@ def test_with_embeddings_a_like_meaning_counts_and_each_text_is_embedded_once():
     memory.note(2, "queue")
     assert memory.recall(2, "quee", weights=Weights(0, 0, 0, 0, 1.0))[0].text == "queue"
     assert sorted(asked) == ["least", "quee", "queue", "stale", "xyz"]
+
+
+def about_fear(texts):
+    """An embedding for tests, which knows that one is scared if one is afraid."""
+    return np.array([["afraid" in text or "scared" in text, "Hugo" in text, 0.1] for text in texts], dtype=np.float32)
+
+
+def test_a_like_meaning_goes_before_the_same_words():
+    for embed, first in ((None, "Hugo picked berries."), (about_fear, "Hugo is afraid of the forest.")):
+        memory = Memory(embed=embed)
+        memory.note(1, "Hugo is afraid of the forest.")
+        memory.note(2, "Hugo picked berries.")
+        assert memory.recall(2, "What is Hugo scared of?")[0].text == first
+
+
+def test_what_is_merged_or_forgotten_loses_its_vector_and_nothing_is_embedded_again():
+    asked = []
+
+    def embed(texts):
+        asked.extend(texts)
+        return letters(texts)
+
+    memory, fill = Memory(day_ticks=100, embed=embed), int(MAX_ENTRIES.maximum) - 20
+    for number in range(fill):
+        memory.note(number, f"meal {number}", kind=EntryKind.DID if number < 100 else EntryKind.SAW, about=f"{number}")
+    for number in range(20):
+        memory.note(fill, f"the same {number}", about="me", place="the inn")
+    memory.recall(fill, "meal")
+    memory.note(fill + 1, "a wolf", importance=1.0)  # one too many
+    assert len(memory) < fill
+    fresh = Memory(day_ticks=100, embed=letters)
+    fresh.restore(list(memory))
+    assert memory.scored(fill + 1, "flow") == fresh.scored(fill + 1, "flow")
+    vectors = memory._index._vectors
+    assert vectors is not None
+    assert len(vectors) == len(memory)
+    assert len(asked) == len(set(asked))
+
+
+def test_an_embedding_that_fails_once_costs_one_question():
+    fails = [True]
+
+    def embed(texts):
+        if fails and fails.pop():
+            raise RuntimeError("the service is away")
+        return letters(texts)
+
+    memory = Memory(embed=embed)
+    memory.note(1, "stale")
+    with pytest.raises(RuntimeError, match="away"):
+        memory.recall(1, "least")
+    memory.note(2, "xyz")
+    assert [found.meaning > 0.4 for found in memory.scored(2, "least")] == [True, False]

@@ -7,6 +7,7 @@ from tickmind.agent.knowledge import Speech, Surroundings, Thing, Tile, directio
 from tickmind.agent.minds import Start
 from tickmind.ai import Blackboard, Status
 from tickmind.base import Limit
+from tickmind.mind.embeddings import find_embeddings
 from tickmind.mind.memory import EntryKind, Memory
 from tickmind.protocol import Intent, Interact, Move, Observation, SelfState, Wait, WorldTime, ZoneInfo
 
@@ -20,7 +21,7 @@ class Body:
 
     Everything that it knows comes from its own observations: `surroundings` (tiles, people, things), `speech` (what
     was said) and `memory` (what it noted); and from what its world says of itself: `persona`,
-    `setting`, `kinds`, `items` and `goals`.
+    `setting`, `kinds`, `items` and `goals`. With the setting `embeddings: words` it also remembers by meaning.
     """
 
     def __init__(self, start: Start) -> None:
@@ -38,7 +39,9 @@ class Body:
             start.floors, passing=(kind.name for kind in start.kinds if kind.comes_and_goes)
         )
         self.memory = Memory(
-            day_ticks=start.setting.calendar.day_ticks, interests=(*start.persona.goals, *start.persona.fears)
+            day_ticks=start.setting.calendar.day_ticks,
+            interests=(*start.persona.goals, *start.persona.fears),
+            embed=find_embeddings(start.settings.text("embeddings")),
         )
         self.speech = Speech(start.entity_id, (self.name,))
         self._observation: Observation | None = None

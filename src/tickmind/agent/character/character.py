@@ -13,6 +13,7 @@ from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.minds import PastMinds
 from tickmind.agent.running import run
 from tickmind.ai import Status
+from tickmind.mind.embeddings import find_embeddings
 from tickmind.protocol import (
     ActionInfo,
     ActionType,
@@ -89,6 +90,7 @@ class Character(TradingCharacter):
         """Run as the environment says, until SIGTERM or Ctrl-C; then exit."""
 
         def host(stage: "ProcessContext") -> CharacterHost[Self]:
+            find_embeddings(stage.launch.settings.text("embeddings"))  # loaded now, so that no tick waits for it
             client = cls.client(stage) if cls.thinking and stage.past is None else None
             folder = stage.launch.state_dir
             memories = None if folder is None else MemoryFiles(folder, stage.launch.world_addr)

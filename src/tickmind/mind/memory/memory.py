@@ -7,7 +7,8 @@ from itertools import islice
 
 from tickmind.base import Limit
 from tickmind.mind.memory.entries import IMPORTANCE, EntryKind, MemoryEntry
-from tickmind.mind.memory.retrieval import Embed, EntryIndex, Recalled, Weights
+from tickmind.mind.memory.retrieval import EntryIndex, Recalled, Weights
+from tickmind.mind.memory.vectors import Embed
 from tickmind.mind.memory.words import words_of
 
 MAX_ENTRIES = Limit("number of entries in a character's memory", 600)

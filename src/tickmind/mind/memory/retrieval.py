@@ -6,19 +6,19 @@ shared subjects, importance, recency, and likeness of meaning where there are em
 
 import math
 from array import array
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tickmind.mind.memory.entries import MemoryEntry
+from tickmind.mind.memory.vectors import Embed, VectorTable
 from tickmind.mind.memory.words import indexed_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Embed: TypeAlias = Callable[[Sequence[str]], "NDArray[np.float32]"]  # texts -> a row of length 1 for each
 _K1, _B = 1.2, 0.75  # of BM25
 _FIRST_ROOM = 64  # entries
 _NOWHERE: "array[int]" = array("H")  # places of a word that no entry has
@@ -65,13 +65,17 @@ class EntryIndex:
         self._ticks: NDArray[np.float64] = np.zeros(_FIRST_ROOM)  # by place, with room for more
         self._importance: NDArray[np.float64] = np.zeros(_FIRST_ROOM)
         self._lengths: NDArray[np.float64] = np.zeros(_FIRST_ROOM)  # in words
-        self._vectors: dict[int, NDArray[np.float32]] = {}  # number of an entry -> what it means
-        self._matrix: NDArray[np.float32] | None = None  # the vectors by place
+        self._vectors = None if embed is None else VectorTable(embed)  # what entries mean, by place
 
     def of(self, entries: Iterable[MemoryEntry]) -> "EntryIndex":
         """Return an index of other entries, which takes over what is known of those in both."""
         made = EntryIndex(self._half_life_ticks, self._embed)
-        made._vectors = self._vectors
+        if self._vectors is not None:  # those whose vectors are known come first
+            count = len(self._vectors)
+            places = {entry: self._places.get(entry.number, count) for entry in entries}
+            known = [entry for entry, place in places.items() if place < count]
+            made._vectors = self._vectors.picked([places[entry] for entry in known])
+            entries = dict.fromkeys((*known, *places))
         made.follow(entries)
         return made
 
@@ -84,8 +88,8 @@ class EntryIndex:
             self._entries[place] = entry
             self._ticks[place] = entry.tick
             self._importance[place] = entry.importance
-        if self._embed is not None:
-            self._embed_new(self._embed)
+        if self._vectors is not None:
+            self._vectors.add([entry.text for entry in self._entries[len(self._vectors) :]])
 
     def _add(self, entry: MemoryEntry) -> int:
         place = len(self._entries)
@@ -102,15 +106,6 @@ class EntryIndex:
         for subject in dict.fromkeys(entry.about):
             self._about.setdefault(subject, array("H")).append(place)
         return place
-
-    def _embed_new(self, embed: Embed) -> None:
-        fresh = [entry for entry in self._entries if entry.number not in self._vectors]
-        if fresh:
-            made = zip((entry.number for entry in fresh), embed([entry.text for entry in fresh]), strict=True)
-            self._vectors = {number: self._vectors[number] for number in self._places if number in self._vectors}
-            self._vectors.update(made)
-        if self._matrix is None or len(self._matrix) != len(self._entries):
-            self._matrix = np.stack([self._vectors[entry.number] for entry in self._entries])
 
     def best(self, tick: int, question: str, about: Collection[str], most: int, by: Weights) -> list[Recalled]:
         """Return the entries that fit best, the best first; of equals the newest."""
@@ -151,7 +146,6 @@ class EntryIndex:
         return weight / whole * parts / (1 + _K1 * (1 - _B + _B / mean * self._lengths[:count])) * (1 + _K1)
 
     def _likeness(self, question: str, weight: float) -> "NDArray[np.float64]":
-        if self._embed is None or self._matrix is None or not question.strip():
+        if self._vectors is None or not question.strip():
             return np.zeros(len(self._entries))
-        likeness: NDArray[np.float64] = np.maximum(0.0, self._matrix @ self._embed([question])[0]).astype(np.float64)
-        return weight * likeness
+        return weight * self._vectors.likeness(question)
