@@ -58,7 +58,8 @@ async def _probe(store: "WeightStore", on_question: "Callable[[int], None]") -> 
     if not choice.is_real:
         return None, choice.why
     async with served_model(os.environ) as served:
-        given = ModelConfig(served.base_url, api_key=served.key or Secret(""), model=served.model) if served.base_url else None
+        key = served.key or Secret("")
+        given = ModelConfig(served.base_url, api_key=key, model=served.model) if served.base_url else None
         async with ModelClient(given or load_model_config()) as client:
             call = CallConfig(temperature=0.0, max_tokens=30, stop=("\n",))
             questions, replies = probe_questions(), []
