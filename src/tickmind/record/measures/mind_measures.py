@@ -3,21 +3,19 @@
 import math
 import statistics
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tickmind.mind.memory.memory import entry_text
-from tickmind.mind.promises import Promises
+from tickmind.mind.promises import PromiseState
 from tickmind.mind.talk.meaning import in_third_person, read_line
 from tickmind.mind.talk.sessions import MAX_TALK_LINES
 from tickmind.protocol import MemoryNote
 from tickmind.record.measures.lines import distinct_2, masked, repeated, sample, self_bleu
-from tickmind.record.measures.material import MindMaterial, SaidLine, TalkSpan
-from tickmind.record.tables.gifts import Gift
+from tickmind.record.measures.material import MindMaterial, TalkSpan
+from tickmind.record.measures.promise_history import promise_history
 
 RESUMED_TICKS = 60  # within which a talk that goes on has not ended
-REQUEST_TICKS = 40  # within which a promise answers a request
 _T_95 = (0.0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)  # degrees of freedom -> t
 _MET = "I met "  # how the note begins that has no more than a name
 
@@ -39,7 +37,8 @@ def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
     again, count = repeated(said)
     some = sample([text for _, text in said])
     ended, talks = _ended(found)
-    kept, broken = _promises(found)
+    history = promise_history(found)
+    kept, broken = history.count(PromiseState.KEPT), history.count(PromiseState.BROKEN)
     done, planned = _plans(found)
     pairs, all_pairs = _density(found)
     made = kept + broken
@@ -122,47 +121,6 @@ def _of_pair(span: TalkSpan) -> TalkSpan:
     return span._replace(who=first, partner_id=second)
 
 
-def _promises(found: MindMaterial) -> tuple[int, int]:
-    """Return how many promises were kept and broken, by what was said and given; each is to the partner of a talk."""
-    ledgers: defaultdict[str, Promises] = defaultdict(Promises)
-    requests: dict[tuple[str, str], int] = {}  # asker and item -> when it was asked for
-    partners = _Partners(found.talks)
-    kept = broken = 0
-    said: list[tuple[int, SaidLine | Gift]] = [(line.tick_id, line) for line in found.lines]
-    for tick_id, event in sorted((*said, *found.gifts), key=lambda one: one[0]):
-        if isinstance(event, Gift):
-            ledger = ledgers[event.giver_id]
-            broken += len(ledger.pass_time(tick_id))
-            kept += ledger.give(event.giver_id, event.receiver_id, event.item, event.amount) is not None
-            continue
-        meaning = read_line(event.text)
-        if meaning.request is not None:
-            requests[event.speaker_id, meaning.request.item] = tick_id
-        if (promise := meaning.promise) is not None:
-            by, to = event.speaker_id, partners.at(event.speaker_id, tick_id)
-            asked_tick = requests.get((to, promise.item))
-            if asked_tick is not None and tick_id - asked_tick <= REQUEST_TICKS:
-                due_tick = found.calendar.next_tick(tick_id, promise.minute)
-                broken += len(ledgers[by].pass_time(tick_id))
-                ledgers[by].make(by, to, promise.item, promise.amount, tick_id, due_tick)
-    return kept, broken + sum(len(ledger.pass_time(found.last_tick_id)) for ledger in ledgers.values())
-
-
-class _Partners:
-    """With whom an actor talked in a tick."""
-
-    def __init__(self, talks: Iterable[TalkSpan]) -> None:
-        self._spans: defaultdict[str, list[TalkSpan]] = defaultdict(list)
-        for span in sorted(talks, key=lambda one: one.first_tick_id):
-            self._spans[span.who].append(span)
-
-    def at(self, who: str, tick_id: int) -> str:
-        """Return the partner of the last talk that had begun, as its first line is said a tick before; or nothing."""
-        spans = self._spans[who]
-        place = bisect_right(spans, tick_id + 1, key=lambda span: span.first_tick_id) - 1
-        return spans[place].partner_id if place >= 0 and tick_id <= spans[place].last_tick_id else ""
-
-
 def _plans(found: MindMaterial) -> tuple[int, int]:
     """Return how many errands of days that are over were done, and how many there were."""
     last_day = found.calendar.at(found.last_tick_id).day
@@ -186,11 +144,16 @@ def _density(found: MindMaterial) -> tuple[int, int]:
 def _diffusion(found: MindMaterial, fact: str) -> tuple[int, int]:
     """Return how many minds hold a fact that came to them from one that knew it, and how many hold it otherwise."""
     origins = {who for who, known in found.facts.items() if fact in known}
-    forms = {entry_text(fact), *(entry_text(in_third_person(fact, found.names.get(who, who))) for who in origins)}
+    forms = fact_forms(fact, (found.names.get(who, who) for who in origins))
     noted = {who: notes[form] for who, notes in found.notes.items() for form in forms if form in notes}
     holders = {*noted, *(origins & found.minds)}
     reached = sum(_reaches(noted, who, origins) for who in holders)
     return reached, len(holders) - reached
+
+
+def fact_forms(fact: str, origins: Iterable[str]) -> set[str]:
+    """Return the texts under which minds note a fact: as it is, and as others say it of those that knew it."""
+    return {entry_text(fact), *(entry_text(in_third_person(fact, name)) for name in origins)}
 
 
 def _reaches(noted: Mapping[str, MemoryNote], who: str, origins: set[str]) -> bool:
