@@ -27,6 +27,7 @@ from tickmind.cli.runner.commands import runner
 from tickmind.cli.runs.commands import recover, runs_app
 from tickmind.cli.runs.measure import measure
 from tickmind.cli.runs.report import report
+from tickmind.cli.runs.story import story
 from tickmind.cli.up import up
 from tickmind.cli.viewer import replay, viewer
 from tickmind.cli.world.commands import world
@@ -128,6 +129,7 @@ app.command(short_help="Finish a run after a crash.")(recover)
 app.command(short_help="Show a recorded run in the browser.")(replay)
 app.command(short_help="Report on a finished run.")(report)
 app.command(short_help="Measure how minds lived in some runs.")(measure)
+app.command(short_help="Tell a recorded run as a chronicle.")(story)
 app.command()(runner)
 app.add_typer(runs_app)
 app.command(short_help="Start a world, its characters and their models.")(up)

@@ -22,10 +22,10 @@ from tickmind.protocol import (
     ZoneInfo,
 )
 from tickmind.record import RunStore
+from tickmind.record.documents.places import display_names, zone_tiles
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.report import page, read_figures, where_and_when
 from tickmind.record.report.figures import Conversation, ConversationLine
-from tickmind.record.report.places import display_names, zone_tiles
 from tickmind.server.testing import meadow
 from tickmind.world import TileWorld, parse_scenario
 

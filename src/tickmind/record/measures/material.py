@@ -2,7 +2,7 @@
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tickmind.base import Limit
-from tickmind.protocol import MemoryNote
+from tickmind.mind.people import CLOSE_LIKING, CLOSE_TRUST
+from tickmind.protocol import MemoryNote, TickRecord
 from tickmind.protocol.setting import CalendarInfo
 from tickmind.record.measures.parties import read_parties
 from tickmind.record.tables.gifts import Gift, gifts_in
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tickmind.record.reader import LlmCall, RunReader
 
 HUNGER_BELOW, ENERGY_FROM = 700, 150  # of an actor that is well
+COLD_BELOW = -0.15  # liking or trust of one that is a friend no more
 MAX_TEXT_CHARS = Limit("length of a value on a Blackboard that is read for measures", 20_000, "characters")
 
 
@@ -42,6 +44,15 @@ class TalkSpan(NamedTuple):
     last_tick_id: int
 
 
+class BondChange(NamedTuple):
+    """What another is to a mind from a tick on: `close`, `cold`, or neither."""
+
+    tick_id: int
+    who: str
+    other_name: str  # as the mind calls it
+    bond: str
+
+
 @dataclass
 class MindMaterial:
     """What the record of a run has of minds. Actors without a mind that reports are left out."""
@@ -55,6 +66,8 @@ class MindMaterial:
     talks: list[TalkSpan] = field(default_factory=list)
     plans: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)  # actor and day -> its errands at last
     notes: dict[str, dict[str, MemoryNote]] = field(default_factory=dict)  # actor -> text -> its first such note
+    bonds: list[BondChange] = field(default_factory=list)
+    moods: list[tuple[int, str, str]] = field(default_factory=list)  # tick, actor and its new mood in a word
     minds: set[str] = field(default_factory=set)  # actors whose minds are in the record
     well_ticks: int = 0  # ticks in which an actor with a mind was neither starving nor exhausted
     actor_ticks: int = 0
@@ -75,8 +88,13 @@ class MindMaterial:
         return self.last_tick_id / self.calendar.day_ticks
 
 
-def read_material(reader: "RunReader", facts: Iterable[str] = ()) -> MindMaterial:
-    """Read what the record of a run has of minds, and who came where a fact says that something is."""
+def read_material(
+    reader: "RunReader", facts: Iterable[str] = (), *, watch: Callable[[TickRecord], None] = lambda _record: None
+) -> MindMaterial:
+    """Read what the record of a run has of minds, and who came where a fact says that something is.
+
+    `watch` gets each tick, so that the ticks are read only once.
+    """
     info = reader.info
     found = MindMaterial(info.setting.calendar, reader.last_tick_id or 0)
     for actor in info.actors:
@@ -86,6 +104,7 @@ def read_material(reader: "RunReader", facts: Iterable[str] = ()) -> MindMateria
     for record in reader.records():
         found.lines += [SaidLine(record.tick_id, said.actor_id, said.text) for said in record.utterances]
         found.gifts += [(record.tick_id, gift) for gift in gifts_in(record)]
+        watch(record)
     _read_insights(found, reader.insights())
     _read_needs(found, reader, {row for row, actor in enumerate(info.actors) if actor.entity_id in found.minds})
     found.calls = list(reader.llm_calls())
@@ -95,6 +114,7 @@ def read_material(reader: "RunReader", facts: Iterable[str] = ()) -> MindMateria
 
 def _read_insights(found: MindMaterial, insights: "Iterable[Insight]") -> None:
     going: dict[str, TalkSpan] = {}  # actor -> the talk that it is in
+    bonds: dict[tuple[str, str], str] = {}  # actor and the name of another -> its bond
     for insight in insights:
         who, tick_id = insight.entity_id, insight.tick_id
         found.minds.add(who)
@@ -105,6 +125,12 @@ def _read_insights(found: MindMaterial, insights: "Iterable[Insight]") -> None:
         errands = _value(board["today"]) if "today" in board else None
         if isinstance(errands, list):
             found.plans[who, found.calendar.at(tick_id).day] = tuple(map(str, errands))
+        for other, bond in _bonds(board.get("people", "{}")):
+            if bond != bonds.get((who, other), ""):
+                bonds[who, other] = bond
+                found.bonds.append(BondChange(tick_id, who, other, bond))
+        if isinstance(mood := _value(board.get("mood", "null")), str):
+            found.moods.append((tick_id, who, mood))
         span = going.get(who)
         if "talk" in board:
             partner = _partner(board["talk"])
@@ -114,6 +140,16 @@ def _read_insights(found: MindMaterial, insights: "Iterable[Insight]") -> None:
             if partner and span is None:
                 going[who] = TalkSpan(who, partner, tick_id, tick_id)
     found.talks += [span._replace(last_tick_id=found.last_tick_id) for span in going.values()]
+
+
+def _bonds(value_json: str) -> Iterable[tuple[str, str]]:
+    """Iterate over the names of others, each with the bond that liking and trust make."""
+    people = _value(value_json)
+    for name, known in people.items() if isinstance(people, dict) else ():
+        liking, trust = (known.get(key) if isinstance(known, dict) else None for key in ("liking", "trust"))
+        if isinstance(liking, int | float) and isinstance(trust, int | float):
+            is_close = liking >= CLOSE_LIKING and trust >= CLOSE_TRUST
+            yield name, "close" if is_close else "cold" if min(liking, trust) < COLD_BELOW else ""
 
 
 def _partner(value_json: str) -> str:

@@ -2,7 +2,6 @@
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from tickmind.protocol import MemoryNote
 from tickmind.record.measures.interview import interview
 from tickmind.record.measures.lines import SAMPLE, distinct_2, masked, repeated, self_bleu, spread
 from tickmind.record.measures.material import MindMaterial, TalkSpan
-from tickmind.record.measures.promise_ledger import follow_promises
+from tickmind.record.measures.promise_history import promise_history
 
 RESUMED_TICKS = 60  # within which a talk that goes on has not ended
 _T_95 = (0.0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)  # degrees of freedom -> t
@@ -54,12 +53,11 @@ def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
     again, count = repeated(said)
     some = spread([text for _, text in said], SAMPLE)
     ended, talks = _ended(found)
-    promises = follow_promises(found)
-    states = Counter(promise.state for promise in promises)
-    kept, broken = states[PromiseState.KEPT], states[PromiseState.BROKEN]
+    history = promise_history(found)
+    kept, broken = history.count(PromiseState.KEPT), history.count(PromiseState.BROKEN)
     done, planned = _plans(found)
     pairs, all_pairs = _density(found)
-    recalled, refused = interview(found, promises)
+    recalled, refused = interview(found, history.made)
     made = kept + broken
     villager_days = len(found.minds) * found.days
     figures = [
@@ -193,9 +191,14 @@ def _party(found: MindMaterial, fact: str) -> tuple[int, int]:
 def holders(found: MindMaterial, fact: str) -> tuple[set[str], dict[str, MemoryNote]]:
     """Return those in whom a fact was planted, and the minds that noted it, as they did."""
     planted = {who for who, known in found.facts.items() if fact in known}
-    forms = {entry_text(fact), *(entry_text(in_third_person(fact, found.names.get(who, who))) for who in planted)}
+    forms = fact_forms(fact, (found.names.get(who, who) for who in planted))
     noted = {who: notes[form] for who, notes in found.notes.items() for form in forms if form in notes}
     return planted, noted
+
+
+def fact_forms(fact: str, origins: Iterable[str]) -> set[str]:
+    """Return the texts under which minds note a fact: as it is, and as others say it of those that knew it."""
+    return {entry_text(fact), *(entry_text(in_third_person(fact, name)) for name in origins)}
 
 
 def _reaches(noted: Mapping[str, MemoryNote], who: str, origins: set[str]) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 from tickmind.mind.plans import ErrandState
 from tickmind.record.measures.material import MindMaterial
 from tickmind.record.measures.mind_measures import Measure, holders, related
-from tickmind.record.measures.promise_ledger import follow_promises
+from tickmind.record.measures.promise_history import promise_history
 from tickmind.record.report import charts
 from tickmind.record.report.charts import Series
 from tickmind.record.report.html import document, section, table
@@ -67,7 +67,7 @@ def _relations(found: MindMaterial) -> str:
 
 
 def _promises(found: MindMaterial) -> str:
-    promises = follow_promises(found)
+    promises = promise_history(found).made
     if not promises:
         return charts.nothing("Nobody promised anything.")
     at = found.calendar.at

@@ -18,6 +18,7 @@ from tickmind.base import Limit
 from tickmind.protocol import ActorStatus, GoalInfo, WorldSetting
 from tickmind.protocol.record import AWAY
 from tickmind.record.disk import OsDisk, reading_fault
+from tickmind.record.documents.places import zone_tiles
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.parquet.file import TableFile, native_file
 from tickmind.record.parquet.schemas import (
@@ -49,7 +50,6 @@ from tickmind.record.report.figures import (
     StayFigures,
     ZoneFigures,
 )
-from tickmind.record.report.places import zone_tiles
 from tickmind.record.tables.world_files import ACTORS, MAP, WORLD_TABLES
 
 POINTS: Final = 200  # on a time axis

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from tickmind.base.files import runs_option
 from tickmind.record.disk import OsDisk, reading_fault
+from tickmind.record.documents.places import display_names
 from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunNotFinishedError
 from tickmind.record.meta import read_meta
 from tickmind.record.parquet.file import TableFile, native_file
 from tickmind.record.parquet.schemas import TICKS, TableSpec
 from tickmind.record.report.figures import PresenceFigures, RunFigures, StayFigures, ZoneFigures
 from tickmind.record.report.noted import noted_outages
-from tickmind.record.report.places import display_names, person_figures
+from tickmind.record.report.people import person_figures
 from tickmind.record.report.queries import RunQueries
 from tickmind.record.tables.world_files import check_sizes, read_goals, read_people, read_setting
 

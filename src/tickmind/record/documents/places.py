@@ -1,21 +1,20 @@
 """People and places of a run: names that tell actors apart, and which zone each tile belongs to."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from tickmind.base import Limit
 from tickmind.protocol import Persona, WorldSetting
-from tickmind.record.report.figures import PersonFigures
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int16, Int32
 
-MAX_ZONES: Final = Limit("zones in a report", 1000)
-MAX_AREAS: Final = Limit("rectangles of a zone in a report", 64)
-_TEXT_CHARS: Final = 200
+MAX_ZONES: Final = Limit("zones of a run", 1000)
+MAX_AREAS: Final = Limit("rectangles of a zone of a run", 64)
+MAX_NAME_CHARS: Final = 200  # longer names are cut
 
 
 def display_names(actors: Sequence[tuple[str, Persona | None]]) -> dict[str, str]:
@@ -24,26 +23,11 @@ def display_names(actors: Sequence[tuple[str, Persona | None]]) -> dict[str, str
     >>> display_names([("ada", Persona("Ada")), ("bo", Persona("Bo")), ("bo:2", Persona("Bo")), ("cleo", None)])
     {'ada': 'Ada', 'bo': 'Bo (bo)', 'bo:2': 'Bo (bo:2)'}
     """
-    named = {actor_id: persona.name[:_TEXT_CHARS] for actor_id, persona in actors if persona and persona.name}
+    named = {actor_id: persona.name[:MAX_NAME_CHARS] for actor_id, persona in actors if persona and persona.name}
     if not named:
         return {}
     uses = Counter(named.get(actor_id, actor_id) for actor_id, _ in actors)
     return {actor_id: name if uses[name] == 1 else f"{name} ({actor_id})" for actor_id, name in named.items()}
-
-
-def person_figures(actors: Iterable[tuple[str, Persona | None]]) -> tuple[PersonFigures, ...]:
-    """Return who is who, for all actors with a persona."""
-    return tuple(
-        PersonFigures(
-            actor_id,
-            persona.name[:_TEXT_CHARS],
-            persona.age,
-            persona.work[:_TEXT_CHARS],
-            persona.home[:_TEXT_CHARS],
-        )
-        for actor_id, persona in actors
-        if persona is not None
-    )
 
 
 def zone_tiles(setting: WorldSetting, width: int, height: int) -> "tuple[Int32, Int16]":

@@ -1,0 +1,80 @@
+"""A chronicle as Markdown and as JSON, with addresses that open the replay at a tick."""
+
+import json
+import re
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from tickmind.record.story.chronicle import Chronicle, ChronicleSentence
+
+REPLAY = "http://127.0.0.1:8700/"  # where `tickmind replay` shows a run
+_MARKS = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
+
+
+def address(sentence: ChronicleSentence, replay: str = REPLAY) -> str:
+    """Return the address that shows what a sentence tells, while `tickmind replay` shows the run."""
+    who = f"&actor={quote(sentence.people[0], safe=':')}" if sentence.people else ""
+    return f"{replay}#tick={sentence.tick_id}{who}"
+
+
+def as_json(told: Chronicle, replay: str = REPLAY) -> str:
+    """Return a chronicle as JSON."""
+    days = [
+        {
+            "day": day.day,
+            "about": day.about,
+            "parts": [
+                {
+                    "part": part.title,
+                    "sentences": [
+                        {
+                            "text": one.text,
+                            "tick_id": one.tick_id,
+                            "last_tick_id": one.last_tick_id,
+                            "clock": one.clock,
+                            "kind": one.kind,
+                            "people": one.people,
+                            "address": address(one, replay),
+                        }
+                        for one in part.sentences
+                    ],
+                }
+                for part in day.parts
+            ],
+            "left_out": day.left_out,
+        }
+        for day in told.days
+    ]
+    whole = {
+        "run": told.run_id,
+        "world": told.world,
+        "people": told.people,
+        "first_tick_id": told.first_tick_id,
+        "last_tick_id": told.last_tick_id,
+        "days": days,
+        "ending": told.ending,
+    }
+    return json.dumps(whole, indent=1, ensure_ascii=False)
+
+
+def as_markdown(told: Chronicle, replay: str = REPLAY) -> str:
+    """Return a chronicle as Markdown; names and texts of the run can't change its form."""
+    return "\n".join(_lines(told, replay)) + "\n"
+
+
+def _lines(told: Chronicle, replay: str) -> Iterator[str]:
+    yield f"# {_escaped(told.world)}: the run {_escaped(told.run_id)}"
+    for day in told.days:
+        about = f": {_escaped(day.about)}" if day.about else ""
+        yield f"\n## Day {day.day}{about}"
+        for part in day.parts:
+            yield f"\n### {part.title}\n"
+            for one in part.sentences:
+                yield f"- {_escaped(one.text)} [tick {one.tick_id}]({address(one, replay)})"
+    if told.ending:
+        yield "\n## In the end\n"
+        yield from (f"- {_escaped(text)}" for text in told.ending)
+
+
+def _escaped(text: str) -> str:
+    return _MARKS.sub(r"\\\1", text)

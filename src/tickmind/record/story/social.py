@@ -1,0 +1,195 @@
+"""What went on between minds: talks, promises, gifts, facts and secrets, friends, moods and plans."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tickmind.mind.promises import PromiseState
+from tickmind.mind.talk.meaning import in_third_person
+from tickmind.protocol.setting import DAY_MINUTES, CalendarInfo, clock_of
+from tickmind.record.measures.material import MindMaterial
+from tickmind.record.measures.mind_measures import fact_forms
+from tickmind.record.measures.promise_history import PromiseHistory, promise_history
+from tickmind.record.story.events import StoryEvent, StoryKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tickmind.protocol import MemoryNote
+    from tickmind.record.story.stays import Stays
+    from tickmind.record.tables.gifts import Gift
+
+SAME_TALK_TICKS = 12  # within which a talk of the same two goes on
+LATE_SHARE = 24  # a promise is kept late in the last of so many parts of a day
+LOW_MOODS = ("low", "miserable")
+
+
+def social_events(
+    found: MindMaterial,
+    stays: "Stays",
+    talks: Iterable[tuple[int, str, str]] = (),
+    secrets: Mapping[str, str] | None = None,
+) -> list[StoryEvent]:
+    """Return the events between minds. `talks` are of actors without minds, `secrets` of all, by their ids."""
+    history = promise_history(found)
+    events = [
+        *_talks(_talk_starts(found) or talks),
+        *_promises(found, history),
+        *_gifts(found, history),
+        *_facts(found, secrets or {}),
+        *_feelings(found),
+        *_plans(found),
+    ]
+    placed = [event if event.place else event._replace(place=stays.at(event.who, event.tick_id)) for event in events]
+    return sorted(placed, key=lambda event: event.tick_id)
+
+
+def _talk_starts(found: MindMaterial) -> list[tuple[int, str, str]]:
+    """Return the talks that were answered: their first tick, and the two."""
+    spans = defaultdict(list)  # two actors -> their talks, as either saw it
+    for span in found.talks:
+        pair = min(span.who, span.partner_id), max(span.who, span.partner_id)
+        spans[pair].append((span.first_tick_id, span.last_tick_id, span.who))
+    starts = []
+    for pair, seen in spans.items():
+        last, sides = -SAME_TALK_TICKS - 1, set[str]()
+        start = 0
+        for first, end, who in (*sorted(seen), (found.last_tick_id + SAME_TALK_TICKS + 2, 0, "")):
+            if first - last > SAME_TALK_TICKS:
+                if len(sides) == 2:
+                    starts.append((start, *pair))
+                start, sides = first, set()
+            last = max(last, end)
+            sides.add(who)
+    return sorted(starts)
+
+
+def _talks(starts: Iterable[tuple[int, str, str]]) -> Iterator[StoryEvent]:
+    known: set[tuple[str, str]] = set()
+    for tick_id, one, other in starts:
+        yield StoryEvent(tick_id, StoryKind.TALKED if (one, other) in known else StoryKind.MET, one, other)
+        known.add((one, other))
+
+
+def _promises(found: MindMaterial, history: PromiseHistory) -> Iterator[StoryEvent]:
+    late_ticks = max(1, found.calendar.day_ticks // LATE_SHARE)
+    for tick_id, state, promise in history.news:
+        due = _due_clock(found.calendar, promise.due_tick)
+        people = promise.by, promise.to, promise.item, promise.amount, ""
+        if state is PromiseState.KEPT:
+            how = "late" if promise.due_tick - tick_id <= late_ticks else ""
+            yield StoryEvent(tick_id, StoryKind.KEPT, *people, how)
+        elif state is PromiseState.BROKEN:
+            yield StoryEvent(tick_id, StoryKind.BROKE, *people, due)
+        elif promise.state is not PromiseState.KEPT:  # the event of a kept one says that it was promised
+            yield StoryEvent(tick_id, StoryKind.PROMISED, *people, due)
+    for answer in history.declined:
+        yield StoryEvent(answer.tick_id, StoryKind.DECLINED, answer.asker_id, answer.partner_id, answer.item)
+
+
+def _due_clock(calendar: CalendarInfo, due_tick: int) -> str:
+    """Return the time that was named; ticks are longer than minutes, so it is the roundest one of the tick."""
+    minute, ahead = calendar.at(due_tick).minute, DAY_MINUTES // calendar.day_ticks
+    rounded = (minute - minute % step for step in (60, 30, 15, 10, 5))
+    return clock_of(next((one for one in rounded if minute - one <= ahead), minute))
+
+
+def _gifts(found: MindMaterial, history: PromiseHistory) -> Iterator[StoryEvent]:
+    """Iterate over gifts that no promise was kept by; two at the same time, each way, are a trade."""
+    promised = {
+        (tick_id, promise.by, promise.to, promise.item)
+        for tick_id, state, promise in history.news
+        if state is PromiseState.KEPT
+    }
+    at: dict[int, list[Gift]] = {}
+    for tick_id, gift in found.gifts:
+        if (tick_id, gift.giver_id, gift.receiver_id, gift.item) not in promised:
+            at.setdefault(tick_id, []).append(gift)
+    for tick_id, gifts in at.items():
+        while gifts:
+            gift = gifts.pop(0)
+            people = gift.giver_id, gift.receiver_id
+            back = next((one for one in gifts if (one.receiver_id, one.giver_id) == people), None)
+            if back is not None:
+                gifts.remove(back)
+                yield StoryEvent(
+                    tick_id, StoryKind.TRADED, *people, gift.item, gift.amount, how=f"{back.amount} {back.item}"
+                )
+            else:
+                yield StoryEvent(tick_id, StoryKind.GAVE, *people, gift.item, gift.amount)
+
+
+def _facts(found: MindMaterial, secrets: Mapping[str, str]) -> Iterator[StoryEvent]:
+    """Iterate over facts of personas that others learnt from a speaker, and over their secrets."""
+    for fact, origins in origins_of(found).items():
+        known = set(origins) & found.minds
+        for note, who in _learners(found, fact, origins):
+            yield StoryEvent(note.tick_id, StoryKind.LEARNT, who, note.told_by, fact)
+            known.add(who)
+            if known == found.minds:
+                yield StoryEvent(note.tick_id, StoryKind.EVERYONE_KNOWS, who, "", fact, len(known))
+    for owner, secret in secrets.items():
+        for note, who in _learners(found, secret, (owner,)):
+            what = secret if note.told_by == owner else in_third_person(secret, found.names.get(owner, owner))
+            yield StoryEvent(note.tick_id, StoryKind.CONFIDED, who, note.told_by, what, how=owner)
+
+
+def origins_of(found: MindMaterial) -> dict[str, tuple[str, ...]]:
+    """Return the facts of personas, each with the ids of those that know it from the beginning."""
+    origins: dict[str, tuple[str, ...]] = {}
+    for who, facts in found.facts.items():
+        for fact in facts:
+            origins[fact] = (*origins.get(fact, ()), who)
+    return origins
+
+
+def _learners(found: MindMaterial, fact: str, origins: Iterable[str]) -> "list[tuple[MemoryNote, str]]":
+    forms = fact_forms(fact, (found.names.get(who, who) for who in origins))
+    noted: dict[str, MemoryNote] = {}
+    for who, notes in found.notes.items():
+        heard = [notes[form] for form in forms if form in notes and notes[form].told_by]
+        if heard and who not in origins:
+            noted[who] = min(heard, key=lambda note: note.tick_id)
+    return sorted(((note, who) for who, note in noted.items()), key=lambda one: (one[0].tick_id, one[1]))
+
+
+def _feelings(found: MindMaterial) -> Iterator[StoryEvent]:
+    ids = _ids_by_name(found.names)
+    for change in found.bonds:
+        other = ids(change.other_name)
+        if other and change.bond:
+            kind = StoryKind.BECAME_CLOSE if change.bond == "close" else StoryKind.FELL_OUT
+            yield StoryEvent(change.tick_id, kind, change.who, other)
+    for tick_id, who, mood in found.moods:
+        if mood in LOW_MOODS:
+            yield StoryEvent(tick_id, StoryKind.FELT, who, "", mood)
+
+
+def _ids_by_name(names: Mapping[str, str]) -> "Callable[[str], str]":
+    by_name: dict[str, str] = {}
+    for who, name in names.items():
+        for called in (name.lower(), who.lower()):
+            by_name[called] = "" if by_name.get(called, who) != who else who  # one that two have is nobody's
+    return lambda name: by_name.get(name.lower(), "")
+
+
+def _plans(found: MindMaterial) -> Iterator[StoryEvent]:
+    """Iterate over days that are over: plans that were carried out, and errands that failed."""
+    calendar = found.calendar
+    last_day = calendar.at(found.last_tick_id).day
+    for (who, day), errands in sorted(found.plans.items()):
+        if day >= last_day or not errands:
+            continue
+        states = [errand.rpartition(": ") for errand in errands]
+        tick_id = max(0, -(-(day * DAY_MINUTES - calendar.first_minute) * calendar.day_ticks // DAY_MINUTES) - 1)
+        if len(errands) > 1 and all(state == "done" for _, _, state in states):
+            yield StoryEvent(tick_id, StoryKind.PLAN_DONE, who, amount=len(errands))
+        for what, _, state in states:
+            if state == "failed":
+                yield StoryEvent(tick_id, StoryKind.PLAN_FAILED, who, "", _errand(what))
+
+
+def _errand(text: str) -> str:
+    """Return an errand without its time: `work at wood`."""
+    clock, _, rest = text.partition(" ")
+    return rest if clock[:1].isdigit() else text
