@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
 
 from tickmind.record.errors import RecordError
 from tickmind.record.story.ending import ending
 from tickmind.record.story.events import RunStory, StoryKind
 from tickmind.record.story.phrases import plain
 from tickmind.record.story.scenes import DayPart, StoryScene, scenes
-from tickmind.record.story.wording import Wording
+from tickmind.record.story.sentences import SentenceWriter
 
 PER_DAY = 12  # sentences
 SAME_KIND, SAME_PERSON = 0.74, 0.93  # by which a scene is worth less for each chosen one with the same
@@ -67,13 +68,13 @@ def chronicle(story: RunStory, *, per_day: int = PER_DAY, who: str = "", day: in
     last_day = story.calendar.at(max(0, story.last_tick_id)).day
     if day and not 1 <= day <= last_day:
         raise RecordError(f"run {story.run_id} has days 1 to {last_day}, not {day}")
-    wording = Wording(story)
+    writer = SentenceWriter(story)
     events = [event for event in story.events if not hero or hero in event.people]
     by_day: dict[int, list[StoryScene]] = {}
     for scene in scenes(events, story.calendar, len(story.names)):
         by_day.setdefault(scene.day, []).append(scene)
     days = [
-        _day(story, wording, number, of_day, per_day) for number, of_day in sorted(by_day.items()) if day in (0, number)
+        _day(story, writer, number, of_day, per_day) for number, of_day in sorted(by_day.items()) if day in (0, number)
     ]
     return Chronicle(
         run_id=story.run_id,
@@ -92,19 +93,21 @@ def _actor(story: RunStory, who: str) -> str:
         return who
     named = [actor for actor, name in story.names.items() if name.lower() == who.lower()]
     if len(named) != 1:
-        known = ", ".join(list(story.names)[:20])
+        known = ", ".join(map(plain, list(story.names)[:20]))
         raise RecordError(f"run {story.run_id} has no actor {who[:100]!r}; it has {known or 'none'}")
     return named[0]
 
 
-def _day(story: RunStory, wording: Wording, number: int, of_day: Sequence[StoryScene], per_day: int) -> ChronicleDay:
-    chosen = sorted(_choose(of_day, per_day), key=lambda scene: (scene.part, scene.events[0].tick_id, scene.kind))
+def _day(
+    story: RunStory, writer: SentenceWriter, number: int, of_day: Sequence[StoryScene], per_day: int
+) -> ChronicleDay:
+    chosen = sorted(choose(of_day, per_day), key=lambda scene: (scene.part, scene.events[0].tick_id, scene.kind))
     parts: dict[DayPart, list[ChronicleSentence]] = {}
     for scene in chosen:
         first, last = scene.events[0].tick_id, scene.events[-1].tick_id
         parts.setdefault(scene.part, []).append(
             ChronicleSentence(
-                text=wording.sentence(scene),
+                text=writer.sentence(scene),
                 tick_id=first,
                 last_tick_id=last,
                 clock=story.calendar.at(first).clock,
@@ -116,20 +119,26 @@ def _day(story: RunStory, wording: Wording, number: int, of_day: Sequence[StoryS
     return ChronicleDay(number, _about(story, number), shown, len(of_day) - len(chosen))
 
 
-def _choose(of_day: Sequence[StoryScene], most: int) -> list[StoryScene]:
+def choose(of_day: Sequence[StoryScene], most: int) -> list[StoryScene]:
     """Choose the most interesting scenes, each worth less the more of its kind and people are chosen."""
-    left = list(of_day)
     chosen: list[StoryScene] = []
     kinds: Counter[StoryKind] = Counter()
     people: Counter[str] = Counter()
 
-    def worth(scene: StoryScene) -> tuple[float, int]:
+    def rank(place: int) -> tuple[float, int, int]:
+        scene = of_day[place]
         often = max((people[who] for who in scene.people[:2]), default=0)
-        return scene.score * SAME_KIND ** kinds[scene.kind] * SAME_PERSON**often, -scene.events[0].tick_id
+        worth = scene.score * SAME_KIND ** kinds[scene.kind] * SAME_PERSON**often
+        return -worth, scene.events[0].tick_id, place
 
+    left = [rank(place) for place in range(len(of_day))]
+    heapify(left)
     while left and len(chosen) < most:
-        best = max(left, key=worth)
-        left.remove(best)
+        now = rank(left[0][2])
+        if now > left[0]:  # its rank is from before, and can only have become worse
+            heapreplace(left, now)
+            continue
+        best = of_day[heappop(left)[2]]
         chosen.append(best)
         kinds[best.kind] += 1
         people.update(best.people[:2])

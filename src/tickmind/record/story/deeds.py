@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tickmind.base import Limit
 from tickmind.protocol import ACTION_CODES, ActionType, ActorStatus, Effect, TickRecord
 from tickmind.record.measures.material import ENERGY_FROM, HUNGER_BELOW
 from tickmind.record.story.events import StoryEvent, StoryKind
@@ -20,6 +21,10 @@ CROWD_LEAST = 4
 CROWD_SHARE = 3  # a crowd is one in so many of all at least
 PAUSE_TICKS = 12  # within which an answer belongs to a line
 RELIEF = 100  # by which a need must get better before it is told again
+MAX_EVENTS = Limit("number of events after which routine deeds are left out of a chronicle", 500_000)
+_ROUTINE = frozenset(
+    (StoryKind.GATHERED, StoryKind.WORKED, StoryKind.MADE, StoryKind.GOT, StoryKind.BOUGHT, StoryKind.SOLD)
+)
 _INVENTORY = "inventory."
 _DEEDS = np.zeros(256, dtype=np.bool_)  # code of an action -> whether it may be told
 for _action in (ActionType.PICKUP, ActionType.INTERACT, ActionType.BUILD, ActionType.BUY, ActionType.SELL):
@@ -27,7 +32,7 @@ for _action in (ActionType.PICKUP, ActionType.INTERACT, ActionType.BUILD, Action
 
 
 class DeedWatch:
-    """Finds what happened, one tick after another. The first tick is only looked at."""
+    """Finds what happened, one tick after another. Who is where or asleep from the first tick on is not told."""
 
     def __init__(self, info: "WorldInfo") -> None:
         self._info = info
@@ -42,6 +47,7 @@ class DeedWatch:
         self.events: list[StoryEvent] = []
         self.talks: list[tuple[int, str, str]] = []  # tick and two actors, one of which answered the other
         self._talked: dict[tuple[str, str], int] = {}  # two actors -> when one of them answered the other last
+        self._first_tick: int | None = None
         self._bits: np.ndarray | None = None
         self._present: Bool | None = None
         count = len(self._ids)
@@ -51,6 +57,8 @@ class DeedWatch:
 
     def add(self, record: TickRecord) -> None:
         """Look at the next tick."""
+        if self._first_tick is None:
+            self._first_tick = record.tick_id
         zones = self.stays.add(record.tick_id, record.actor_state)
         self._presence(record)
         self._sleep(record, zones)
@@ -66,9 +74,8 @@ class DeedWatch:
     def finish(self) -> list[StoryEvent]:
         """Return all events, those of places with them, in the order of ticks."""
         visits: set[tuple[int, str]] = set()  # row and zone
-        first = min((stay.first_tick_id for stay in self.stays), default=0)
         for stay in sorted(self.stays, key=lambda one: one.first_tick_id):
-            known = (stay.row, stay.zone) in visits or stay.first_tick_id == first
+            known = (stay.row, stay.zone) in visits or stay.first_tick_id == self._first_tick
             if not known and stay.last_tick_id - stay.first_tick_id < VISIT_TICKS:
                 continue
             visits.add((stay.row, stay.zone))
@@ -86,6 +93,8 @@ class DeedWatch:
     def _note(
         self, tick_id: int, kind: StoryKind, row: int, what: str = "", amount: int = 1, how: str = "", place: str = ""
     ) -> None:
+        if kind in _ROUTINE and not MAX_EVENTS.allows(len(self.events)):
+            return
         who = self._ids[row]
         place = place or self.stays.at(who, tick_id)
         self.events.append(StoryEvent(tick_id, kind, who, "", what, amount, place, how))

@@ -39,7 +39,7 @@ def _friends(story: RunStory, names: dict[str, str]) -> Iterator[str]:
     pairs = Counter((event.who, event.other) for event in story.events if event.kind in talks)
     if pairs:
         (one, other), most = min(pairs.items(), key=lambda pair: (-pair[1], pair[0]))
-        if most > 1:
+        if most > 1 and list(pairs.values()).count(most) == 1:
             both = f"{names.get(one, plain(one))} and {names.get(other, plain(other))}"
             yield f"{both} talked more often than any others: {times(most)}."
 

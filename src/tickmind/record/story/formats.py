@@ -54,7 +54,7 @@ def as_json(told: Chronicle, replay: str = REPLAY) -> str:
         "days": days,
         "ending": told.ending,
     }
-    return json.dumps(whole, indent=1, ensure_ascii=False)
+    return json.dumps(whole, indent=1)
 
 
 def as_markdown(told: Chronicle, replay: str = REPLAY) -> str:

@@ -1,5 +1,6 @@
 """What went on between minds: talks, promises, gifts, facts and secrets, friends, moods and plans."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING
 from tickmind.mind.promises import PromiseState
 from tickmind.mind.talk.meaning import in_third_person
 from tickmind.protocol.setting import DAY_MINUTES, CalendarInfo, clock_of
-from tickmind.record.measures.material import MindMaterial
+from tickmind.record.measures.material import MindMaterial, TalkSpan
 from tickmind.record.measures.mind_measures import fact_forms
 from tickmind.record.measures.promise_history import PromiseHistory, promise_history
 from tickmind.record.story.events import StoryEvent, StoryKind
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 SAME_TALK_TICKS = 12  # within which a talk of the same two goes on
 LATE_SHARE = 24  # a promise is kept late in the last of so many parts of a day
+EVERYONE_LEAST = 3  # minds of which everyone is told
 LOW_MOODS = ("low", "miserable")
 
 
@@ -46,22 +48,32 @@ def social_events(
 
 def _talk_starts(found: MindMaterial) -> list[tuple[int, str, str]]:
     """Return the talks that were answered: their first tick, and the two."""
-    spans = defaultdict(list)  # two actors -> their talks, as either saw it
+    spans: defaultdict[tuple[str, str], list[TalkSpan]] = defaultdict(list)  # two actors -> talks, as either saw it
+    said: defaultdict[str, list[int]] = defaultdict(list)  # speaker -> ticks
+    for line in found.lines:
+        said[line.speaker_id].append(line.tick_id)
     for span in found.talks:
-        pair = min(span.who, span.partner_id), max(span.who, span.partner_id)
-        spans[pair].append((span.first_tick_id, span.last_tick_id, span.who))
+        spans[min(span.who, span.partner_id), max(span.who, span.partner_id)].append(span)
     starts = []
-    for pair, seen in spans.items():
-        last, sides = -SAME_TALK_TICKS - 1, set[str]()
-        start = 0
-        for first, end, who in (*sorted(seen), (found.last_tick_id + SAME_TALK_TICKS + 2, 0, "")):
-            if first - last > SAME_TALK_TICKS:
-                if len(sides) == 2:
-                    starts.append((start, *pair))
-                start, sides = first, set()
-            last = max(last, end)
-            sides.add(who)
+    for (one, other), seen in spans.items():
+        talks: list[list[TalkSpan]] = []
+        for span in sorted(seen, key=lambda each: (each.first_tick_id, each.who)):
+            if talks and span.first_tick_id - max(each.last_tick_id for each in talks[-1]) <= SAME_TALK_TICKS:
+                talks[-1].append(span)
+            else:
+                talks.append([span])
+        starts += [(talk[0].first_tick_id, one, other) for talk in talks if _is_answered(found, talk, said)]
     return sorted(starts)
+
+
+def _is_answered(found: MindMaterial, talk: list[TalkSpan], said: Mapping[str, list[int]]) -> bool:
+    """Return whether both took part; a partner without a mind did if it said something."""
+    if len({span.who for span in talk}) > 1:
+        return True
+    span = talk[0]
+    ticks = said.get(span.partner_id, [])
+    place = bisect_left(ticks, span.first_tick_id - 1)
+    return span.partner_id not in found.minds and place < len(ticks) and ticks[place] <= talk[-1].last_tick_id
 
 
 def _talks(starts: Iterable[tuple[int, str, str]]) -> Iterator[StoryEvent]:
@@ -126,7 +138,7 @@ def _facts(found: MindMaterial, secrets: Mapping[str, str]) -> Iterator[StoryEve
         for note, who in _learners(found, fact, origins):
             yield StoryEvent(note.tick_id, StoryKind.LEARNT, who, note.told_by, fact)
             known.add(who)
-            if known == found.minds:
+            if known == found.minds and len(known) >= EVERYONE_LEAST:
                 yield StoryEvent(note.tick_id, StoryKind.EVERYONE_KNOWS, who, "", fact, len(known))
     for owner, secret in secrets.items():
         for note, who in _learners(found, secret, (owner,)):

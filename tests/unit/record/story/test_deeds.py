@@ -123,6 +123,13 @@ def test_a_place_is_visited_by_who_stays_there_for_the_first_time():
     assert told(stays, StoryKind.VISITED) == [(3, "visited", "bram", "", 1, "")]
 
 
+def test_who_comes_to_a_place_before_all_others_visits_it():
+    empty = SCENARIO.replace("kitchen: {within: [0, 0, 1, 0]}", "kitchen: {within: [0, 3, 1, 3]}")
+    down = {BRAM: Move(Direction.S)}
+    watch = watched(down, down, *({},) * VISIT_TICKS, scenario=empty)
+    assert told(watch, StoryKind.VISITED) == [(3, "visited", "bram", "", 1, "")]
+
+
 def test_lines_within_hearing_of_each_other_are_a_talk():
     hello = {ADA: Say("Hello!")}
     watch = watched(hello, {BRAM: Say("Hello, Ada.")}, hello, *({},) * 20, {BRAM: Say("Anyone?")}, hello)

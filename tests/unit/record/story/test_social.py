@@ -60,6 +60,17 @@ def test_the_first_talk_of_two_is_a_meeting_and_one_without_an_answer_is_none():
     assert told(found, kinds) == [(10, "met", "ada", "bram", "", ""), (300, "talked", "ada", "bram", "", "")]
 
 
+@pytest.mark.parametrize(("line", "is_told"), [(55, True), (90, False)])
+def test_a_partner_without_a_mind_takes_part_by_saying_something(line, is_told):
+    found = village("ada", lines=[SaidLine(line, "player", "Hello.")], talks=[TalkSpan("ada", "player", 50, 60)])
+    assert bool(told(found, {StoryKind.MET})) is is_told
+
+
+def test_of_two_minds_everyone_is_not_worth_a_word():
+    found = village("ada", "bram", facts={"ada": (FACT,)}, notes={"bram": heard(20, FACT, "ada")})
+    assert told(found, {StoryKind.EVERYONE_KNOWS}) == []
+
+
 def test_talks_of_actors_without_minds_are_taken_as_heard():
     found = village("ada", "bram")
     assert told(found, {StoryKind.MET}, talks=[(5, "ada", "bram")]) == [(5, "met", "ada", "bram", "", "")]

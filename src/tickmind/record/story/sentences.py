@@ -1,4 +1,4 @@
-"""`Wording`: scenes as sentences. Each kind has several forms, which take turns."""
+"""`SentenceWriter`: scenes as sentences. Each kind has several forms, which take turns."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,12 +23,13 @@ _PAIRS = 4  # that are named; more are counted
 _GIVING = (StoryKind.KEPT, StoryKind.GAVE)
 
 
-class Wording:
+class SentenceWriter:
     """Writes the sentences of one chronicle, in their order."""
 
     def __init__(self, story: RunStory) -> None:
         self._story = story
         self._names = {who: plain(name) for who, name in story.names.items()}
+        self._called = frozenset(self._names.values())
         self._turns: Counter[StoryKind] = Counter()
         self._learnt: dict[str, list[int]] = {}  # fact -> when it was learnt
         for event in story.events:
@@ -36,7 +37,7 @@ class Wording:
                 self._learnt.setdefault(event.what, []).append(event.tick_id)
         self._forms: dict[StoryKind, Callable[[Sequence[StoryEvent]], str]] = {
             StoryKind.CAME: self._came,
-            StoryKind.LEFT: lambda events: f"{self._all(events)} left{self._same_place(events)}",
+            StoryKind.LEFT: self._left,
             StoryKind.MET: self._met,
             StoryKind.TALKED: self._talked,
             StoryKind.LEARNT: self._learning,
@@ -75,7 +76,9 @@ class Wording:
         """Return the next sentence."""
         text = self._forms[scene.kind](scene.events)
         self._turns[scene.kind] += 1
-        text = f"{text[:1].upper()}{text[1:]}"
+        first = text.partition(" ")[0].rstrip(",:").removesuffix("'s")
+        if first not in self._called:  # a name stays as it is
+            text = f"{text[:1].upper()}{text[1:]}"
         return text if text.endswith((".”", "!”", "?”", ".", "…”")) else f"{text}."
 
     # Parts of sentences.
@@ -115,6 +118,10 @@ class Wording:
     def _came(self, events: Sequence[StoryEvent]) -> str:
         return f"{self._all(events)} arrived{self._same_place(events)}"
 
+    def _left(self, events: Sequence[StoryEvent]) -> str:
+        where = self._same_place(events)
+        return f"{self._all(events)} went away{f', last seen{where}' if where else ''}"
+
     def _met(self, events: Sequence[StoryEvent]) -> str:
         first = events[0]
         one, other, where = self.name(first.who), self.name(first.other), at_place(first.place)
@@ -135,8 +142,8 @@ class Wording:
             )
         pairs = [f"{self.name(event.who)} and {self.name(event.other)}" for event in events]
         if len(events) == 2:
-            places = [at_place(event.place) for event in events]
-            return f"{pairs[0]} met for the first time{places[0]}, and so did {pairs[1]}{places[1]}"
+            there = "" if events[1].place == first.place else at_place(events[1].place)
+            return f"{pairs[0]} met for the first time{where}, and so did {pairs[1]}{there}"
         more = len(events) - _PAIRS
         shown = [*pairs[:_PAIRS], f"{number(more)} more pair{'s' if more > 1 else ''}"] if more > 0 else pairs
         return f"{', '.join(shown[:-1])}, and {shown[-1]} met for the first time"
@@ -162,8 +169,10 @@ class Wording:
         origins = self._story.origins.get(first.what, ())
         known = sum(tick_id <= events[-1].tick_id for tick_id in self._learnt[first.what]) + len(origins)
         count = f"{number(min(known, self._story.minds))} of {number(self._story.minds)}"
-        source = listed([self.name(one) for one in origins]) or "somewhere"
         learners = self._all(events)
+        if not origins:
+            return f"word spread to {learners}: {fact}"
+        source = listed([self.name(one) for one in origins])
         return self._turn(
             StoryKind.LEARNT,
             f"word spread from {source} to {learners}, until {count} knew: {fact}",
@@ -226,8 +235,8 @@ class Wording:
         who, other, item = self.name(event.who), self.name(event.other), item_phrase(event.what, event.amount)
         return self._turn(
             StoryKind.BROKE,
-            f"{who} broke a promise: the {item} that {other} was to have by {event.how} never came",
-            f"{other} waited in vain for the {item} that {who} had promised by {event.how}",
+            f"{who} broke a promise: the {item} that {other} was to have by {event.how} did not come",
+            f"{other} did not get the {item} that {who} had promised by {event.how}",
             f"{event.how} came, but {who} had not brought {other} the promised {item}",
         )
 
@@ -238,12 +247,12 @@ class Wording:
             return self._turn(
                 StoryKind.DECLINED,
                 f"{who} asked {others} for {item}, and got no promise",
-                f"{who} was in need of {item}, but {others} had none to give",
+                f"{who} was in need of {item}, but {others} made no promise",
             )
         return self._turn(
             StoryKind.DECLINED,
             f"{who} asked {others} for {item}, in vain",
-            f"{others} had no {item} for {who}",
+            f"{others} did not promise {who} any {item}",
         )
 
     def _gave(self, events: Sequence[StoryEvent]) -> str:
@@ -291,11 +300,11 @@ class Wording:
             if event.kind is StoryKind.BROKE and (event.who, event.other) == (first.other, first.who)
             if event.tick_id <= first.tick_id
         ]
-        why = f", after the {item_phrase(broken[-1].what, broken[-1].amount)} that never came" if broken else ""
+        item = f"the {item_phrase(broken[-1].what, broken[-1].amount)} that did not come" if broken else ""
         return self._turn(
             StoryKind.FELL_OUT,
-            f"{one} lost all trust in {other}{why}",
-            f"{one} did not trust {other} any more{why}",
+            f"{one} lost trust in {other}{f' over {item}' if item else ''}",
+            f"{one} did not trust {other} any more{f', because of {item}' if item else ''}",
         )
 
     def _felt(self, events: Sequence[StoryEvent]) -> str:
@@ -330,6 +339,8 @@ class Wording:
         if len(counts) == 1:
             often = f" {times(most)}" if most > 1 else self._same_place(events)
             return f"{self.name(who)} gathered {item}{often}"
+        if list(counts.values()).count(most) > 1:
+            return f"{number(len(counts))} people gathered {item}, {times(len(events))} in all"
         return self._turn(
             StoryKind.GATHERED,
             f"{number(len(counts))} people gathered {item}, {self.name(who)} most often of all: {times(most)}",
