@@ -141,6 +141,7 @@ def demo(
     where = [] if runs == Path("runs") else ["--runs", str(runs)]
     passed = played is None or _judge(played, plan)
     typer.echo(f"See it again:  {' '.join([_program(), 'replay', run_id, *where])}")
+    typer.echo(f"Its story:     {' '.join([_program(), 'story', run_id, *where])}")
     typer.echo(f"What happened: {' '.join([_program(), 'report', run_id, *where])}")
     typer.echo(f"Look inside:   {' '.join([_program(), 'mind', run_id, WHO, *where])}")
     if not passed:
