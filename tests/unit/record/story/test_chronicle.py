@@ -240,7 +240,7 @@ def test_the_best_scene_of_all_that_are_left_is_always_the_next(drawn, most):
         for tick, (kind, one, other, score) in enumerate(drawn)
     ]
     chosen = choose(left, most)
-    expected = []
+    expected: list[StoryScene] = []
     while left and len(expected) < most:
         kinds = Counter(scene.kind for scene in expected)
         people = Counter(who for scene in expected for who in scene.people)
