@@ -4,6 +4,7 @@ The tree decides each tick. A model, asked at intervals, only chooses from what 
 what it says.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from tickmind.agent.character.sociable import REHEARSE, TALK
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import distance
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
+from tickmind.mind.memory.words import words_of
 from tickmind.mind.options import menu_text
 from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import Section, quoted
@@ -26,6 +28,7 @@ visit Tom"""
 TASK = "What do you do next?"
 DIGEST_TICKS = 300  # that the same memories go along, so that a model can cache them
 DIGEST_NOTES = 4
+_ASKS_FOR_PLACE = re.compile(r"\b(?:where|find|is there|anything|something|have you seen)\b", re.IGNORECASE)
 PRESSING_TICKS = 20  # in which it asks again before its turn
 NEWS_LINES, NEWS_CHARS = 3, 120  # of what was said since the last choice
 
@@ -134,8 +137,8 @@ class Villager(ChoosingCharacter):
 
     def answer(self, question: str) -> str:
         """Return where there is something to eat, if that is asked."""
-        text = question.lower()
-        if not any(item in text for item in (*self.food, "food", "eat")):
+        about_food = not words_of(question).isdisjoint((*self.food, "food", "eat"))
+        if not about_food or not _ASKS_FOR_PLACE.search(question):
             return ""
         around = self.surroundings
         place = around.nearest((thing for item in self.food for thing in around.things_with(item)), self.at)

@@ -10,6 +10,7 @@ from tickmind.characters.forager_bt import Forager
 from tickmind.characters.random_walker import RandomWalker
 from tickmind.characters.tool_user import ToolUser
 from tickmind.characters.villager import Villager
+from tickmind.mind.memory import EntryKind
 from tickmind.protocol import Direction, Entered, Interact, Move, Say, Sleep, Use, Wait, Wake
 
 HOUSE = """
@@ -152,3 +153,13 @@ def test_a_line_is_for_the_one_whom_it_speaks_to(solo, line, meant):
     one.play(1)
     talk = talks.current
     assert (talk is not None and any(said.text == line for said in talk.lines)) is meant
+
+
+@pytest.mark.parametrize("question", ["Who gave you bread?", "To whom did you give wheat?", "What of this weather?"])
+def test_a_question_about_gifts_or_the_weather_is_not_one_for_food(solo, question):
+    one = solo(Villager, "@.1")
+    one.play(1)
+    one.character.memory.note(1, "entity:2 gave me bread.", kind=EntryKind.GOT, about="entity:2")
+    answer = one.character.talker.answer_to(2, question, "entity:1")
+    assert "to eat" not in answer
+    assert answer == "entity:2 gave me bread." or "bread" not in question

@@ -585,3 +585,38 @@ def test_a_setting_is_a_budget_of_its_own(life):
 
     one = life(Thrifty, ticks=60, client=Costly(), start=start)
     assert spent(one, "entity:1") < 40 <= spent(one, "entity:2")
+
+
+class Blind(Thrifty):
+    """Can't take in what it sees, if it is the second one."""
+
+    def take_in(self, *given):
+        if self.entity_id == "entity:2":
+            raise ValueError("it sees nothing")
+        super().take_in(*given)
+
+
+def test_one_that_takes_nothing_in_costs_the_others_no_thought(life):
+    assert spent(life(Blind, ticks=20, client=Costly()), "entity:1") >= 40
+
+
+def test_who_watches_it_does_not_get_around_a_budget(life):
+    one = life(Thrifty, ticks=30, client=Costly())
+    before = spent(one, "entity:1")
+    for _ in range(10):
+        one.host.attend("entity:1")
+        seen = [replace(each, deadline_ms=int(MAX_DURATION_MS.maximum)) for each in one.world.observe(range(ACTORS))]
+        one.live(PastTurn(one.world.tick_id, seen))
+        one.world.step({})
+    assert spent(one, "entity:1") == before
+
+
+def test_a_budget_that_is_no_number_is_named():
+    with pytest.raises(ConfigError, match="tokens_per_day"):
+        Thrifty(Start("entity:1", Settings({"tokens_per_day": "many"})))
+
+
+@pytest.mark.parametrize("examples", ["Say hello.", (("alone",),)])
+def test_examples_are_pairs(examples):
+    with pytest.raises(ConfigError, match="pairs"):
+        Faculty("greet", "Greet.", examples=examples)

@@ -2,7 +2,11 @@
 
 import pytest
 
+from tickmind.cli.model import served_model
 from tickmind.cli.model.probe import is_fit_to_decide, keep_result
+from tickmind.llm.errors import LLMConnectionError
+from tickmind.llm.local import model_choice
+from tickmind.llm.local.model_choice import ModelChoice, ModelKind
 from tickmind.llm.testing import FakeProvider, Respond
 from tickmind.llm.transport import ModelReply
 from tickmind.mind.choice_probe import ProbeResult
@@ -50,6 +54,22 @@ def test_without_a_model_there_is_nothing_to_probe(monkeypatch, tmp_path, tickmi
     result = tickmind("model", "probe")
     assert result.exit_code == 2
     assert "There is no model to probe." in result.stderr
+
+
+def test_a_script_that_speaks_for_a_model_that_does_not_start_is_not_judged(monkeypatch, tmp_path, tickmind):
+    monkeypatch.setenv("TICKMIND_CACHE", str(tmp_path))
+    choice = ModelChoice(ModelKind.LOCAL, "large", "Using Large with this machine.")
+    monkeypatch.setattr(model_choice, "choose_model", lambda *_given, **_more: choice)
+    monkeypatch.setattr(served_model, "choose_model", lambda *_given, **_more: choice)
+    monkeypatch.setattr(served_model, "LocalModel", does_not_start)
+    result = tickmind("model", "probe")
+    assert result.exit_code == 2
+    assert "does not start" in " ".join(result.stderr.split())
+    assert not (tmp_path / "choices.json").exists()
+
+
+def does_not_start(*_given, **_more):
+    raise LLMConnectionError("no such file")
 
 
 def test_what_a_probe_found_is_kept_for_each_model(tmp_path):

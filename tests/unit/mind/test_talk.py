@@ -829,6 +829,9 @@ def test_words_for_later_are_bounded_and_each_is_said_once(given):
         ("What did you do today?", "news"),
         ("How is life?", "news"),
         ("Who have you met today?", "news"),  # small talk
+        ("When did the mill burn?", ""),
+        ("When did you last see a wolf?", ""),
+        ("Who are you?", ""),
     ],
 )
 def test_a_question_for_one_thing_is_answered_by_that_or_not_at_all(question, answer):
@@ -845,3 +848,13 @@ def test_a_question_for_one_thing_is_answered_by_that_or_not_at_all(question, an
         ada._memory.note(tick, text, kind=kind, about=about)
     found = ada.answer_to(10, question, "dov")
     assert found in texts if answer == "news" else found == answer
+
+
+def test_no_answer_gives_a_secret_away_but_to_a_close_friend():
+    ada, _ = pair(secret="I have hidden gold under the mill.")
+    ada._memory.note(1, "Ada has hidden gold under the mill.", kind=EntryKind.INSIGHT)
+    questions = ("Who has hidden gold?", "What is hidden under the mill?")
+    assert [ada.answer_to(2, question, "bram") for question in questions] == ["", ""]
+    bram = ada.people.meet("bram")
+    bram.liking, bram.trust = 1.0, 1.0
+    assert "gold" in ada.answer_to(2, questions[0], "bram")

@@ -33,6 +33,7 @@ class Body:
         self.kinds = start.kinds
         self.items = start.items
         self.goals = start.goals
+        self.tokens_per_day = start.settings.whole("tokens_per_day", -1)  # -1: as its kind says
         self.name = start.settings.text("name") or start.persona.name or start.entity_id
         self.blackboard = Blackboard()
         self.surroundings = Surroundings(

@@ -49,6 +49,8 @@ class Faculty:
     def __post_init__(self) -> None:
         if self.tier not in TIERS:
             raise ConfigError(f"the faculty {self.name!r} has the tier {self.tier!r}; known tiers: {', '.join(TIERS)}")
+        if isinstance(self.examples, str) or not all(len(pair) == 2 for pair in self.examples):
+            raise ConfigError(f"the examples of the faculty {self.name!r} must be pairs of a question and its answer")
 
 
 @dataclass(frozen=True, slots=True)

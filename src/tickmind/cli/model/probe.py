@@ -58,6 +58,8 @@ async def _probe(store: "WeightStore", on_question: "Callable[[int], None]") -> 
     if not choice.is_real:
         return None, choice.why
     async with served_model(os.environ) as served:
+        if served.why != choice.why:  # it does not start, and a script speaks instead
+            return None, served.why
         key = served.key or Secret("")
         given = ModelConfig(served.base_url, api_key=key, model=served.model) if served.base_url else None
         async with ModelClient(given or load_model_config()) as client:
@@ -89,7 +91,7 @@ def is_fit_to_decide(path: "Path", weights: str) -> bool:
     kept = _results(path).get(weights)
     try:
         return kept is not None and ProbeResult(**{name: int(value) for name, value in kept.items()}).decides
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, OverflowError, TypeError, ValueError):
         return False  # of another version
 
 

@@ -33,7 +33,7 @@ def measure(
 
     from tickmind.cli.outputs import write_output
     from tickmind.record import RunStore
-    from tickmind.record.measures import measure, measures_page, pooled, read_material
+    from tickmind.record.measures import SHOWN_RUNS, measure, measures_page, pooled, read_material
 
     store, console = RunStore(runs), Console(stderr=True)
     figures: dict[str, list[Measure]] = {}
@@ -44,11 +44,11 @@ def measure(
             with store.open(run_id) as reader:
                 found = read_material(reader, fact or ())
             figures[run_id] = measure(found, fact or ())
-            if page is not None:
+            if page is not None and len(materials) < SHOWN_RUNS:
                 materials[run_id] = found
     together = pooled(list(figures.values()))
     if page is not None:
-        write_output(page, measures_page(materials, together, fact or ()).encode())
+        write_output(page, measures_page(run, materials, together, fact or ()).encode())
         typer.echo(str(page), err=True)
     if as_json:
         each = {run_id: [figure._asdict() for figure in one] for run_id, one in figures.items()}

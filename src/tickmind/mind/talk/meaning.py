@@ -8,7 +8,10 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tickmind.mind.memory.words import words_of
 from tickmind.protocol.setting import clock_of, minute_of
+
+SAYS_AS_MUCH = 0.6  # share of the words of something that a line has which tells it
 
 # Whatever quotation marks are used; what is opened and not closed goes on to the end.
 _QUOTED = re.compile(r"[\"\u201c\u201e\u00ab\u2018][^\"\u201d\u201c\u00bb\u2019]*(?:[\"\u201d\u00bb\u2019]|$)")
@@ -105,6 +108,12 @@ def read_line(text: str) -> LineMeaning:
         promise=promise,
         request=_bringing(_REQUEST.search(plain)) or _free_request(plain.strip()),
     )
+
+
+def says_as_much(line: str, told: str) -> bool:
+    """Return whether a line has most of the words of what may be told by it."""
+    content = words_of(told)
+    return len(words_of(line) & content) >= SAYS_AS_MUCH * len(content)
 
 
 def _free_request(text: str) -> Bringing | None:

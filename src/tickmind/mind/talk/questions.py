@@ -1,11 +1,10 @@
 """Questions: what a mind remembers that answers one, and whether anything new would do."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from tickmind.mind.memory import EntryKind, Memory, MemoryEntry
 from tickmind.mind.memory.words import VERBS, words_of
-from tickmind.mind.talk.phrasebook import is_small_talk
 
 KNOWS_ENOUGH = 0.5  # share of a question's words in an entry that answers it; rare words count more
 _MOST_LOOKED_AT = 12  # entries
@@ -14,6 +13,10 @@ _BY_YOU = re.compile(r"\bdid you\b", re.IGNORECASE)
 _TO_YOU = re.compile(r"\b(?:gave|give|brought|bring|sold|sell|promised|promise) you\b", re.IGNORECASE)
 _WHO_SAID = re.compile(r"\bwho (?:said|told)\b", re.IGNORECASE)
 _BY_ME, _TO_ME = re.compile(r"I\b"), re.compile(r".*\bme\b")
+_ASKED_IN_PASSING = re.compile(  # as the phrasebook does
+    r"\bwho have you met\b|\bwhen did you last speak\b|\bwho else comes to\b", re.IGNORECASE
+)
+_WHAT = re.compile(r"\bwhat\b", re.IGNORECASE)
 _TIMES = frozenset(("today", "yesterday", "lately", "last", "now", "ever"))
 
 
@@ -22,21 +25,29 @@ def is_open(question: str, words: Collection[str]) -> bool:
 
     `words` are those of the question that carry its meaning.
     """
-    return not _ASKS_FOR_ONE_THING.search(question) or is_small_talk(question) or _TIMES.issuperset(words)
+    if not _ASKS_FOR_ONE_THING.search(question) or _ASKED_IN_PASSING.search(question):
+        return True
+    return _WHAT.search(question) is not None and _TIMES.issuperset(words)
 
 
 def remembered_answer(
-    memory: Memory, tick: int, question: str, words: Collection[str], about: Collection[str], partner_id: str
+    memory: Memory,
+    tick: int,
+    question: str,
+    words: Collection[str],
+    about: Collection[str],
+    may_tell: Callable[[MemoryEntry], bool],
 ) -> MemoryEntry | None:
-    """Return the entry that answers a question about some people or things, and is no news to the partner.
+    """Return the entry that answers a question about some people or things, and may be told.
 
     To an open question about a person anything about that person is an answer.
     """
     anything = is_open(question, words)
     things = frozenset(words) - VERBS
-    for found in memory.scored(tick, " ".join(sorted(words)), about=about, most=_MOST_LOOKED_AT):
+    asked = things if _WHO_SAID.search(question) else words  # an entry does not say of itself that it was told
+    for found in memory.scored(tick, " ".join(sorted(asked)), about=about, most=_MOST_LOOKED_AT):
         entry = found.entry
-        if partner_id in (*entry.about, entry.told_by):
+        if not may_tell(entry):
             continue
         if anything and (found.words >= KNOWS_ENOUGH or (found.subjects and about)):
             return entry

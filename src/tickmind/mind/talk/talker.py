@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from tickmind.mind.memory import EntryKind, Memory, MemoryEntry
@@ -14,7 +15,7 @@ from tickmind.mind.mood import EVENTS, Mood
 from tickmind.mind.people import MAX_TOPICS, Acquaintance, People
 from tickmind.mind.promises import AS_PROMISED, Promise, Promises, PromiseState
 from tickmind.mind.talk.line_checker import clean_line, names_time, problem_of
-from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, read_line
+from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, read_line, says_as_much
 from tickmind.mind.talk.phrasebook import Act, Phrasebook, is_small_talk
 from tickmind.mind.talk.questions import is_open, remembered_answer
 from tickmind.mind.talk.repeats import SpokenBefore
@@ -29,7 +30,6 @@ _BY_CODE = (*_FAREWELLS, Act.REQUEST, Act.PROMISE, Act.DECLINE)  # acts with con
 PROMISE_TICKS = 150  # until a promise is due, where there is no clock
 _TRUSTS = -0.2  # those that it trusts less than this it promises nothing
 _HOW_ARE_YOU = re.compile(r"\b(?:how are you|how do you (?:do|feel)|how is it going|are you well)\b", re.IGNORECASE)
-_SAYS_THE_SAME = 0.6  # share of the words of something that a line has which tells it
 EXAMPLE_NAME = "Tom"  # in solved examples for models, who may take it for that of the partner
 REHEARSED = 3  # lines in a model's words that are ready for news, at most
 _DENIAL = re.compile(r"\b(?:not|never|no|nobody|nothing|none|neither)\b|n't\b", re.IGNORECASE)
@@ -271,7 +271,7 @@ class Talker:
         own_alike = not _OWN.search(news) or bool(_OWN.search(line))
         names = self._others()
         names_alike = self._named_in(news, names) <= self._named_in(line, names)
-        return _says(line, news) and denies_alike and own_alike and names_alike
+        return says_as_much(line, news) and denies_alike and own_alike and names_alike
 
     @staticmethod
     def _named_in(text: str, names: Iterable[str]) -> set[str]:
@@ -377,8 +377,14 @@ class Talker:
         return self._chance.choice(facts) if facts else ""
 
     def _is_news_for(self, entry: MemoryEntry, partner_id: str) -> bool:
-        gives_away = self._secret and _says(entry.text, self._secret)  # as an insight of a model may
-        return entry.kind in _TOLD_KINDS and partner_id not in (*entry.about, entry.told_by) and not gives_away
+        return entry.kind in _TOLD_KINDS and self._may_tell(entry, partner_id)
+
+    def _may_tell(self, entry: MemoryEntry, partner_id: str) -> bool:
+        """Return whether an entry is not about the partner, and does not give the secret away, as an insight may."""
+        gives_away = (
+            self._secret and says_as_much(entry.text, self._secret) and not self.people.meet(partner_id).is_close
+        )
+        return partner_id not in (*entry.about, entry.told_by) and not gives_away
 
     def answer_to(self, tick: int, question: str, partner_id: str) -> str:
         """Return what it knows or remembers about a question, or its news if that is open; else nothing."""
@@ -389,8 +395,8 @@ class Talker:
             return f"I feel {self.mood.word(tick)}."
         asked = words_of(question) - words_of(f"{self._name} {self.people.called(partner_id)}")
         about = [one.person_id for one in self.people if words_of(one.called) & asked]
-        entry = remembered_answer(self._memory, tick, question, asked, about, partner_id)
-        if entry is not None:
+        may_tell = partial(self._may_tell, partner_id=partner_id)
+        if (entry := remembered_answer(self._memory, tick, question, asked, about, may_tell)) is not None:
             return entry.text
         return self._news(tick, partner_id) if not about and is_open(question, asked) else ""
 
@@ -420,12 +426,6 @@ class Talker:
         """Return who is said to have told something; nothing if it was nobody."""
         entry = next((one for one in self._memory if one.text == news and one.told_by), None)
         return self.people.called(entry.told_by) if entry else ""
-
-
-def _says(line: str, told: str) -> bool:
-    """Return whether a line has most of the words of what may be told by it."""
-    content = words_of(told)
-    return len(words_of(line) & content) >= _SAYS_THE_SAME * len(content)
 
 
 def _due(request: Bringing | None, scene: TalkScene) -> Bringing | None:

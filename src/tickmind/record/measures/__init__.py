@@ -2,6 +2,6 @@
 
 from tickmind.record.measures.material import MindMaterial, read_material
 from tickmind.record.measures.mind_measures import Measure, measure, pooled
-from tickmind.record.measures.page import measures_page
+from tickmind.record.measures.page import SHOWN_RUNS, measures_page
 
-__all__ = ["Measure", "MindMaterial", "measure", "measures_page", "pooled", "read_material"]
+__all__ = ["SHOWN_RUNS", "Measure", "MindMaterial", "measure", "measures_page", "pooled", "read_material"]

@@ -1,8 +1,10 @@
 """Interviews: minds are asked about what their record says they experienced, and about what never happened."""
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from tickmind.mind.memory import EntryKind, Memory
@@ -38,7 +40,7 @@ def interview(found: MindMaterial, promises: Sequence[Promise]) -> tuple[tuple[i
             if question.right:
                 asked += 1
                 answer = f"{answer} {talker.teller_of(answer)}"
-                right += any(word in answer for word in question.right)
+                right += any(map(partial(_names, answer), question.right))
             else:
                 untrue += 1
                 refused += not answer
@@ -54,10 +56,14 @@ def _talker(found: MindMaterial, who: str) -> Talker:
             note.tick_id, note.text, kind=kind, importance=note.importance, about=note.about, told_by=note.told_by
         )
     talker = Talker(who, found.names.get(who, who), random.Random(0), memory, facts=found.facts.get(who, ()))
-    for other, name in found.names.items():
-        if other != who:
-            talker.people.meet(other, name)
+    notes = found.notes.get(who, {}).values()
+    for other in dict.fromkeys(one for note in notes for one in (note.about, note.told_by) if one in found.names):
+        talker.people.meet(other, found.names[other])
     return talker
+
+
+def _names(answer: str, word: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", answer) is not None
 
 
 def _questions(found: MindMaterial, who: str, promises: Iterable[Promise]) -> list[InterviewQuestion]:

@@ -192,7 +192,10 @@ def holders(found: MindMaterial, fact: str) -> tuple[set[str], dict[str, MemoryN
     """Return those in whom a fact was planted, and the minds that noted it, as they did."""
     planted = {who for who, known in found.facts.items() if fact in known}
     forms = fact_forms(fact, (found.names.get(who, who) for who in planted))
-    noted = {who: notes[form] for who, notes in found.notes.items() for form in forms if form in notes}
+    noted: dict[str, MemoryNote] = {}
+    for who, notes in found.notes.items():
+        if known := [notes[form] for form in forms if form in notes]:
+            noted[who] = min(known, key=lambda note: (note.tick_id, note.text))
     return planted, noted
 
 

@@ -14,22 +14,27 @@ from tickmind.record.report.html import document, section, table
 
 SHOWN_RUNS: Final = 5  # with details
 SHOWN_PROMISES: Final = 60
+SHOWN_MINDS: Final = 60
 POINTS: Final = 200  # of a curve
 _COLOURS: Final = ("#2f6f6a", "#b5532b", "#5a4b8a", "#8a7a1f", "#8a3b5a")
 
 
-def measures_page(runs: Mapping[str, MindMaterial], figures: Sequence[Measure], facts: Sequence[str] = ()) -> str:
-    """Return the whole page: the figures of all runs together, and details of each."""
+def measures_page(
+    run_ids: Sequence[str], runs: Mapping[str, MindMaterial], figures: Sequence[Measure], facts: Sequence[str] = ()
+) -> str:
+    """Return the whole page: the figures of all runs together, and details of the first `SHOWN_RUNS`."""
     shown = dict(list(runs.items())[:SHOWN_RUNS])
     rows = [(figure.name, figure.shown, figure.shown_spread, f"{figure.of:,}") for figure in figures]
     parts = [
         "<h1>Measures of minds</h1>",
-        f'<p class="sub">{escape(", ".join(runs))}</p>',
+        f'<p class="sub">{escape(", ".join(run_ids))}</p>',
         table(("measure", "value", "95 %", "of"), rows, numbers=3),
         *(section(f"Who knows: {fact}", _spread(shown, fact)) for fact in facts),
     ]
+    if len(shown) < len(run_ids):
+        parts.append(f"<p>Details of the first {len(shown)} runs follow.</p>")
     for run_id, found in shown.items():
-        of = f" ({run_id})" if len(runs) > 1 else ""
+        of = f" ({run_id})" if len(run_ids) > 1 else ""
         parts += [
             section(f"Who knows something of each other{of}", _relations(found)),
             section(f"Promises{of}", _promises(found)),
@@ -45,7 +50,7 @@ def _spread(runs: Mapping[str, MindMaterial], fact: str) -> str:
     series, tables = [], []
     for colour, (run_id, found) in zip(_COLOURS, runs.items(), strict=False):
         origins, noted = holders(found, fact)
-        learnt = sorted([*(note.tick_id for note in noted.values()), *(0 for _ in origins & found.minds - set(noted))])
+        learnt = [note.tick_id for who, note in noted.items() if who not in origins] + [0] * len(origins & found.minds)
         series.append(Series(run_id, colour, [sum(one <= tick for one in learnt) for tick in ticks]))
         rows = [
             (
@@ -53,17 +58,19 @@ def _spread(runs: Mapping[str, MindMaterial], fact: str) -> str:
                 _name(found, who),
                 _name(found, note.told_by) if note.told_by else "-",
             )
-            for who, note in sorted(noted.items(), key=lambda pair: pair[1].tick_id)
+            for who, note in sorted(noted.items(), key=lambda pair: pair[1].tick_id)[:SHOWN_MINDS]
         ]
         tables.append(f"<h3>{escape(run_id)}</h3>{table(('when', 'who learnt it', 'from'), rows, numbers=0)}")
     return charts.line(ticks, series, label="minds that know it, by tick") + "".join(tables)
 
 
 def _relations(found: MindMaterial) -> str:
-    minds = sorted(found.minds)
+    minds = sorted(found.minds)[:SHOWN_MINDS]
     places = {who: place for place, who in enumerate(minds)}
-    edges = [(places[one], places[other]) for one, other in related(found)]
-    return charts.network([_name(found, who) for who in minds], edges, label="pairs that know something of each other")
+    pairs = ((one, other) for one, other in related(found) if one in places and other in places)
+    edges = [(places[one], places[other]) for one, other in pairs]
+    shown = charts.network([_name(found, who) for who in minds], edges, label="pairs that know something of each other")
+    return shown + _more(len(found.minds) - len(minds))
 
 
 def _promises(found: MindMaterial) -> str:
@@ -96,7 +103,11 @@ def _plans(found: MindMaterial) -> str:
         if day < last_day:
             planned.setdefault(who, []).extend(errand.rpartition(": ")[2] for errand in errands)
     rows = [(_name(found, who), len(states), states.count(ErrandState.DONE)) for who, states in sorted(planned.items())]
-    return charts.bars(rows, label="errands", names=("planned", "done"))
+    return charts.bars(rows[:SHOWN_MINDS], label="errands", names=("planned", "done")) + _more(len(rows) - SHOWN_MINDS)
+
+
+def _more(left: int) -> str:
+    return f"<p>and {left} more</p>" if left > 0 else ""
 
 
 def _name(found: MindMaterial, who: str) -> str:

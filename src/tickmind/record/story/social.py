@@ -161,7 +161,7 @@ def _learners(found: MindMaterial, fact: str, origins: Iterable[str]) -> "list[t
     for who, notes in found.notes.items():
         heard = [notes[form] for form in forms if form in notes and notes[form].told_by]
         if heard and who not in origins:
-            noted[who] = min(heard, key=lambda note: note.tick_id)
+            noted[who] = min(heard, key=lambda note: (note.tick_id, note.text))
     return sorted(((note, who) for who, note in noted.items()), key=lambda one: (one[0].tick_id, one[1]))
 
 

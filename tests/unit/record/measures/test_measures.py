@@ -276,6 +276,26 @@ def test_without_experiences_there_is_no_recall():
     assert value(village("ada"), "recall") is None
 
 
+def test_a_name_inside_another_is_no_right_answer():
+    found = village("ada", "bram", gifts=[(20, Gift("bram", "ada", "bread", 1))])
+    found.minds, found.facts, found.names["bram"] = {"ada"}, {}, "Ann"
+    found.notes = {"ada": notes(MemoryNote(20, "Anna gave me bread.", "anna", kind="got"))}
+    assert value(found, "recall") == 0
+    found.notes = {"ada": notes(MemoryNote(20, "Ann gave me bread.", "bram", kind="got"))}
+    assert value(found, "recall") == 1
+
+
+def test_of_many_people_those_count_that_a_mind_knows():
+    names = {f"p{number}": f"Name{number}" for number in range(150)}
+    found = village(
+        "ada", lines=lines((12, "p3", "Have you heard: The mill burns.")), talks=[TalkSpan("ada", "p3", 10, 18)]
+    )
+    found.names |= names
+    found.minds, found.facts = {"ada"}, {}
+    found.notes = {"ada": notes(MemoryNote(12, "The mill burns.", "p3", kind="heard", told_by="p3"))}
+    assert value(found, "recall") == 1
+
+
 # Facts
 
 
@@ -331,6 +351,16 @@ def test_near_is_within_four_steps_of_a_rectangle():
     x, y = np.array([6, 5, 16, 17, 10, 34, 34, -1]), np.array([10, 10, 16, 12, 11, 14, 15, -1])
     assert is_near(zone, x, y).tolist() == [True, False, True, False, True, True, False, False]
     assert not is_near(ZoneInfo("corner", ((0, 0, 3, 3),)), np.array([-1]), np.array([-1])).any()
+
+
+def test_of_two_forms_of_a_fact_the_first_counts():
+    fact = "My mill burns at the square at 18:00."
+    first = note("Ada's mill burns at the square at 18:00.", told_by="ada")
+    known = notes(first, replace(note(fact, told_by="cleo"), tick_id=9))
+    found = village("ada", "bram", notes={"bram": known}, parties={fact: {5: frozenset({"bram"})}})
+    found.facts = {"ada": (fact,)}
+    figure = next(one for one in measure(found, [fact]) if one.name.startswith("party"))
+    assert (figure.value, figure.of) == (1 / 2, 2)
 
 
 # Cost
@@ -410,7 +440,7 @@ def test_a_page_shows_who_learnt_what_from_whom_promises_plans_and_relations():
         },
         plans={("ada", 1): ("08:00 work: done", "12:00 meet: failed")},
     )
-    shown = measures_page({"run-1": found}, measure(found, [FACT]), [FACT])
+    shown = measures_page(["run-1"], {"run-1": found}, measure(found, [FACT]), [FACT])
     assert f"<h2>Who knows: {FACT}</h2>" in shown
     assert "<td>day 1, 00:01</td><td>Bram</td><td>Ada</td>" in shown
     assert "<td>day 1, 01:42</td><td>Ada</td><td>Bram</td><td>2 bread</td><td>04:00</td><td>kept</td>" in shown
@@ -424,12 +454,21 @@ def test_texts_of_a_run_stay_texts_on_the_page():
     name = "<script>alert(1)</script>"
     found = village("ada", "bram", notes={"bram": notes(note(FACT, told_by="ada"))})
     found.names = {"ada": name, "bram": name}
-    shown = measures_page({name: found}, measure(found, [FACT]), [FACT])
+    shown = measures_page([name], {name: found}, measure(found, [FACT]), [FACT])
     assert "<script" not in shown
     assert "&lt;script&gt;" in shown
 
 
+def test_a_page_stays_small_and_says_what_is_left_out():
+    many = [f"mind{number}" for number in range(100)]
+    found = village(*many, notes={one: notes(*(note(f"{other} sings.", other) for other in many)) for one in many})
+    shown = measures_page([f"run-{number}" for number in range(9)], {"run-0": found}, measure(found))
+    assert len(shown) < 400_000
+    assert "and 40 more" in shown
+    assert "Details of the first 1 runs follow." in shown
+
+
 def test_a_page_of_runs_without_minds_says_so():
-    shown = measures_page({"a": MindMaterial(), "b": MindMaterial()}, measure(MindMaterial()))
+    shown = measures_page(["a", "b"], {"a": MindMaterial(), "b": MindMaterial()}, measure(MindMaterial()))
     assert shown.count("Nothing to show.") == 4
     assert "Promises (b)" in shown

@@ -64,6 +64,7 @@ class Deliberations:
         self._kinds = {} if faculties is None else faculties  # entity of a faculty -> its name
         self._requested: dict[int, int] = {}  # entity of a faculty -> the tick from which on its question is wanted
         self._budget = TokenBudget(thinking.tokens_per_day)
+        self._tick_id = 0  # of the world
         self._limited: list[int] = []  # characters that make plans and have a budget of tokens
         self._mistakes = Mistakes()
         self._thoughts: list[tuple[str, Thought]] = []
@@ -107,7 +108,7 @@ class Deliberations:
         Return the entities of its faculties, which ask by themselves.
         """
         self._prompts.add(eid, character)
-        if self._budget.add(character):
+        if self._budget.limits(character):
             self._limited.append(eid)
         if self._tiers is None or PLAN_TIER in self._tiers:
             interval = self._thinking.every_ticks
@@ -148,13 +149,13 @@ class Deliberations:
 
     def attend(self, eid: int) -> None:
         """Ask for a character's thought before all others, because a person watches it."""
-        self._manager.ask_now(eid)
+        if not self._budget.is_spent(self._prompts.character(eid), self._tick_id):
+            self._manager.ask_now(eid)
 
     def leave(self, eid: int) -> None:
         """Forget a character whose entity is gone."""
         if eid in self._limited:
             self._limited.remove(eid)
-            self._budget.remove(self._prompts.character(eid))
         for own in self._prompts.faculties_of(eid):
             self._engine.world.despawn(own)
             self._requested.pop(own, None)
@@ -163,6 +164,7 @@ class Deliberations:
 
     def note_tick(self, tick_id: int) -> None:
         """Map the engine's next tick to a tick of the world."""
+        self._tick_id = tick_id
         ticks = self._world_ticks
         ticks[self._engine.tick_number + 1] = tick_id
         if len(ticks) > 4096:
@@ -177,7 +179,7 @@ class Deliberations:
     def _hold_plans(self, eid: int) -> None:
         """Ask for no plans of a character that has spent its tokens, and again on the next day."""
         agent = self._engine.world.find(eid, LLMAgent)
-        is_spent = self._budget.is_spent(self._prompts.character(eid))
+        is_spent = self._budget.is_spent(self._prompts.character(eid), self._tick_id)
         if agent is None or is_spent is (agent.deferred_until == _NEVER):
             return
         agent.deferred_until = _NEVER if is_spent else 0
@@ -205,7 +207,7 @@ class Deliberations:
     def _wonders(self, eid: int, name: str) -> bool:
         character = self._prompts.character(eid)
         try:
-            return bool(character.wonders(name)) and not self._budget.is_spent(character)
+            return bool(character.wonders(name)) and not self._budget.is_spent(character, self._tick_id)
         except Exception as error:  # noqa: BLE001  it is user code, and must stop no other
             self._mistakes.note("wondering failed", error, entity_id=character.entity_id, tick=character.tick)
             return False
@@ -269,5 +271,5 @@ class Deliberations:
             answered_tick=self._world_tick(thought.answered_tick),
             kind=self._kinds.get(thought.entity_id, ""),
         )
-        self._budget.spend(character, placed)
+        self._budget.spend(character, placed, self._tick_id)
         self._thoughts.append((character.entity_id, placed))

@@ -6,8 +6,6 @@ if TYPE_CHECKING:
     from tickmind.agent.character.base import BaseCharacter
     from tickmind.protocol import Thought
 
-SETTING = "tokens_per_day"
-
 
 class TokenBudget:
     """Count the tokens of characters by day. A character whose budget is spent asks no model until the next day.
@@ -17,32 +15,27 @@ class TokenBudget:
 
     def __init__(self, tokens_per_day: int = 0) -> None:
         self._usual = tokens_per_day
-        self._most: dict[str, int] = {}  # character -> its budget
         self._spent: dict[str, tuple[int, int]] = {}  # character -> the day, and the tokens of that day
 
-    def add(self, character: "BaseCharacter") -> bool:
-        """Begin with a character; return whether it has a budget."""
-        most = character.settings.whole(SETTING, self._usual)
-        if most > 0:
-            self._most[character.entity_id] = most
-        return most > 0
+    def limits(self, character: "BaseCharacter") -> bool:
+        """Return whether a character has a budget."""
+        return self._most(character) > 0
 
-    def remove(self, character: "BaseCharacter") -> None:
-        """Forget the budget of a character, and not what it has spent: it may come back on the same day."""
-        self._most.pop(character.entity_id, None)
-
-    def spend(self, character: "BaseCharacter", thought: "Thought") -> None:
-        """Count a thought."""
-        if character.entity_id in self._most:
+    def spend(self, character: "BaseCharacter", thought: "Thought", tick_id: int) -> None:
+        """Count a thought that ended in a tick."""
+        if self.limits(character):
             day, tokens = self._spent.get(character.entity_id, (0, 0))
-            today = character.time.day
+            today = character.setting.calendar.at(tick_id).day
             taken = (thought.prompt_tokens or 0) + (thought.completion_tokens or 0)
             self._spent[character.entity_id] = today, taken + (tokens if day == today else 0)
 
-    def is_spent(self, character: "BaseCharacter") -> bool:
+    def is_spent(self, character: "BaseCharacter", tick_id: int) -> bool:
         """Return whether a character has spent its budget of the day."""
-        most = self._most.get(character.entity_id)
-        if most is None:
+        most = self._most(character)
+        if most <= 0:
             return False
         day, tokens = self._spent.get(character.entity_id, (0, 0))
-        return day == character.time.day and tokens >= most
+        return tokens >= most and day == character.setting.calendar.at(tick_id).day
+
+    def _most(self, character: "BaseCharacter") -> int:
+        return self._usual if character.tokens_per_day < 0 else character.tokens_per_day
