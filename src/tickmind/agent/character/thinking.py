@@ -49,7 +49,8 @@ class Faculty:
     def __post_init__(self) -> None:
         if self.tier not in TIERS:
             raise ConfigError(f"the faculty {self.name!r} has the tier {self.tier!r}; known tiers: {', '.join(TIERS)}")
-        if isinstance(self.examples, str) or not all(len(pair) == 2 for pair in self.examples):
+        given: Any = self.examples  # whatever a programmer wrote
+        if isinstance(given, str) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in given):
             raise ConfigError(f"the examples of the faculty {self.name!r} must be pairs of a question and its answer")
 
 
