@@ -174,8 +174,8 @@ async def test_closing_cancels_those_who_wait_for_their_turn(double):
     async with GatewayClient(config(fake.url)) as client:
         await client.complete("first")
         calls = [asyncio.create_task(client.complete(f"call {n}")) for n in range(3)]
-        await asyncio.sleep(0)
-        assert client.waiting == 1  # the pace is one a minute: the others would have come too late
+        await asyncio.wait(calls[1:])  # the pace is one a minute: these would have come too late
+        assert client.waiting == 1
         await client.aclose()
         results = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(result) for result in results] == [LLMCancelledError, LLMCooldownError, LLMCooldownError]
