@@ -1,9 +1,12 @@
 import asyncio
 import contextvars
+import gc
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import pytest
 from pydantic import BaseModel, Field
@@ -169,3 +172,29 @@ async def test_an_interrupt_is_a_question_whether_raised_or_returned() -> None:
     ):
         with pytest.raises(Interrupt, match=r"sure\?"):
             await subject.execute({})
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_work_that_is_cancelled_before_it_begins_leaves_no_coroutine_behind(is_async: bool) -> None:
+    """As when all tasks of a loop are cancelled at its end."""
+
+    async def slowly() -> str:
+        return "done"
+
+    def soon() -> Any:
+        return slowly()
+
+    async def end_at_once() -> None:
+        call = asyncio.create_task(Tool.from_function(slowly if is_async else soon, inline=not is_async).execute({}))
+        await asyncio.sleep(0)
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        assert len(others) == 2  # the call, and the work, which has not begun
+        for task in others:
+            task.cancel()
+        await asyncio.wait([call])
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        asyncio.run(end_at_once())
+        gc.collect()
+    assert [str(one.message) for one in seen] == []

@@ -205,7 +205,7 @@ class Tool:
             keywords[self._context_name] = context
         ledgers = (self._ledger, ledger) if ledger else (self._ledger,)
         if self._is_async:
-            work = self._awaited(self._handler(*positional, **keywords))
+            work = self._awaited(lambda: self._handler(*positional, **keywords))
             return await run_bounded(work, timeout_s=timeout_s, ledgers=ledgers)
 
         def call() -> Any:
@@ -217,13 +217,19 @@ class Tool:
         else:
             value = await run_in_thread(call, name=f"tool-{self.name}", timeout_s=timeout_s, ledgers=ledgers)
         if inspect.isawaitable(value):
-            value = await run_bounded(self._awaited(value), timeout_s=timeout_s, ledgers=ledgers)
+            awaitable = value
+            try:
+                value = await run_bounded(self._awaited(lambda: awaitable), timeout_s=timeout_s, ledgers=ledgers)
+            finally:
+                if inspect.iscoroutine(awaitable) and inspect.getcoroutinestate(awaitable) == inspect.CORO_CREATED:
+                    awaitable.close()  # it was cancelled before it began
         result: ToolResult = value
         return result
 
-    async def _awaited(self, work: Awaitable[Any]) -> ToolResult:
+    async def _awaited(self, begin: Callable[[], Awaitable[Any]]) -> ToolResult:
+        """Begin and finish the work. What is cancelled before it begins leaves no coroutine that nobody awaits."""
         try:
-            return self._result(await work)
+            return self._result(await begin())
         except SystemExit as error:  # would end the event loop
             raise ToolError(f"tool {self.name!r} tried to end the program", tool=self.name) from error
 
