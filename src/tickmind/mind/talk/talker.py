@@ -135,14 +135,8 @@ class Talker:
 
     def _statement(self, text: str, meaning: LineMeaning) -> str:
         """Return what a line says to be so without words that lead to it; nothing if it is about nothing."""
-        if (
-            meaning.promise is not None
-            or meaning.asks
-            or meaning.greets
-            or meaning.leaves
-            or meaning.name
-            or is_small_talk(text)
-        ):
+        is_act = meaning.promise is not None or meaning.asks or meaning.greets or meaning.leaves or meaning.name
+        if is_act or is_small_talk(text):
             return ""
         return self._addressed.sub("", text.strip())
 
@@ -381,10 +375,11 @@ class Talker:
 
     def _may_tell(self, entry: MemoryEntry, partner_id: str) -> bool:
         """Return whether an entry is not about the partner, and does not give the secret away, as an insight may."""
-        gives_away = (
-            self._secret and says_as_much(entry.text, self._secret) and not self.people.meet(partner_id).is_close
-        )
-        return partner_id not in (*entry.about, entry.told_by) and not gives_away
+        if partner_id in (*entry.about, entry.told_by):
+            return False
+        partner = self.people.get(partner_id)
+        may_know = not self._secret or (partner is not None and partner.is_close)
+        return may_know or not says_as_much(entry.text, self._secret)
 
     def answer_to(self, tick: int, question: str, partner_id: str) -> str:
         """Return what it knows or remembers about a question, or its news if that is open; else nothing."""

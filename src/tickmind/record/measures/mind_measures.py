@@ -191,17 +191,18 @@ def _party(found: MindMaterial, fact: str) -> tuple[int, int]:
 def holders(found: MindMaterial, fact: str) -> tuple[set[str], dict[str, MemoryNote]]:
     """Return those in whom a fact was planted, and the minds that noted it, as they did."""
     planted = {who for who, known in found.facts.items() if fact in known}
-    forms = fact_forms(fact, (found.names.get(who, who) for who in planted))
+    return planted, first_notes(found, fact, planted)
+
+
+def first_notes(found: MindMaterial, fact: str, origins: Iterable[str]) -> dict[str, MemoryNote]:
+    """Return each mind's first note of a fact: as it is, or as others say it of those that knew it first."""
+    names = [found.names.get(who, who) for who in origins]
+    forms = {entry_text(fact), *(entry_text(in_third_person(fact, name)) for name in names)}
     noted: dict[str, MemoryNote] = {}
     for who, notes in found.notes.items():
         if known := [notes[form] for form in forms if form in notes]:
             noted[who] = min(known, key=lambda note: (note.tick_id, note.text))
-    return planted, noted
-
-
-def fact_forms(fact: str, origins: Iterable[str]) -> set[str]:
-    """Return the texts under which minds note a fact: as it is, and as others say it of those that knew it."""
-    return {entry_text(fact), *(entry_text(in_third_person(fact, name)) for name in origins)}
+    return noted
 
 
 def _reaches(noted: Mapping[str, MemoryNote], who: str, origins: set[str]) -> bool:

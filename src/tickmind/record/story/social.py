@@ -9,7 +9,7 @@ from tickmind.mind.promises import PromiseState
 from tickmind.mind.talk.meaning import in_third_person
 from tickmind.protocol.setting import DAY_MINUTES, CalendarInfo, clock_of
 from tickmind.record.measures.material import MindMaterial, TalkSpan
-from tickmind.record.measures.mind_measures import fact_forms
+from tickmind.record.measures.mind_measures import first_notes
 from tickmind.record.measures.promise_history import PromiseHistory, promise_history
 from tickmind.record.story.events import StoryEvent, StoryKind
 
@@ -156,13 +156,9 @@ def origins_of(found: MindMaterial) -> dict[str, tuple[str, ...]]:
 
 
 def _learners(found: MindMaterial, fact: str, origins: Iterable[str]) -> "list[tuple[MemoryNote, str]]":
-    forms = fact_forms(fact, (found.names.get(who, who) for who in origins))
-    noted: dict[str, MemoryNote] = {}
-    for who, notes in found.notes.items():
-        heard = [notes[form] for form in forms if form in notes and notes[form].told_by]
-        if heard and who not in origins:
-            noted[who] = min(heard, key=lambda note: (note.tick_id, note.text))
-    return sorted(((note, who) for who, note in noted.items()), key=lambda one: (one[0].tick_id, one[1]))
+    noted = first_notes(found, fact, origins)
+    heard = [(note, who) for who, note in noted.items() if note.told_by and who not in origins]
+    return sorted(heard, key=lambda one: (one[0].tick_id, one[1]))
 
 
 def _feelings(found: MindMaterial) -> Iterator[StoryEvent]:
