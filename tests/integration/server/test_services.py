@@ -203,13 +203,15 @@ async def test_a_newer_stream_ends_the_older(serve, talk):
         assert caught.value.reason is Reason.INVALID_LEASE
 
 
-async def test_viewers_see_what_happens_and_a_snapshot_of_all(serve, talk, lockstep, until):
+async def test_viewers_see_what_happens_and_a_snapshot_of_all(serve, talk, lockstep):
     async with serve(pace=lockstep) as server, talk(server) as client:
         info = await client.world()
         assert (await client.snapshot(info)).tick_id == 0
-        events = aiter(client.viewer_events(info))
+        opened = asyncio.Event()
+        events = aiter(client.viewer_events(info, on_open=opened.set))
         watching = asyncio.ensure_future(anext(events))
-        await until(lambda: server.statistics().streams.get("viewer") == 1)
+        await opened.wait()
+        assert server.statistics().streams.get("viewer") == 1
         async with client.control("entity:1", "me") as session:
             observation = await anext(aiter(session))
             lease = session.lease

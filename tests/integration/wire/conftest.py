@@ -190,6 +190,7 @@ class FakeWorld(
         return telemetry_pb2.ReportStatusResponse(ack=codec.encode_ack(Ack(True)))
 
     async def StreamViewerEvents(self, request, context):
+        await self._admit(context)
         self.seen.append(columns.decode_filter(request.filter))
         yield viewer_pb2.StreamViewerEventsResponse(event=columns.encode_viewer_event(self.samples.viewer_event()))
 

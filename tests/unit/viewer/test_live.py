@@ -22,6 +22,9 @@ class Worlds:
     life: Any = None
     run_id: str = ""
     coming: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # events, and None at the end
+    asked: asyncio.Event = field(default_factory=asyncio.Event)  # set once the stream of ticks is asked for
+    opening: asyncio.Event = field(default_factory=asyncio.Event)  # the stream opens when this is set
+    listens: bool = False
 
     async def world(self):
         if self.life is None:
@@ -31,9 +34,16 @@ class Worlds:
     async def snapshot(self, _world):
         return replace(self.life.snapshot(), run_id=self.run_id)
 
-    async def viewer_events(self, _world, retry):
+    def __post_init__(self):
+        self.opening.set()
+
+    async def viewer_events(self, _world, retry, on_open):
         assert retry is None
         coming = self.coming
+        self.asked.set()
+        await self.opening.wait()
+        self.listens = True
+        on_open()
         while (event := await coming.get()) is not None:
             yield event
 
@@ -42,11 +52,13 @@ class Worlds:
 
     def step(self, ticks):
         for _ in range(ticks):
-            self.coming.put_nowait(self.life.step()[1])
+            event = self.life.step()[1]
+            if self.listens:
+                self.coming.put_nowait(event)
 
     def end(self):
         self.coming.put_nowait(None)
-        self.life, self.coming = None, asyncio.Queue()
+        self.life, self.coming, self.listens = None, asyncio.Queue(), False
 
 
 @pytest.fixture
@@ -113,6 +125,20 @@ async def test_a_run_that_goes_on_keeps_its_name_and_all_that_was_seen(lively, u
         assert (after.first_tick_id, after.last_tick_id) == (1, 10)
         frames = unpack(await source.window(1, 10))
         assert [one.tick_id for one in frames if one.kind is FrameKind.TICK] == list(range(1, 11))
+
+
+async def test_a_tick_before_a_busy_world_opens_the_stream_is_in_the_snapshot(lively, until):
+    worlds, life = Worlds(), lively()
+    worlds.opening.clear()
+    async with live(worlds) as source:
+        worlds.begin(life, "monday")
+        await worlds.asked.wait()
+        for _ in range(10):
+            await asyncio.sleep(0)  # time enough to take the snapshot too early
+        worlds.step(3)
+        worlds.opening.set()
+        await until(lambda: source.span().connected)
+        assert source.span().last_tick_id == 3
 
 
 @pytest.mark.parametrize("run_id", ["", "always the same"])

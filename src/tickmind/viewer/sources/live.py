@@ -172,10 +172,12 @@ class LiveSource:
         The stream is opened before the first snapshot, so that no tick falls between the two.
         """
         world = await self._client.world()
-        stream = self._client.viewer_events(world, retry=None)
+        opened = asyncio.Event()
+        stream = self._client.viewer_events(world, retry=None, on_open=opened.set)
         coming = asyncio.ensure_future(anext(stream, None))
+        coming.add_done_callback(lambda _: opened.set())  # a stream that failed never opens
         try:
-            await asyncio.sleep(0)  # the request is sent
+            await opened.wait()
             await self._restart(world)
             while (event := await coming) is not None:
                 coming = asyncio.ensure_future(anext(stream, None))

@@ -220,15 +220,23 @@ class WorldClient:
         return BatchSession(dial, self._connection, opening, ColumnBounds.of(world), release=release)
 
     def viewer_events(
-        self, world: WorldInfo, view: ViewFilter = EVERYTHING, *, retry: Backoff | None = RETRY
+        self,
+        world: WorldInfo,
+        view: ViewFilter = EVERYTHING,
+        *,
+        retry: Backoff | None = RETRY,
+        on_open: Callable[[], None] | None = None,
     ) -> AsyncIterator[ViewerEvent]:
-        """Iterate over the events of each tick that pass the filter. After a break, ticks are missing."""
+        """Iterate over the events of each tick that pass the filter. After a break, ticks are missing.
+
+        `on_open` is called whenever the world has begun to send: it leaves out no later tick.
+        """
         from tickmind.wire import columns
 
         bounds = columns.ColumnBounds.of(world)
         request = viewer_pb2.StreamViewerEventsRequest(filter=columns.encode_filter(view))
         decode = _part("event", lambda event: columns.decode_viewer_event(event, bounds))
-        return self._stream(self._viewer.StreamViewerEvents, request, decode, retry)
+        return self._stream(self._viewer.StreamViewerEvents, request, decode, retry, on_open=on_open)
 
     async def snapshot(self, world: WorldInfo, view: ViewFilter = EVERYTHING) -> ViewerSnapshot:
         """Return the world after the last recorded tick."""
@@ -277,13 +285,23 @@ class WorldClient:
             raise call_error(error, connection) from None
 
     async def _stream(
-        self, method: Any, request: Any, decode: Callable[[Any], T], retry: Backoff | None, *, again: bool = False
+        self,
+        method: Any,
+        request: Any,
+        decode: Callable[[Any], T],
+        retry: Backoff | None,
+        *,
+        again: bool = False,
+        on_open: Callable[[], None] | None = None,
     ) -> AsyncIterator[T]:
         """Read a stream, and reopen it after a break; `again` reopens it after every end that follows an item."""
         failures = 0
         while True:
             call, brought = method(request, metadata=self._connection.metadata), False
             try:
+                if on_open:
+                    await call.wait_for_connection()
+                    on_open()
                 async for message in call:
                     failures, brought = 0, True
                     yield decode(message)

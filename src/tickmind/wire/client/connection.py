@@ -80,6 +80,7 @@ def client_options(connection: WorldEndpoint) -> Options:
         ("grpc.max_reconnect_backoff_ms", _RECONNECT_MAX_MS),
         ("grpc.keepalive_time_ms", _PING_MS),
         ("grpc.keepalive_timeout_ms", _PING_TIMEOUT_MS),
+        ("grpc.http2.max_pings_without_data", 0),  # no limit: a world that stands still sends nothing
         ("grpc.use_local_subchannel_pool", 1),
     ]
     if connection.tls and connection.tls.server_name:
@@ -92,7 +93,7 @@ def server_options() -> Options:
     return [
         ("grpc.max_send_message_length", int(MAX_REPLY_BYTES.maximum)),
         ("grpc.max_receive_message_length", int(MAX_REQUEST_BYTES.maximum)),
-        ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_TOLERATED_MS),
+        ("grpc.http2.min_ping_interval_without_data_ms", _PING_TOLERATED_MS),
         ("grpc.keepalive_time_ms", _PING_MS),
         ("grpc.keepalive_timeout_ms", _PING_TIMEOUT_MS),
         ("grpc.so_reuseport", 0),  # a taken port is an error, not shared
