@@ -1,7 +1,7 @@
 """A watcher of a world that stands still stays: its pings are answered, never taken for abuse."""
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -15,7 +15,7 @@ ENOUGH = 6  # gRPC ends a connection at the third ping that comes too early
 
 
 async def copy(reader, writer, preface, on_frame):
-    """Hand frames of HTTP/2 on, and name the type and flags of each."""
+    """Hand frames of HTTP/2 on until one side is gone, and name the type and flags of each."""
     try:
         writer.write(await reader.readexactly(preface))
         while True:
@@ -24,6 +24,8 @@ async def copy(reader, writer, preface, on_frame):
             on_frame(head[3], head[4])
     except (asyncio.IncompleteReadError, ConnectionError):
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
 
 @asynccontextmanager
@@ -31,18 +33,25 @@ async def counting_pings(address):
     """A door to a world that counts the answers to its clients' pings; gives its address and their number."""
     host, port = address.rsplit(":", 1)
     answered: asyncio.Queue[None] = asyncio.Queue()
+    links: list[asyncio.StreamWriter] = []
+    over = asyncio.Event()
 
     async def serve(reader, writer):
         up_reader, up_writer = await asyncio.open_connection(host, int(port))
+        links.extend((writer, up_writer))
 
         def on_reply(kind, flags):
             if (kind, flags) == (PING, ACK):
                 answered.put_nowait(None)
 
         await asyncio.gather(copy(reader, up_writer, PREFACE, lambda *_: None), copy(up_reader, writer, 0, on_reply))
+        over.set()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", answered
+        for link in links:
+            link.close()
+        await over.wait()
 
 
 async def test_a_watcher_of_a_world_that_stands_still_is_never_sent_away(serve, until, monkeypatch):
