@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tickmind.agent.character.daily import ENOUGH_MADE, RESTED, SKILL, DailyCharacter
+from tickmind.agent.character.daily import ENOUGH_MADE, ENOUGH_MEALS, RESTED, SKILL, DailyCharacter
 from tickmind.agent.character.tactics import action, condition
-from tickmind.agent.knowledge import Person, distance, nearest_tile
+from tickmind.agent.knowledge import Person, Thing, distance, nearest_tile
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.base import ConfigError
@@ -21,7 +21,9 @@ SIT_TICKS = 20
 VISIT_TICKS = 600  # since a person was seen or heard last, for a visit
 ERRAND_UTILITY = 0.6  # of what it planned for the hour
 PECKISH, HUNGRY, STARVING = 200, 350, 700  # hunger at which it may eat, eats, and is in danger
-ENOUGH_MEALS, STOCK_MEALS = 4, 12  # that it carries at least, and that it gathers if it chooses to
+STOCK_MEALS = 12  # that it gathers if it chooses to
+RICH_MEALS = 6  # that it could pay for, from which on it is free with its money
+HELP_REST_TICKS = 400  # between two parts of a shared work that it does
 GIFT_REST_TICKS = 600  # between two gifts to the same one
 GIFT_STEPS = 10  # within which it sees to whom it could give something
 MOST_VISITS = 4  # people whom it considers to visit, the best known first
@@ -47,7 +49,9 @@ class ChoosingCharacter(DailyCharacter):
 
     def __init__(self, start: Start) -> None:
         super().__init__(start)
-        self._recipes = self._known_recipes()
+        self._shared_works = list(self._known_works())
+        self._helped: dict[str, int] = {}  # kind of a shared work -> the tick in which it did its last part
+        self._helping_tick = -1  # in which it worked on one
         self._history = ChoiceHistory((*self.persona.goals, *self.persona.traits))
         self._chosen: Option | None = None
         self._choice = DayErrand(0, "")  # what it has chosen, as an errand
@@ -171,8 +175,10 @@ class ChoosingCharacter(DailyCharacter):
 
     @condition
     def provided(self) -> bool:
-        """Return whether it has enough to eat for a while."""
-        return self._meals() >= ENOUGH_MEALS
+        """Return whether it has enough to eat for a while; at its work a meal is enough."""
+        errand = self._errand()
+        is_working = errand is not None and errand.skill in ("make", "work")
+        return self._meals() >= (1 if is_working else ENOUGH_MEALS)
 
     def _meals(self) -> int:
         return sum(map(self.carries, self.food))
@@ -190,7 +196,7 @@ class ChoosingCharacter(DailyCharacter):
         """Eat, or else get something to eat."""
         if self.me.hunger >= HUNGRY and self.eat_something() is not Status.FAILURE:
             return Status.SUCCESS
-        statuses = (way(item) for way in (self.gather, self.take, self.buy) for item in self.food)
+        statuses = (way(item) for item in self.food for way in (self.gather, self.take, self.buy))
         return next((status for status in statuses if status is not Status.FAILURE), Status.FAILURE)
 
     def could_eat(self) -> Iterable[Option]:
@@ -234,7 +240,8 @@ class ChoosingCharacter(DailyCharacter):
         for item in self.food if self._meals() < STOCK_MEALS else ():
             seller = self.seller_of(item)
             if seller is not None:
-                use = 0.2 + 0.4 * self.me.hunger / 1000
+                rich = self.seller_of(item, RICH_MEALS) is not None
+                use = 0.2 + 0.4 * self.me.hunger / 1000 + 0.2 * rich
                 yield Option(option_words("buy", item), use, item, steps=seller.steps_from(self.at))
 
     def do_trade(self, errand: DayErrand) -> Status:
@@ -242,6 +249,26 @@ class ChoosingCharacter(DailyCharacter):
         if errand.state is ErrandState.DONE:
             return Status.FAILURE
         status = self.buy(errand.thing)
+        if status is Status.SUCCESS:
+            errand.state = ErrandState.DONE
+        return status
+
+    def could_sell(self) -> Iterable[Option]:
+        """Yield what it does not need and a container buys."""
+        if not self._containers:
+            return
+        supplies = self._supplies()
+        for stack in self.me.inventory:
+            is_spare = stack.kind not in supplies and self.to_spare(stack.kind) > 0
+            buyer = self.buyer_of(stack.kind) if is_spare else None
+            if buyer is not None:
+                yield Option(option_words("sell", stack.kind), 0.3, stack.kind, steps=buyer.steps_from(self.at))
+
+    def do_sell(self, errand: DayErrand) -> Status:
+        """Sell a thing until it has none to spare."""
+        if self.to_spare(errand.thing) <= 0:
+            return Status.FAILURE
+        status = self.sell(errand.thing)
         if status is Status.SUCCESS:
             errand.state = ErrandState.DONE
         return status
@@ -255,17 +282,20 @@ class ChoosingCharacter(DailyCharacter):
 
     def could_make(self) -> Iterable[Option]:
         """Yield what it lacks and could make of what it has or knows."""
-        around = self.surroundings
         for item, kind, state, recipe in self._recipes:
             if self.carries(item) >= ENOUGH_MADE or not self._is_time(recipe):
                 continue
             missing = self._missing(recipe)
             if missing is not None and self.nearest_lying(missing) is None:
                 continue
-            fit = (one for one in around.things_of(kind) if recipe.verb in one.seen.verbs and state == one.seen.state)
-            bench = around.nearest(fit, self.at)
-            if bench is not None:
+            bench = self._bench(kind, state, recipe)
+            if bench is not None and self._is_its_trade(item, bench):
                 yield Option(option_words("make", item), 0.4, item, steps=bench.steps_from(self.at))
+
+    def _is_its_trade(self, item: str, bench: Thing) -> bool:
+        """Return whether it makes an item itself: it eats it, makes it at its work, or has no work."""
+        work = self.setting.zone(self.persona.work)
+        return item in self.food or work is None or work.holds(*bench.at)
 
     def could_rest(self) -> Iterable[Option]:
         """Yield its home, or where it is, if it is not rested."""
@@ -304,6 +334,49 @@ class ChoosingCharacter(DailyCharacter):
         return status
 
     # Others
+
+    def _known_works(self) -> Iterable[tuple[str, str, ActionInfo]]:
+        """Yield what takes something of those who work on it and gives nothing back: a kind, a state and a recipe."""
+        for kind in self.kinds:
+            for state, actions in zip(kind.states, kind.actions, strict=True):
+                for one in actions:
+                    if one.consumes and not one.yields and one.to not in ("", state):
+                        yield kind.name, state, one
+
+    def _open_work(self, kind: str) -> tuple[Thing, ActionInfo] | None:
+        """Return the nearest known object of a kind on which something is to be done for all, and what."""
+        around, works = self.surroundings, {state: one for name, state, one in self._shared_works if name == kind}
+        known = (one for one in around.things_of(kind) if one.seen.state in works and self.reachable(one))
+        thing = around.nearest(known, self.at)
+        return None if thing is None else (thing, works[thing.seen.state])
+
+    def could_help(self) -> Iterable[Option]:
+        """Yield what it could help to build, mend or light, for all, unless it has just done its part."""
+        for kind in {name: None for name, _, _ in self._shared_works}:
+            work = self._open_work(kind)
+            has_helped = self.tick - self._helped.get(kind, -HELP_REST_TICKS) < HELP_REST_TICKS
+            if work is None or has_helped or not self._is_time(work[1]):
+                continue
+            missing = self._missing(work[1])
+            if missing is None or self._could_get(missing):
+                words, use = option_words(work[1].verb, "the", kind.replace("_", " ")), 0.7 if missing is None else 0.55
+                yield Option(words, use, kind, steps=work[0].steps_from(self.at))
+
+    def do_help(self, errand: DayErrand) -> Status:
+        """Get what a shared work takes, and do one part of it."""
+        last, work = self.observation.result, self._open_work(errand.thing)
+        effects = last.effects if last is not None and last.ok and self._helping_tick == self.tick - 1 else ()
+        if any(effect.name.startswith("inventory.") for effect in effects):  # what it takes is used up by the last step
+            self._helped[errand.thing], errand.state = self.tick, ErrandState.DONE
+            return Status.FAILURE
+        if work is None:
+            return Status.FAILURE
+        missing = self._missing(work[1])
+        if missing is not None:
+            return self._obtain(missing, set())
+        status = self.work_on(errand.thing, work[1].verb, work[0].seen.state)
+        self._helping_tick = self.tick if status is Status.SUCCESS else -1
+        return status
 
     def could_meet(self) -> Iterable[Option]:
         """Yield the places where it usually meets others."""
@@ -365,14 +438,6 @@ class ChoosingCharacter(DailyCharacter):
             return status
         errand.state = ErrandState.DONE
         return self.do(Give(person.entity_id, item))
-
-    def _known_recipes(self) -> list[tuple[str, str, str, ActionInfo]]:
-        """Return what can be made of or with other things: items, each with a kind of object, a state and a recipe."""
-        items = {
-            item: None for kind in self.kinds for actions in kind.actions for one in actions for item, _ in one.yields
-        }
-        made = ((item, *recipe) for item in items for recipe in self.recipes(item))
-        return [one for one in made if one[3].needs or one[3].consumes or one[3].wears]
 
     def _gift(self) -> str:
         """Return what it could do without."""

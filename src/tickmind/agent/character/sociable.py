@@ -137,10 +137,10 @@ class SociableCharacter(Character):
         return self.food[0], 1
 
     def can_bring(self, item: str, amount: int) -> bool:
-        """Return whether it could bring another some items: it can spare them, or has just seen some."""
-        known = self.surroundings.things_with(item)
+        """Return whether it could bring another some items: it can spare or buy them, or has just seen some."""
+        known = (one for one in self.surroundings.things_with(item) if not self._is_contents(one))
         seen = sum(one.amount(item) for one in known if self.tick - one.tick < JUST_SEEN_TICKS)
-        return self.spare(item) + seen >= amount
+        return self.spare(item) + seen >= amount or self.seller_of(item, amount) is not None
 
     def spare(self, item: str) -> int:
         """Return how many items of a kind it has that are promised to nobody."""
@@ -307,7 +307,8 @@ class SociableCharacter(Character):
     def _bring(self, promise: Promise) -> Status:
         left = promise.amount - promise.given
         if self.carries(promise.item) < left:
-            return self.gather(promise.item)
+            status = self.gather(promise.item)
+            return self.buy(promise.item) if status is Status.FAILURE else status
         person = self.surroundings.people.get(promise.to)
         status = Status.FAILURE if person is None else self.go_up_to(person)
         return self.do(Give(promise.to, promise.item, left)) if status is Status.SUCCESS else status
