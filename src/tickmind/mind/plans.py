@@ -12,7 +12,10 @@ PLAN_TASK = (
     "Plan tomorrow in four lines, each with a time, one of the words for what you do, a thing if it needs one, and a "
     "place if it has one, such as `08:00 work at the mill` or `12:00 make bread at the bakery`. Write nothing else."
 )
-SKILLS = ("eat", "explore", "fetch", "give", "help", "make", "meet", "rest", "sell", "sit", "trade", "visit", "work")
+SKILLS = (
+    *("eat", "explore", "fetch", "give", "help", "make", "meet", "reconcile", "rest", "sell", "sit", "trade", "visit"),
+    "work",
+)
 """Errands of a villager; any other word is to be there."""
 LEAST_ERRANDS = 2  # of a plan that a model made; with fewer the day goes as usual
 MAX_ERRANDS = Limit("number of errands in the plan of a day", 12)

@@ -3,7 +3,7 @@
 from tests.unit.characters.test_crafting import Life
 
 from tickmind.agent import CharacterHost, Start
-from tickmind.agent.character.choosing import HELP_REST_TICKS
+from tickmind.agent.character.free_time import HELP_REST_TICKS
 from tickmind.characters.villager import Villager
 from tickmind.protocol import ActionType, Persona
 
@@ -141,3 +141,53 @@ def test_what_was_promised_is_bought_if_it_can_not_be_gathered():
     assert ada.can_bring("flour", 2)
     assert not ada.can_bring("flour", 99)
     assert ada.can_bring("bread", 1)
+
+
+QUARREL = """\
+world: quarrel
+rules: {sight_radius: 8, needs: {hunger_per_tick: 0, energy_per_tick: 0}}
+calendar:
+  day_ticks: 240
+  begins: "08:00"
+  festivals: {feast: {day: 1, hours: ["11:00", "16:00"], where: square}}
+floors: {grass: {}}
+items: {bread: {use: {hunger: -300}}, coin: {}}
+zones: {square: {within: [2, 0, 6, 2]}}
+map: |
+  .........
+  1...3...2
+  .........
+legend:
+  ".": grass
+  "1": {floor: grass, actor: {id: edda, inventory: {bread: 4, coin: 3}, persona: {relations: {kaya: they fell out}}}}
+  "2": {floor: grass, actor: {id: kaya, inventory: {bread: 4}, persona: {relations: {edda: they fell out}}}}
+  "3": {floor: grass, actor: {id: liv, inventory: {bread: 4}, persona: {relations: {kaya: her housemate}}}}
+"""
+
+
+def test_who_has_fallen_out_does_not_speak_until_a_feast_brings_peace():
+    town = Town(QUARREL)
+    edda = town.host.character("edda")
+    assert edda.talker.people.get("kaya").is_cold
+    talked = {"before": set(), "after": set()}
+
+    def watch():
+        when = "before" if edda.time.hour < 11 else "after"
+        for who in ("edda", "kaya"):
+            talk = town.host.character(who).talker.talks.current
+            talked[when] |= {(who, talk.partner_id)} if talk else set()
+        return False
+
+    town.until(watch, 29)
+    assert ("edda", "kaya") not in talked["before"]
+    assert ("kaya", "edda") not in talked["before"]
+    assert talked["before"]  # with the third
+    town.until(watch, 60)
+    gifts = [one for one in town.results if one.ok and one.action_type is ActionType.GIVE]
+    assert {one.actor_id for one in gifts if one.target_id in ("edda", "kaya")} & {"edda", "kaya"}
+    for who, other in (("edda", "kaya"), ("kaya", "edda")):
+        villager = town.host.character(who)
+        assert not villager.talker.people.get(other).is_cold
+        assert any("made peace" in entry.text for entry in villager.memory)
+    town.until(watch, 60)
+    assert ("edda", "kaya") in talked["after"] or ("kaya", "edda") in talked["after"]

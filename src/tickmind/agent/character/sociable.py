@@ -106,6 +106,8 @@ class SociableCharacter(Character):
             on_news=self.hear_news,
             day_ticks=self.setting.calendar.day_ticks,
         )
+        for who, relation in self.persona.relations:
+            self.talker.people.know(who, relation)
         self._line: Remark | None = None  # what it will say next, before a model words it
         self._line_turn = (-1, 0)  # the turn of its talk that the line is for, and the lines before it
         self._line_tick = -1  # in which it was chosen
@@ -344,10 +346,14 @@ class SociableCharacter(Character):
         if self.speech.silent_ticks(self.tick) * self.talker.mood.weight(self.tick) < QUIET_TICKS:
             return False
         awake = (one.entity_id for one in self.awake_within(MEET_STEPS))
-        near = [who for who in awake if not self._is_in_another_talk(who)]
+        near = [who for who in awake if not self._is_in_another_talk(who) and not self._is_cold_to(who)]
         near.sort(key=lambda who: who != self.partner_wanted())
         self._company = next((who for who in near if self.talker.talks.may_begin(self.tick, who)), "")
         return bool(self._company)
+
+    def _is_cold_to(self, person_id: str) -> bool:
+        known = self.talker.people.get(person_id)
+        return known is not None and known.is_cold
 
     @action
     def begin_talk(self) -> Status:
