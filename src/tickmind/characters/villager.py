@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from tickmind.agent import Start
-from tickmind.agent.character.choosing import HUNGRY, STARVING, ChoosingCharacter
+from tickmind.agent.character.choosing import ChoosingCharacter
 from tickmind.agent.character.daily import NIGHT
+from tickmind.agent.character.free_time import HUNGRY, STARVING
 from tickmind.agent.character.sociable import REHEARSE, TALK
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import distance

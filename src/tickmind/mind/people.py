@@ -1,5 +1,6 @@
 """`People`: what one knows of others, and which experiences that rests on."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -7,6 +8,14 @@ from tickmind.base import Limit
 
 MAX_PEOPLE = Limit("number of people that a character knows", 100)
 CLOSE_LIKING, CLOSE_TRUST = 0.3, 0.2  # of a close friend
+COLD_LIKING = -0.2  # from which on down one does not speak to a person of one's own accord
+FRIEND_LIKING, FOE_LIKING = 0.2, -0.4  # at first, of those to whom a persona is related
+_FOE = re.compile(r"\b(?:enemy|feud|foe|quarrel\w*|not on speaking terms|fell out|fallen out)\b", re.IGNORECASE)
+_FRIEND = re.compile(
+    r"\b(?:friend|cousin|sister|brother|mother|father|daughter|son|wife|husband|aunt|uncle|pupil|teacher|housemate|"
+    r"partner|companion|helper|love|listener|guest)s?\b",
+    re.IGNORECASE,
+)
 MAX_TOPICS = Limit("number of things that were said to a person", 60)
 
 
@@ -31,6 +40,11 @@ class Acquaintance:
     def is_close(self) -> bool:
         """Whether it is a friend, who is told what others are not."""
         return self.liking >= CLOSE_LIKING and self.trust >= CLOSE_TRUST
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether one does not speak to it of one's own accord."""
+        return self.liking <= COLD_LIKING
 
     def shown(self) -> dict[str, float]:
         """Return what counts, for those who watch."""
@@ -86,6 +100,20 @@ class People:
         if not MAX_PEOPLE.allows(len(self._known)):
             del self._known[next(iter(self._known))]
         return known
+
+    def know(self, person_id: str, relation: str) -> None:
+        """Know a person from the beginning, by what it is: a cousin, or one with whom there is a quarrel."""
+        person = self.meet(person_id)
+        person.heard = True
+        person.like(FOE_LIKING if _FOE.search(relation) else FRIEND_LIKING if _FRIEND.search(relation) else 0.0)
+
+    def make_peace(self, person_id: str) -> Acquaintance | None:
+        """End the quarrel with a person, and return what is known of it; None if there is none."""
+        person = self._known.get(person_id)
+        if person is None or not person.is_cold:
+            return None
+        person.liking = 0.0
+        return person
 
     def _is_taken(self, name: str, person_id: str) -> bool:
         others = (other for other in self._known.values() if other.person_id != person_id)

@@ -12,7 +12,10 @@ PLAN_TASK = (
     "Plan tomorrow in four lines, each with a time, one of the words for what you do, a thing if it needs one, and a "
     "place if it has one, such as `08:00 work at the mill` or `12:00 make bread at the bakery`. Write nothing else."
 )
-SKILLS = ("eat", "explore", "fetch", "give", "make", "meet", "rest", "sit", "trade", "visit", "work")
+SKILLS = (
+    *("eat", "explore", "fetch", "give", "help", "make", "meet", "reconcile", "rest", "sell", "sit", "trade", "visit"),
+    "work",
+)
 """Errands of a villager; any other word is to be there."""
 LEAST_ERRANDS = 2  # of a plan that a model made; with fewer the day goes as usual
 MAX_ERRANDS = Limit("number of errands in the plan of a day", 12)
@@ -72,6 +75,15 @@ class DayPlan:
             return False
         self.errands = sorted((*self.errands, errand), key=lambda one: one.minute)
         return True
+
+    def interrupt(self, errand: DayErrand, until: int) -> bool:
+        """Add an errand that ends at a minute; the one that it interrupts goes on then. False as for `add`."""
+        before = [one for one in self.errands if one.minute <= errand.minute]
+        follows = any(errand.minute < one.minute <= until for one in self.errands)
+        added = self.add(errand)
+        if added and before and not follows and until > errand.minute:
+            self.add(replace(before[-1], minute=until, state=ErrandState.WAITING, done_tick=0))
+        return added
 
     @property
     def failures(self) -> int:

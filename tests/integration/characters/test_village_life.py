@@ -14,7 +14,7 @@ from tickmind.characters.villager import Villager
 from tickmind.mind.promises import PromiseState
 from tickmind.mind.talk import Talk, TalkEnd
 from tickmind.mind.talk.sessions import MAX_TALK_LINES
-from tickmind.protocol import Persona
+from tickmind.protocol import ActionType, Persona
 from tickmind.strategy import Deliberation
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.world import TileWorld, load_scenario
@@ -55,24 +55,28 @@ def test_while_all_models_fail_for_a_day_villagers_eat_talk_keep_promises_and_se
     world = TileWorld.from_scenario(load_scenario(SCENARIO))
     info, rows = world.info, range(len(world.info.actors))
     personas = {actor.entity_id: actor.persona or Persona() for actor in info.actors}
-    food = Settings({"food": ["bread", "berries", "wheat"]})
+    food = Settings({"food": ["bread", "stew", "fish", "tea", "berries"]})
     model = OutOfOrder()
     company = CharacterHost(
         Watched,
-        lambda who: Start(who, food, random.Random(who), personas[who], info.setting, info.kinds),
+        lambda who: Start(who, food, random.Random(who), personas[who], info.setting, info.kinds, items=info.items),
         client=model,
     )
     Watched.ended.clear()
     first = world.observe(rows)
     farthest = [0] * len(rows)  # steps from where each began
     did, lines, in_need = Counter[str](), list[tuple[str, str]](), 0
+    traded: set[str] = set()
     for _ in range(600):
         observations = [replace(seen, deadline_ms=int(MAX_DURATION_MS.maximum)) for seen in world.observe(rows)]
         company.begin(world.tick_id, observations)
         for seen in observations:
             company.perceive(seen)
         record = world.step({row: company.act(seen) for row, seen in enumerate(observations)})
-        did.update(str(result.action_type) for result in record.action_results() if result.ok)
+        for result in record.action_results():
+            did[str(result.action_type)] += result.ok
+            if result.ok and result.action_type in (ActionType.BUY, ActionType.SELL):
+                traded.update(effect.name.removeprefix("inventory.") for effect in result.effects)
         lines += [(said.actor_id, said.text) for said in record.utterances]
         farthest = [
             max(before, abs(a.me.x - b.me.x) + abs(a.me.y - b.me.y))
@@ -99,6 +103,8 @@ def test_while_all_models_fail_for_a_day_villagers_eat_talk_keep_promises_and_se
     assert in_need <= 0.03 * 600 * len(rows)
     assert did["Interact"] >= 6  # the doors
     assert did["Pickup"] > 20
+    assert min(did["Buy"], did["Sell"]) > 20
+    assert {"bread", "coin", "fish", "flour", "wheat"} <= traded
     assert len(lines) > 200
     names = re.compile(rf"\b(?:{'|'.join(personas)})\b", re.IGNORECASE)
     masked = Counter((who, names.sub("*", text)) for who, text in lines)

@@ -157,6 +157,26 @@ def test_no_unknown_ground_is_nearer_than_the_frontier(text):
         assert steps[frontier] == min(steps[at] for at in edge)
 
 
+@given(DRAWINGS, st.tuples(st.integers(0, 20), st.integers(0, 20)))
+def test_the_frontier_towards_a_goal_is_reachable_and_none_is_nearer_to_it(text, goal):
+    drawing = Drawing.read(text)
+    tiles = TileMemory()
+    tiles.see(drawing.tiles())
+    around = [(dx, dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
+    edge = [
+        (x, y)
+        for x, y in waves_to(drawing.walkable, drawing.me)
+        if (x, y) != drawing.me
+        and any(x + dx >= 0 and y + dy >= 0 and not tiles.knows(x + dx, y + dy) for dx, dy in around)
+    ]
+    frontier = tiles.frontier_towards(drawing.me, goal)
+    assert (frontier is None) is (not edge)
+    if frontier is not None:
+        assert frontier in edge
+        away = min(abs(x - goal[0]) + abs(y - goal[1]) for x, y in edge)
+        assert abs(frontier[0] - goal[0]) + abs(frontier[1] - goal[1]) == away
+
+
 def test_what_is_not_seen_from_beside_it_is_off_the_map():
     tiles = TileMemory()
     for text in ("...\n@..\n...", "..@\n...\n...", "...\n...\n.@."):

@@ -28,6 +28,7 @@ zones: {mill: {within: [8, 0, 9, 1]}, home: {within: [0, 0, 1, 1]}}
 map: |
   1.........
   ....o.s..2
+  ..........
 legend:
   ".": grass
   "o": {floor: grass, object: oven}
@@ -79,7 +80,7 @@ def test_a_villager_could_work_make_and_buy():
     [
         ("make bread", lambda life: life.effects("inventory.bread")),
         ("buy bread", lambda life: life.effects("inventory.coin")),
-        ("work at the mill", lambda life: life.host.character("ada").zone.name == "mill"),
+        ("work at the mill", lambda life: life.host.character("ada")._begun.place == "mill"),
     ],
 )
 def test_what_is_chosen_is_done(choice, does):

@@ -106,6 +106,26 @@ def test_an_errand_is_added_in_its_place_once_and_within_the_limit():
     assert len(plan.errands) == MAX_ERRANDS.maximum
 
 
+def test_what_is_interrupted_goes_on_afterwards_unless_something_else_begins():
+    plan = DayPlan([DayErrand(480, "work", place="mill"), DayErrand(960, "meet"), DayErrand(1260, "rest")])
+    plan.errands[0].state = ErrandState.DONE
+    assert plan.interrupt(DayErrand(600, "meet", place="market_square"), 660)
+    assert not plan.interrupt(DayErrand(600, "meet", place="market_square"), 660)
+    assert plan.interrupt(DayErrand(930, "meet", place="mill"), 990)
+    assert list(map(str, plan.errands)) == [
+        "08:00 work at mill",
+        "10:00 meet at market square",
+        "11:00 work at mill",
+        "15:30 meet at mill",
+        "16:00 meet",
+        "21:00 rest",
+    ]
+    assert plan.errands[2].state is ErrandState.WAITING
+    early = DayPlan([DayErrand(480, "work")])
+    assert early.interrupt(DayErrand(60, "meet", place="mill"), 120)
+    assert [errand.minute for errand in early.errands] == [60, 480]
+
+
 def test_a_models_plan_is_read_from_its_lines():
     reply = (
         "Here is my plan:\n1. 08:00 work at the mill\n- 12:00 make bread\n`16:00 meet at the market square`\n21:00 rest"

@@ -219,6 +219,64 @@ function sign(pen: Pen): void {
   for (const y of [-49, -41]) block(pen, FOOT_X - 15, BOTTOM + y, 30, 3, 1, "#6d4b2f");
 }
 
+function stall(pen: Pen, look: Look): void {
+  const hue = (hashOf(look.kind.name) % 360) / 360;
+  shadow(pen, 27);
+  for (const x of [-24, 20]) block(pen, FOOT_X + x, BOTTOM - 56, 4, 50, 1, "#6d4b2f");
+  block(pen, FOOT_X - 25, BOTTOM - 28, 50, 20, 3, "#a87b4c");
+  block(pen, FOOT_X - 25, BOTTOM - 30, 50, 6, 2, "#c99a63");
+  for (let stripe = 0; stripe < 6; stripe += 1) {
+    const colour = stripe % 2 ? "#f4efe6" : css(fromHsl(hue, 0.55, 0.48));
+    block(pen, FOOT_X - 27 + stripe * 9, BOTTOM - 66, 9, 18, 2, colour);
+  }
+}
+
+function well(pen: Pen): void {
+  shadow(pen, 24);
+  oval(pen, FOOT_X, BOTTOM - 16, 22, 14, "#7d8289");
+  oval(pen, FOOT_X, BOTTOM - 20, 17, 10, "#2f5f86");
+  for (const x of [-20, 16]) block(pen, FOOT_X + x, BOTTOM - 56, 4, 38, 1, "#6d4b2f");
+  block(pen, FOOT_X - 26, BOTTOM - 66, 52, 14, 5, "#9c5a3c");
+}
+
+function mill(pen: Pen): void {
+  shadow(pen, 25);
+  block(pen, FOOT_X - 22, BOTTOM - 26, 44, 20, 5, "#8a6a48");
+  oval(pen, FOOT_X, BOTTOM - 32, 22, 12, "#8b9097");
+  oval(pen, FOOT_X, BOTTOM - 35, 19, 9, "#a9aeb5");
+  oval(pen, FOOT_X, BOTTOM - 35, 5, 3, "#54585e");
+}
+
+function forge(pen: Pen): void {
+  shadow(pen, 25);
+  block(pen, FOOT_X - 24, BOTTOM - 54, 30, 48, 4, "#5d6168");
+  oval(pen, FOOT_X - 9, BOTTOM - 24, 10, 9, "#f08c2e");
+  oval(pen, FOOT_X - 9, BOTTOM - 22, 6, 5, "#ffd766");
+  block(pen, FOOT_X + 9, BOTTOM - 18, 12, 12, 2, "#6d4b2f");
+  block(pen, FOOT_X + 4, BOTTOM - 26, 22, 9, 3, "#3b3f46");
+}
+
+function kettle(pen: Pen): void {
+  fire(pen);
+  oval(pen, FOOT_X, BOTTOM - 40, 16, 13, "#3b3f46");
+  oval(pen, FOOT_X, BOTTOM - 48, 12, 4, "#6f757d");
+}
+
+function stage(pen: Pen): void {
+  block(pen, LEFT + 3, TOP + 8, SIDE - 6, SIDE - 14, 4, "#8f6a43");
+  for (let plank = 0; plank < 3; plank += 1) block(pen, LEFT + 3, TOP + 18 + plank * 13, SIDE - 6, 2, 0, "#6d4b2f");
+}
+
+function fishingSpot(pen: Pen): void {
+  pen.save();
+  pen.translate(FOOT_X - 14, BOTTOM - 6);
+  pen.rotate(0.5);
+  block(pen, -2, -52, 3, 52, 1, "#8a6a48");
+  pen.restore();
+  oval(pen, FOOT_X + 16, BOTTOM - 14, 5, 5, "#d6463c");
+  oval(pen, FOOT_X + 16, BOTTOM - 16, 4, 3, "#f4efe6");
+}
+
 function crate(pen: Pen, look: Look): void {
   const hue = (hashOf(look.kind.name) % 360) / 360;
   shadow(pen, 26);
@@ -235,6 +293,13 @@ const DRAWN: [words: RegExp, draw: (pen: Pen, look: Look) => void][] = [
   [/stump/, stump],
   [/tree|oak|pine|birch/, (pen, look) => (/stump|felled|cut/i.test(look.kind.states[look.state] ?? "") ? stump(pen) : tree(pen))],
   [/bush|shrub|plant|crop|berry/, bush],
+  [/stall|granary|shop/, stall],
+  [/well|fountain/, well],
+  [/mill/, mill],
+  [/forge|anvil/, forge],
+  [/kettle|cauldron/, kettle],
+  [/stage|platform/, stage],
+  [/fishing/, fishingSpot],
   [/wall|fence|palisade/, wall],
   [/door|gate/, door],
   [/bed|cot/, bed],

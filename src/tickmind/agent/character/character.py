@@ -342,11 +342,19 @@ class Character(TradingCharacter):
     @action
     def explore(self) -> Status:
         """Go where it has never been; fails if everything is known."""
+        return self._explore(None)
+
+    def _explore(self, goal: Tile | None) -> Status:
+        """Go to the nearest tile that it has never seen, or to the one nearest to a goal."""
         if self._frontier is None or distance(self.at, self._frontier) <= 1:
             tiles = self.surroundings.tiles
             if self.tick < self._explored_until and self._explored_gains in (-1, tiles.gains):
                 return Status.FAILURE
-            self._frontier = tiles.nearest_frontier(self.at, self.surroundings.doors)
+            doors = self.surroundings.doors
+            if goal is None:
+                self._frontier = tiles.nearest_frontier(self.at, doors)
+            else:
+                self._frontier = tiles.frontier_towards(self.at, goal, doors)
             if self._frontier is None:
                 self._explored_until, self._explored_gains = self.tick + NOTHING_NEW_TICKS, tiles.gains
                 return Status.FAILURE

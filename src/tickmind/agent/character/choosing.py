@@ -4,34 +4,25 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tickmind.agent.character.daily import ENOUGH_MADE, RESTED, SKILL, DailyCharacter
-from tickmind.agent.character.tactics import action, condition
-from tickmind.agent.knowledge import Person, distance, nearest_tile
+from tickmind.agent.character.daily import SKILL
+from tickmind.agent.character.free_time import FreeTimeCharacter
+from tickmind.agent.character.tactics import action
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.base import ConfigError
 from tickmind.mind.options import ChoiceHistory, Option, menu, option_words, read_choice
 from tickmind.mind.plans import DayErrand, ErrandState
-from tickmind.protocol import ActionInfo, ActorStatus, Give
 from tickmind.protocol.setting import zone_phrase
 from tickmind.tick.hooks import checked
 
 CHOICE_TICKS = 90  # that a choice is followed
-SIT_TICKS = 20
-VISIT_TICKS = 600  # since a person was seen or heard last, for a visit
 ERRAND_UTILITY = 0.6  # of what it planned for the hour
-PECKISH, HUNGRY, STARVING = 200, 350, 700  # hunger at which it may eat, eats, and is in danger
-ENOUGH_MEALS, STOCK_MEALS = 4, 12  # that it carries at least, and that it gathers if it chooses to
-GIFT_REST_TICKS = 600  # between two gifts to the same one
-GIFT_STEPS = 10  # within which it sees to whom it could give something
-MOST_VISITS = 4  # people whom it considers to visit, the best known first
-DAY_HOURS, EVENING_HOURS = range(7, 18), range(16, 21)
 _COULD = "could_"  # what the names of methods begin with that yield what a skill could do now
 _QUIET = ("rest", "sit")  # skills for a bad mood
-_TO_PEOPLE = ("visit", "give")  # skills whose thing is a person
+_TO_PEOPLE = ("give", "reconcile", "visit")  # skills whose thing is a person
 
 
-class ChoosingCharacter(DailyCharacter):
+class ChoosingCharacter(FreeTimeCharacter):
     """Chooses by use what it does in its free time. A model, if one decides, chooses from the best few at intervals.
 
     A skill is a method `do_fish(self, errand)`. With a method `could_fish(self)`, which yields an `Option` where there
@@ -47,7 +38,6 @@ class ChoosingCharacter(DailyCharacter):
 
     def __init__(self, start: Start) -> None:
         super().__init__(start)
-        self._recipes = self._known_recipes()
         self._history = ChoiceHistory((*self.persona.goals, *self.persona.traits))
         self._chosen: Option | None = None
         self._choice = DayErrand(0, "")  # what it has chosen, as an errand
@@ -167,219 +157,6 @@ class ChoosingCharacter(DailyCharacter):
         """Return whom it has chosen to visit."""
         return self._choice.thing if self._chosen is not None and self._choice.skill == "visit" else ""
 
-    # What to eat
-
-    @condition
-    def provided(self) -> bool:
-        """Return whether it has enough to eat for a while."""
-        return self._meals() >= ENOUGH_MEALS
-
-    def _meals(self) -> int:
-        return sum(map(self.carries, self.food))
-
-    @action
-    def eat_something(self) -> Status:
-        """Eat what it likes best of what it can spare; if it is in danger, of all that it has."""
-        item = next((one for one in self.food if self.spare(one) > 0), None)
-        if item is None and self.me.hunger >= STARVING:
-            item = next(filter(self.carries, self.food), None)
-        return Status.FAILURE if item is None else self.eat(item)
-
-    @action
-    def find_food(self) -> Status:
-        """Eat, or else get something to eat."""
-        if self.me.hunger >= HUNGRY and self.eat_something() is not Status.FAILURE:
-            return Status.SUCCESS
-        statuses = (way(item) for way in (self.gather, self.take, self.buy) for item in self.food)
-        return next((status for status in statuses if status is not Status.FAILURE), Status.FAILURE)
-
-    def could_eat(self) -> Iterable[Option]:
-        """Yield the best of what it has to eat, if it is a little hungry."""
-        item = next((one for one in self.food if self.spare(one) > 0), "")
-        if item and self.me.hunger >= PECKISH:
-            yield Option(option_words("eat", item), self.me.hunger / 1000 + 0.2, item)
-
-    def do_eat(self, errand: DayErrand) -> Status:
-        """Eat, once."""
-        if errand.state is ErrandState.DONE:
-            return Status.FAILURE
-        status = self.eat_something()
-        if status is Status.SUCCESS:
-            errand.state = ErrandState.DONE
-        return status
-
-    def could_fetch(self) -> Iterable[Option]:
-        """Yield where there is something to eat, while it does not carry plenty."""
-        if self._meals() >= STOCK_MEALS or self.tick < self._full_until:
-            return
-        need = 0.15 if self.provided() else 0.3 + 0.5 * self.me.hunger / 1000
-        for item in self.food:
-            place = self.nearest_lying(item)
-            if place is not None:
-                yield Option(option_words("fetch", item), need, item, steps=place.steps_from(self.at))
-
-    def do_fetch(self, errand: DayErrand) -> Status:
-        """Gather a thing, or something to eat, until it carries plenty."""
-        have = self.carries(errand.thing) if errand.thing else self._meals()
-        status = Status.FAILURE if have >= STOCK_MEALS else self._fetch(errand.thing)
-        if status is Status.SUCCESS:
-            errand.state = ErrandState.DONE
-        return status
-
-    def _fetch(self, thing: str) -> Status:
-        return self.gather(thing) if thing else self.find_food()
-
-    def could_trade(self) -> Iterable[Option]:
-        """Yield what it could buy to eat."""
-        for item in self.food if self._meals() < STOCK_MEALS else ():
-            seller = self.seller_of(item)
-            if seller is not None:
-                use = 0.2 + 0.4 * self.me.hunger / 1000
-                yield Option(option_words("buy", item), use, item, steps=seller.steps_from(self.at))
-
-    def do_trade(self, errand: DayErrand) -> Status:
-        """Buy a thing, once."""
-        if errand.state is ErrandState.DONE:
-            return Status.FAILURE
-        status = self.buy(errand.thing)
-        if status is Status.SUCCESS:
-            errand.state = ErrandState.DONE
-        return status
-
-    # Work and rest
-
-    def could_work(self) -> Iterable[Option]:
-        """Yield its work, by day."""
-        if self.persona.work and self.time.hour in DAY_HOURS:
-            yield self._going("work at", self.persona.work, 0.45)
-
-    def could_make(self) -> Iterable[Option]:
-        """Yield what it lacks and could make of what it has or knows."""
-        around = self.surroundings
-        for item, kind, state, recipe in self._recipes:
-            if self.carries(item) >= ENOUGH_MADE or not self._is_time(recipe):
-                continue
-            missing = self._missing(recipe)
-            if missing is not None and self.nearest_lying(missing) is None:
-                continue
-            fit = (one for one in around.things_of(kind) if recipe.verb in one.seen.verbs and state == one.seen.state)
-            bench = around.nearest(fit, self.at)
-            if bench is not None:
-                yield Option(option_words("make", item), 0.4, item, steps=bench.steps_from(self.at))
-
-    def could_rest(self) -> Iterable[Option]:
-        """Yield its home, or where it is, if it is not rested."""
-        if self.me.energy < RESTED:
-            use = (1000 - self.me.energy) / 1000
-            home = self.persona.home
-            yield self._going("rest at", home, use) if home else Option("lie down and rest", use)
-
-    def do_rest(self, errand: DayErrand) -> Status:
-        """Go to bed if it is tired; as a choice, until it is rested."""
-        if errand is self._choice and self.me.energy >= RESTED:
-            errand.state = ErrandState.DONE
-            return Status.FAILURE
-        return super().do_rest(errand)
-
-    def could_sit(self) -> Iterable[Option]:
-        """Yield that it could do nothing for a while."""
-        yield Option("sit for a while", 0.1)
-
-    def do_sit(self, errand: DayErrand) -> Status:
-        """Stay where it is; as a choice, for a while."""
-        errand.state = ErrandState.DONE
-        is_over = errand is self._choice and self._choice_ticks > SIT_TICKS
-        return Status.FAILURE if is_over else self.wait()
-
-    def could_explore(self) -> Iterable[Option]:
-        """Yield that it could see what it does not know yet, unless it has just found nothing."""
-        if self.tick >= self._explored_until:
-            yield Option("see what is new", 0.2)
-
-    def do_explore(self, errand: DayErrand) -> Status:
-        """Go where it has never been."""
-        status = self.explore()
-        if status is not Status.FAILURE:
-            errand.state = ErrandState.DONE
-        return status
-
-    # Others
-
-    def could_meet(self) -> Iterable[Option]:
-        """Yield the places where it usually meets others."""
-        use = 0.35 if self.time.hour in EVENING_HOURS else 0.2
-        for place in {one.place: None for one in self._routine if one.skill == "meet" and one.place}:
-            yield self._going("go to", place, use)
-
-    def could_visit(self) -> Iterable[Option]:
-        """Yield those of whom it knows where they were, and with whom it has not just talked."""
-        people, related = self.surroundings.people, dict(self.persona.relations)
-        known = [one for one in self.talker.people if one.person_id in people and self._may_visit(one.person_id)]
-        known.sort(key=lambda one: (one.person_id not in related, -one.liking, -one.talks, one.person_id))
-        for one in known[:MOST_VISITS]:
-            who = people[one.person_id]
-            use = 0.25 + 0.2 * one.liking + 0.1 * (who.entity_id in related)
-            yield Option(option_words("visit", one.called), use, who.entity_id, steps=distance(who.at, self.at))
-
-    def _may_visit(self, person_id: str) -> bool:
-        """Return whether a person was there lately, awake as far as it sees, and they have not just talked."""
-        who = self.surroundings.people[person_id]
-        is_asleep = who.seen_tick == self.tick and bool(who.status & ActorStatus.ASLEEP)
-        is_fresh = self.tick - max(who.seen_tick, who.heard_tick) <= VISIT_TICKS
-        return is_fresh and not is_asleep and self.talker.talks.may_begin(self.tick, person_id)
-
-    def _person(self, name: str) -> Person | None:
-        """Return a person by its id, or as it is called."""
-        people = self.surroundings.people
-        called = (who for who in people if self.talker.people.called(who).lower() == name.lower())
-        return people.get(name) or people.get(next(called, ""))
-
-    def do_visit(self, errand: DayErrand) -> Status:
-        """Go to a person, and stay while they may talk."""
-        person = self._person(errand.thing)
-        if person is None:
-            return Status.FAILURE
-        status = self.go_up_to(person)
-        if status is not Status.SUCCESS:
-            return status
-        errand.state = ErrandState.DONE
-        return self.wait() if self.talker.talks.may_begin(self.tick, person.entity_id) else Status.FAILURE
-
-    def could_give(self) -> Iterable[Option]:
-        """Yield those near that it likes, if it has more to eat than it needs."""
-        item = self._gift()
-        for who in self.awake_within(GIFT_STEPS) if item else ():
-            known = self.talker.people.get(who.entity_id)
-            if known is not None and known.talks and known.liking >= 0:
-                words = option_words("give", known.called, "some", item)
-                use, steps = 0.2 + 0.3 * known.liking, distance(who.at, self.at)
-                yield Option(words, use, who.entity_id, steps=steps, rest_ticks=GIFT_REST_TICKS)
-
-    def do_give(self, errand: DayErrand) -> Status:
-        """Give a person something to eat, once."""
-        person, item = self._person(errand.thing), self._gift()
-        if person is None or not item or errand.state is ErrandState.DONE:
-            return Status.FAILURE
-        status = self.go_up_to(person)
-        if status is not Status.SUCCESS:
-            return status
-        errand.state = ErrandState.DONE
-        return self.do(Give(person.entity_id, item))
-
-    def _known_recipes(self) -> list[tuple[str, str, str, ActionInfo]]:
-        """Return what can be made of or with other things: items, each with a kind of object, a state and a recipe."""
-        items = {
-            item: None for kind in self.kinds for actions in kind.actions for one in actions for item, _ in one.yields
-        }
-        made = ((item, *recipe) for item in items for recipe in self.recipes(item))
-        return [one for one in made if one[3].needs or one[3].consumes or one[3].wears]
-
-    def _gift(self) -> str:
-        """Return what it could do without."""
-        return next((item for item in self.food if self.spare(item) > ENOUGH_MEALS), "")
-
-    def _going(self, verb: str, place: str, use: float) -> Option:
-        """Return something to do at a place."""
-        zone = self.setting.zone(place)
-        steps = 0 if zone is None else min(distance(self.at, nearest_tile(self.at, area)) for area in zone.areas)
-        return Option(option_words(verb, zone_phrase(place)), use, place=place, steps=steps)
+    def ticks_chosen(self, errand: DayErrand) -> int | None:
+        """Return for how many ticks it has done an errand as a choice; None if it is none."""
+        return self._choice_ticks if errand is self._choice else None

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+from tickmind.agent.character.body import NO_WAY_TICKS
 from tickmind.agent.character.sociable import LOOK_TICKS, SociableCharacter
 from tickmind.agent.character.tactics import action
 from tickmind.agent.character.thinking import Faculty
-from tickmind.agent.knowledge import Thing, distance
+from tickmind.agent.knowledge import Thing, distance, nearest_tile
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.mind.memory import EntryKind
@@ -23,12 +24,13 @@ from tickmind.mind.plans import (
     read_plan,
 )
 from tickmind.mind.reflection import REFLECT_TASK, Reflection, insights_by_rule, note_insights
-from tickmind.protocol import Pickup
+from tickmind.protocol import ActionInfo, ActionType, Pickup
 from tickmind.protocol.setting import DAY_MINUTES, zone_phrase
 from tickmind.strategy import quoted
 
 WORK_MINUTE, FREE_MINUTE, HOME_MINUTE = 8 * 60, 16 * 60, 21 * 60  # when a usual day's errands begin
-ENOUGH_MADE = 3  # of an item, that it gathers or makes at its work
+ENOUGH_MADE = 3  # of an item to spare, that it gathers or makes at its work before it sells it
+ENOUGH_MEALS = 4  # that it carries at least
 AIMS = {"work": "get some work done{place}", "meet": "see who is about{place}", "rest": "go home"}  # skill -> words
 PRESENT_TICKS = 20  # at its work, after which it has been there even if there was nothing to do
 STROLL_EVERY, STROLL_TICKS = 40, 10  # how often and how long it strolls while it waits
@@ -37,9 +39,10 @@ RESTED = 800  # energy at which it needs no bed
 FAILURES = 2  # of errands that a model planned, after which the day goes on as usual
 LEAST_REFLECTED = 4  # memories of a day, for a model to be asked about it
 MOST_PLACES, MOST_INSIGHTS = 20, 5  # in a question for a plan
-UNPLANNED = ("eat", "explore", "give", "sit")  # skills that are for the moment
+UNPLANNED = ("eat", "explore", "give", "reconcile", "sit")  # skills that are for the moment
 NOON_HOUR = 12  # from which on a sleep is the night before the next day
 SKILL = "do_"  # what the names of methods for errands begin with
+_ROAMING = ("make", "work")  # skills that lead away from their place, to what they take and to those who buy
 REFLECT = Faculty("reflect", REFLECT_TASK, priority=-2)
 PLAN_DAY = Faculty("plan_day", PLAN_TASK, priority=-1)
 NIGHT = (REFLECT, PLAN_DAY)
@@ -58,7 +61,12 @@ class DailyCharacter(SociableCharacter):
         self._places = [zone.name for zone in self.setting.zones]
         self._routine = read_habits(self.persona.habits, self._places) or self._usual_day()
         self._appointments: list[tuple[int, DayErrand]] = []  # day and errand; days that are over are forgotten
-        self._yields = tuple(self._yielding())
+        ways = list(self._ways_to_make())
+        self._recipes = [way for way in ways if way[3].needs or way[3].consumes or way[3].wears]  # of or with others
+        self._yields = [way for way in ways if way not in self._recipes]  # for nothing but work
+        self._begun: DayErrand | None = None  # the errand for which it has come to its place
+        self._for_sale = ""  # what it sells, until it has none to spare
+        self._sells_from = 0  # the tick from which on it tries to sell again
         self._today = DayPlan([])
         self._day = 0
         self._woke_tick = 0  # since which its next reflection looks back
@@ -91,9 +99,7 @@ class DailyCharacter(SociableCharacter):
             self._knows_facts = True
             self._day, self._today = self.time.day, self._day_of(self._routine)
             self._follows_model, self._idle_ticks = False, 0
-            found = insights_by_rule(self.memory, self.talker.people.called, self.food)
-            note_insights(self.memory, self.tick, found)
-            self.memory.tidy(self.tick)
+            self.look_back()
         for_day, planned = self._planned
         if planned and for_day == self.time.day:  # it may have come in the middle of the day
             self._today, self._follows_model, self._planned = self._day_of(planned), True, (0, [])
@@ -103,14 +109,24 @@ class DailyCharacter(SociableCharacter):
             errand = self._today.now(self.time.minute)
         return errand
 
+    def look_back(self) -> None:
+        """Draw insights from what it remembers, and put its memory in order; called when a new day begins."""
+        found = insights_by_rule(self.memory, self.talker.people.called, self.food)
+        note_insights(self.memory, self.tick, found)
+        self.memory.tidy(self.tick)
+
     def _day_of(self, errands: Iterable[DayErrand]) -> DayPlan:
-        """Return a plan for today with some errands and its appointments that are not over."""
+        """Return a plan for today with some errands, its appointments and festivals that are not over."""
         day, minute = self.time.day, self.time.minute
         plan = DayPlan(map(replace, errands))
         self._appointments = [one for one in self._appointments if one[0] >= day]
         for when, errand in self._appointments:
             if when == day and errand.minute > minute:
-                plan.add(replace(errand))
+                plan.interrupt(replace(errand), errand.minute + MEET_MINUTES)
+        for one in self.setting.calendar.festivals:
+            begins, ends = one.hours or (NOON_HOUR * 60, DAY_MINUTES)
+            if one.begins_on(day) and one.where in self._places and begins > minute:
+                plan.interrupt(DayErrand(begins, "meet", place=one.where), ends)
         return plan
 
     def hear_news(self, text: str) -> None:
@@ -124,7 +140,7 @@ class DailyCharacter(SociableCharacter):
             return
         self._appointments.append(new)
         if is_today and self._day == self.time.day:
-            self._today.add(replace(appointment))
+            self._today.interrupt(replace(appointment), appointment.minute + MEET_MINUTES)
 
     def kept(self) -> dict[str, Any]:
         """Return what it knows of others, and its appointments."""
@@ -201,9 +217,11 @@ class DailyCharacter(SociableCharacter):
             self._planned = (self._plan_day, errands) if errands else self._planned
 
     def _usual_day(self) -> list[DayErrand]:
-        """Return the day of a persona with a work or a home and no habits."""
+        """Return the day of a persona with a work or a home and no habits; without a work it is free all day."""
         work, home = self.persona.work, self.persona.home
-        errands = [DayErrand(WORK_MINUTE, "work", place=work), DayErrand(FREE_MINUTE, "meet")] if work else []
+        errands = [DayErrand(WORK_MINUTE, "work", place=work)] if work else []
+        if work or home:
+            errands.append(DayErrand(FREE_MINUTE if work else WORK_MINUTE, "meet"))
         return [*errands, DayErrand(HOME_MINUTE, "rest", place=home)] if home else errands
 
     @action
@@ -220,11 +238,23 @@ class DailyCharacter(SociableCharacter):
 
     def carry_out(self, errand: DayErrand) -> Status:
         """Go to the place of an errand, and do one step of it."""
-        if errand.place and not self.in_zone(errand.place):
-            return self.go_to_zone(errand.place)
+        if errand.done_tick and not self._stays(errand):
+            return Status.FAILURE
+        is_away = errand is self._begun and errand.skill in _ROAMING
+        if errand.place and not is_away and not self.in_zone(errand.place):
+            return self._approach(errand.place)
+        self._begun = errand
         skill = errand.skill if errand.skill in self.skills() else "meet"
         status: Status = getattr(self, f"{SKILL}{skill}")(errand)
         return status
+
+    def _approach(self, place: str) -> Status:
+        """Go to a place; if no way is known, look for one."""
+        status, zone = self.go_to_zone(place), self.setting.zone(place)
+        if status is not Status.FAILURE or zone is None:
+            return status
+        goal = min((nearest_tile(self.at, area) for area in zone.areas), key=lambda tile: distance(tile, self.at))
+        return self._explore(goal)
 
     @classmethod
     @cache
@@ -236,8 +266,12 @@ class DailyCharacter(SociableCharacter):
         """Be there, among others, and at a certain place stay for a while; any word that is no skill means this."""
         if errand.state is not ErrandState.DONE:
             errand.state, errand.done_tick = ErrandState.DONE, self.tick
+        return self._stay_about() if errand.place else Status.FAILURE
+
+    def _stays(self, errand: DayErrand) -> bool:
+        """Return whether it stays where it meets others: for a while, or while there is a festival."""
         minutes = (self.tick - errand.done_tick) * DAY_MINUTES // self.setting.calendar.day_ticks
-        return self._stay_about() if errand.place and minutes < MEET_MINUTES else Status.FAILURE
+        return minutes < MEET_MINUTES or any(one.where == errand.place for one in self.time.festivals)
 
     def do_rest(self, errand: DayErrand) -> Status:
         """Go to bed if it is tired, else stay."""
@@ -255,25 +289,105 @@ class DailyCharacter(SociableCharacter):
         return self.make(errand.thing)
 
     def do_work(self, errand: DayErrand) -> Status:
-        """Gather what grows at a place, or do what yields something there, until it has enough of it."""
-        here = [] if self._hands_full() else self._things_at(errand.place or self.persona.work)
-        wanted = [one for one in here if any(self.carries(stack.kind) < ENOUGH_MADE for stack in one.seen.items)]
-        for thing in sorted(wanted, key=lambda one: (distance(one.at, self.at), one.seen.object_id)):
-            for stack in thing.seen.items if self.reachable(thing) and not self._is_contents(thing) else ():
-                if self.carries(stack.kind) < ENOUGH_MADE:
-                    errand.state = ErrandState.DONE
-                    return self.do(Pickup(stack.kind)) if thing.at == self.at else self._walk_onto(thing)
+        """Sell what it has enough of, else gather what grows at a place, or make what is made there."""
+        place = errand.place or self.persona.work
+        here = self._things_at(place)
         kinds = {one.seen.kind for one in here}
-        for kind, state, verb, item in self._yields:
-            if kind in kinds and self.carries(item) < ENOUGH_MADE:
+        sell_rest = partial(self._sell_goods, least=1)
+        for step in (self._sell_goods, self._gather_at, self._make_at, sell_rest, self._look_for_supplies):
+            status = step(here, kinds)
+            if status is not Status.FAILURE:
                 errand.state = ErrandState.DONE
-                status = self.work_on(kind, verb, state)
-                if status is not Status.FAILURE:
-                    return status
+                return status
+        if place and not self.in_zone(place):
+            return self._approach(place)
         self._idle_ticks += 1  # it is there, and there is nothing to be done
         if self._idle_ticks >= PRESENT_TICKS:
             errand.state = ErrandState.DONE
         return self._stay_about()
+
+    def to_spare(self, item: str) -> int:
+        """Return how many items of a kind it needs neither for a promise nor to eat."""
+        spare = self.spare(item)
+        return min(spare, sum(map(self.spare, self.food)) - ENOUGH_MEALS) if item in self.food else spare
+
+    def _supplies(self) -> set[str]:
+        """Return what its work takes, or if it has none all that something is made with."""
+        work = self.persona.work
+        kinds = {one.seen.kind for one in self._things_at(work)} if work else None
+        recipes = [one for _, kind, _, one in self._recipes if kinds is None or kind in kinds]
+        return {name for one in recipes for name, _ in (*one.needs, *one.consumes, *one.wears)}
+
+    def _obtain(self, item: str, tried: set[str]) -> Status:
+        """Buy what is sold before it makes it: others live by that."""
+        return super()._obtain(item, tried) if self.buy(item) is Status.FAILURE else Status.RUNNING
+
+    def _could_get(self, item: str) -> bool:
+        """Return whether it knows where an item lies, is sold, or is made of what it has."""
+        if self.nearest_lying(item) is not None or self.seller_of(item) is not None:
+            return True
+        return any(
+            made == item and self._missing(one) is None and self._bench(kind, state, one) is not None
+            for made, kind, state, one in (*self._yields, *self._recipes)
+        )
+
+    def _bench(self, kind: str, state: str, recipe: ActionInfo) -> Thing | None:
+        """Return the nearest known object at which something can be made."""
+        around = self.surroundings
+        fit = (one for one in around.things_of(kind) if recipe.verb in one.seen.verbs and state == one.seen.state)
+        return around.nearest(fit, self.at)
+
+    def _lacks(self, item: str) -> bool:
+        return self.to_spare(item) < ENOUGH_MADE
+
+    def _sell_goods(self, here: list[Thing], kinds: set[str], least: int = ENOUGH_MADE) -> Status:
+        """Sell what grows or is made at its work, from when it has so many to spare until it has none."""
+        last = self.observation.result
+        if last is not None and not last.ok and last.action_type is ActionType.SELL:  # as when its hands are full
+            self._sells_from = self.tick + NO_WAY_TICKS
+        if not self._containers or self.tick < self._sells_from:
+            return Status.FAILURE
+        if self._for_sale and self.to_spare(self._for_sale) <= 0:
+            self._for_sale = ""
+        if not self._for_sale:
+            grown = (stack.kind for one in here for stack in one.seen.items if not self._is_contents(one))
+            made = (item for item, kind, _, _ in self._recipes if kind in kinds)
+            yielded = (item for item, kind, _, _ in self._yields if kind in kinds)
+            goods = (item for item in (*grown, *made, *yielded) if self.to_spare(item) >= least)
+            self._for_sale = next(goods, "")
+        status = self.sell(self._for_sale) if self._for_sale else Status.FAILURE
+        if status is Status.FAILURE:
+            self._for_sale = ""
+        return status
+
+    def _gather_at(self, here: list[Thing], kinds: set[str]) -> Status:
+        """Pick up what lies or grows at its work, or do what yields something there for nothing."""
+        if self._hands_full():
+            return Status.FAILURE
+        wanted = [one for one in here if any(self._lacks(stack.kind) for stack in one.seen.items)]
+        for thing in sorted(wanted, key=lambda one: (distance(one.at, self.at), one.seen.object_id)):
+            for stack in thing.seen.items if self.reachable(thing) and not self._is_contents(thing) else ():
+                if self._lacks(stack.kind):
+                    return self.do(Pickup(stack.kind)) if thing.at == self.at else self._walk_onto(thing)
+        tries = (
+            self.work_on(kind, one.verb, state)
+            for item, kind, state, one in self._yields
+            if kind in kinds and self._lacks(item) and self._is_time(one)
+        )
+        return next((status for status in tries if status is not Status.FAILURE), Status.FAILURE)
+
+    def _make_at(self, here: list[Thing], kinds: set[str]) -> Status:  # noqa: ARG002  the same for all steps of work
+        """Make what can be made at its work of other things, and get those."""
+        made = (item for item, kind, _, recipe in self._recipes if kind in kinds and self._is_time(recipe))
+        tries = (self.make(item) for item in made if self._lacks(item))
+        return next((status for status in tries if status is not Status.FAILURE), Status.FAILURE)
+
+    def _look_for_supplies(self, here: list[Thing], kinds: set[str]) -> Status:  # noqa: ARG002  as above
+        """Go where it has never been, if something that is made at its work takes what it does not know to get."""
+        is_short = any(
+            kind in kinds and self._lacks(item) and self._missing(one) for item, kind, _, one in self._recipes
+        )
+        return self.explore() if is_short else Status.FAILURE
 
     def _stay_about(self) -> Status:
         """Wait, and stroll now and then."""
@@ -288,10 +402,9 @@ class DailyCharacter(SociableCharacter):
             self._place_known, self._known_until = place, self.tick + LOOK_TICKS
         return [things[name] for name in self._known_there if name in things]
 
-    def _yielding(self) -> Iterable[tuple[str, str, str, str]]:
-        """Yield kinds and states of objects, each with a verb that yields an item and takes nothing, and the item."""
-        for kind in self.kinds:
-            for state, actions in zip(kind.states, kind.actions, strict=True):
-                for one in actions:
-                    if one.yields and not (one.needs or one.consumes or one.wears):
-                        yield kind.name, state, one.verb, one.yields[0][0]
+    def _ways_to_make(self) -> Iterable[tuple[str, str, str, ActionInfo]]:
+        """Yield what can be made: items, each with a kind of object, a state of it and what is done there."""
+        items = {
+            item: None for kind in self.kinds for actions in kind.actions for one in actions for item, _ in one.yields
+        }
+        return ((item, *recipe) for item in items for recipe in self.recipes(item))

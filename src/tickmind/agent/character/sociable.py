@@ -106,6 +106,8 @@ class SociableCharacter(Character):
             on_news=self.hear_news,
             day_ticks=self.setting.calendar.day_ticks,
         )
+        for who, relation in self.persona.relations:
+            self.talker.people.know(who, relation)
         self._line: Remark | None = None  # what it will say next, before a model words it
         self._line_turn = (-1, 0)  # the turn of its talk that the line is for, and the lines before it
         self._line_tick = -1  # in which it was chosen
@@ -137,10 +139,10 @@ class SociableCharacter(Character):
         return self.food[0], 1
 
     def can_bring(self, item: str, amount: int) -> bool:
-        """Return whether it could bring another some items: it can spare them, or has just seen some."""
-        known = self.surroundings.things_with(item)
+        """Return whether it could bring another some items: it can spare or buy them, or has just seen some."""
+        known = (one for one in self.surroundings.things_with(item) if not self._is_contents(one))
         seen = sum(one.amount(item) for one in known if self.tick - one.tick < JUST_SEEN_TICKS)
-        return self.spare(item) + seen >= amount
+        return self.spare(item) + seen >= amount or self.seller_of(item, amount) is not None
 
     def spare(self, item: str) -> int:
         """Return how many items of a kind it has that are promised to nobody."""
@@ -307,7 +309,8 @@ class SociableCharacter(Character):
     def _bring(self, promise: Promise) -> Status:
         left = promise.amount - promise.given
         if self.carries(promise.item) < left:
-            return self.gather(promise.item)
+            status = self.gather(promise.item)
+            return self.buy(promise.item) if status is Status.FAILURE else status
         person = self.surroundings.people.get(promise.to)
         status = Status.FAILURE if person is None else self.go_up_to(person)
         return self.do(Give(promise.to, promise.item, left)) if status is Status.SUCCESS else status
@@ -343,10 +346,14 @@ class SociableCharacter(Character):
         if self.speech.silent_ticks(self.tick) * self.talker.mood.weight(self.tick) < QUIET_TICKS:
             return False
         awake = (one.entity_id for one in self.awake_within(MEET_STEPS))
-        near = [who for who in awake if not self._is_in_another_talk(who)]
+        near = [who for who in awake if not self._is_in_another_talk(who) and not self._is_cold_to(who)]
         near.sort(key=lambda who: who != self.partner_wanted())
         self._company = next((who for who in near if self.talker.talks.may_begin(self.tick, who)), "")
         return bool(self._company)
+
+    def _is_cold_to(self, person_id: str) -> bool:
+        known = self.talker.people.get(person_id)
+        return known is not None and known.is_cold
 
     @action
     def begin_talk(self) -> Status:

@@ -80,6 +80,10 @@ class TradingCharacter(NeedyCharacter):
     @action
     def sell(self, item: str, amount: int = 1) -> Status:
         """Go to the nearest open container that buys such items and can pay, and sell them; fails if none is known."""
+        return self._work_at(self.buyer_of(item, amount), lambda target: Sell(target, item, amount))
+
+    def buyer_of(self, item: str, amount: int = 1) -> Thing | None:
+        """Return the nearest known open container that buys such items of it, has room for them, and can pay."""
 
         def fits(thing: Thing, container: ContainerInfo) -> bool:
             price = container.price(item, sells=False)
@@ -89,7 +93,7 @@ class TradingCharacter(NeedyCharacter):
             pays = all(self.surroundings.held(thing, money) >= each * amount for money, each in price)
             return pays and room >= amount
 
-        return self._at_container(fits, lambda target: Sell(target, item, amount))
+        return self._nearest_container(fits)
 
     @action
     def accept_offer(self, item: str = "") -> Status:

@@ -1,12 +1,13 @@
 """`TileMemory`: the tiles that a character has seen, and which are walkable."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from tickmind.protocol import VisibleTiles
 
 Tile = tuple[int, int]
 FIRST_STEPS = 10  # the first search for the unknown reaches so far
+TOWARDS_STEPS = 200  # the search for the unknown in a direction reaches so far
 
 
 class TileMemory:
@@ -118,6 +119,16 @@ class TileMemory:
                 return frontier
             steps *= 4
 
+    def frontier_towards(self, start: Tile, goal: Tile, doors: Iterable[Tile] = ()) -> Tile | None:
+        """Return the reachable tile next to one that was never seen that is nearest to a goal; None if there is none.
+
+        It looks `TOWARDS_STEPS` far.
+        """
+        self.settle()
+        sheet = _Sheet(start, TOWARDS_STEPS, self._known)
+        known = sheet.bits(self._known) | sheet.off_map(self._off_east, self._off_south)
+        return sheet.search_towards(goal, known, sheet.bits(self._walkable) | sheet.bits_of(doors))
+
 
 _FURTHER = (-1, -1)  # no tile: the target may be further away
 
@@ -193,19 +204,44 @@ class _Sheet:
 
     def search(self, known: int, walkable: int) -> Tile | None:
         """Return the nearest walkable tile beside an unknown one; `_FURTHER` if there is none within so many steps."""
-        side, steps = self._wide, self._steps
-        walkable &= _without_margin(side, self._high)
-        lines = known & known << 1 & known >> 1
-        edge = walkable & ~(lines & lines << side & lines >> side)
-        wave = reached = 1 << (self._start[1] - self._north) * side + self._start[0] - self._west
-        for _ in range(steps):
-            wave = (wave << 1 | wave >> 1 | wave << side | wave >> side) & walkable & ~reached
+        edge = self._edge(known, walkable)
+        for wave in self._waves(walkable):
             if not wave:
                 return None
             if wave & edge:
                 return self._nearest_row(wave & edge)
-            reached |= wave
         return _FURTHER
+
+    def search_towards(self, goal: Tile, known: int, walkable: int) -> Tile | None:
+        """Return the reachable tile beside an unknown one that is nearest to a goal; None if there is none."""
+        edge, reached = self._edge(known, walkable), 0
+        for wave in self._waves(walkable):
+            if not wave:
+                break
+            reached |= wave & edge
+        tiles: list[Tile] = []
+        for down in range(self._high):
+            row = reached >> down * self._wide & (1 << self._wide) - 1
+            split = max(goal[0] - self._west, 0)
+            west, east = row & (1 << split) - 1, row >> split
+            tiles += [(self._west + west.bit_length() - 1, self._north + down)] if west else []
+            tiles += [(self._west + split + (east & -east).bit_length() - 1, self._north + down)] if east else []
+        return min(tiles, key=lambda tile: (abs(tile[0] - goal[0]) + abs(tile[1] - goal[1]), tile), default=None)
+
+    def _edge(self, known: int, walkable: int) -> int:
+        """Return the walkable tiles beside unknown ones."""
+        side, lines = self._wide, known & known << 1 & known >> 1
+        return walkable & _without_margin(side, self._high) & ~(lines & lines << side & lines >> side)
+
+    def _waves(self, walkable: int) -> Iterator[int]:
+        """Yield the tiles one step from the start, then those at two steps and so on; 0 when there are none."""
+        side = self._wide
+        walkable &= _without_margin(side, self._high)
+        wave = reached = 1 << (self._start[1] - self._north) * side + self._start[0] - self._west
+        for _ in range(self._steps):
+            wave = (wave << 1 | wave >> 1 | wave << side | wave >> side) & walkable & ~reached
+            yield wave
+            reached |= wave
 
     def _nearest_row(self, tiles: int) -> Tile:
         """Return the westernmost of the given tiles in the row that is nearest to the start."""

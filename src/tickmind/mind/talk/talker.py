@@ -163,6 +163,9 @@ class Talker:
     def give(self, tick: int, by: str, to: str, item: str, amount: int) -> None:
         """Note that items were given, by this character or to it; a promise may be kept by that."""
         kept = self.promises.give(by, to, item, amount)
+        other = self.people.make_peace(by if to == self._me else to)
+        if other is not None:
+            self._memory.note(tick, f"{other.called} and I made peace.", importance=0.8, about=other.person_id)
         if to != self._me:
             return
         person = self.people.meet(by)

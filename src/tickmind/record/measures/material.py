@@ -11,7 +11,7 @@ import numpy as np
 
 from tickmind.base import Limit
 from tickmind.mind.people import CLOSE_LIKING, CLOSE_TRUST
-from tickmind.protocol import MemoryNote, TickRecord
+from tickmind.protocol import MemoryNote, RuleEvent, TickRecord
 from tickmind.protocol.setting import CalendarInfo
 from tickmind.record.measures.parties import read_parties
 from tickmind.record.tables.gifts import Gift, gifts_in
@@ -71,6 +71,8 @@ class MindMaterial:
     minds: set[str] = field(default_factory=set)  # actors whose minds are in the record
     well_ticks: int = 0  # ticks in which an actor with a mind was neither starving nor exhausted
     actor_ticks: int = 0
+    goals: frozenset[str] = frozenset()  # of the world
+    reached: set[str] = field(default_factory=set)  # those that were
     calls: list["LlmCall"] = field(default_factory=list)
     parties: dict[str, dict[int, frozenset[str]]] = field(default_factory=dict)  # fact -> tick -> who was there
 
@@ -97,6 +99,7 @@ def read_material(
     """
     info = reader.info
     found = MindMaterial(info.setting.calendar, reader.last_tick_id or 0)
+    found.goals = frozenset(goal.name for goal in info.goals)
     for actor in info.actors:
         persona = actor.persona
         found.names[actor.entity_id] = (persona.name if persona else "") or actor.entity_id
@@ -104,12 +107,18 @@ def read_material(
     for record in reader.records():
         found.lines += [SaidLine(record.tick_id, said.actor_id, said.text) for said in record.utterances]
         found.gifts += [(record.tick_id, gift) for gift in gifts_in(record)]
+        found.reached |= goals_reached(record.rule_events, found.goals)
         watch(record)
     _read_insights(found, reader.insights())
     _read_needs(found, reader, {row for row, actor in enumerate(info.actors) if actor.entity_id in found.minds})
     found.calls = list(reader.llm_calls())
     found.parties = read_parties(reader, facts)
     return found
+
+
+def goals_reached(events: Iterable[RuleEvent], goals: frozenset[str]) -> set[str]:
+    """Return which goals were reached; a rule of the user's own may have the name of one."""
+    return {event.name for event in events if event.name in goals and not event.own}
 
 
 def _read_insights(found: MindMaterial, insights: "Iterable[Insight]") -> None:

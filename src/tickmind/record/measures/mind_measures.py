@@ -72,6 +72,7 @@ def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
         _share("density", pairs, all_pairs),
         _share("recall", *recalled),
         _share("refused", *refused),
+        *([_share("goals", len(found.reached), len(found.goals))] if found.goals else []),
         *_cost(found, villager_days),
     ]
     for fact in facts:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.protocol import BoardEntry, Insight, MemoryNote
+from tickmind.protocol import BoardEntry, Insight, MemoryNote, RuleEvent
 from tickmind.protocol.setting import CalendarInfo, ZoneInfo
 from tickmind.record.measures import Measure, MindMaterial, measure, measures_page, pooled
 from tickmind.record.measures.lines import SAMPLE, distinct_2, masked, repeated, self_bleu, spread
-from tickmind.record.measures.material import SaidLine, TalkSpan, _read_insights
+from tickmind.record.measures.material import SaidLine, TalkSpan, _read_insights, goals_reached
 from tickmind.record.measures.parties import is_near
 from tickmind.record.reader import LlmCall
 from tickmind.record.tables.gifts import Gift
@@ -210,6 +210,15 @@ def test_errands_of_days_that_are_over_count():
 def test_needs_are_a_share_of_ticks():
     assert value(village("ada", well_ticks=97, actor_ticks=100), "needs") == 0.97
     assert value(village("ada"), "needs") is None
+
+
+def test_goals_are_those_of_the_world_and_not_what_a_rule_calls_so():
+    found = village("ada", goals=frozenset({"bridge", "feast"}))
+    assert value(found, "goals") == 0
+    events = [RuleEvent("feast", own=True), RuleEvent("bridge"), RuleEvent("bridge"), RuleEvent("decay")]
+    found.reached = goals_reached(events, found.goals)
+    assert value(found, "goals") == 1 / 2
+    assert not [figure for figure in measure(village("ada")) if figure.name == "goals"]
 
 
 def note(text, about="", told_by=""):
