@@ -169,7 +169,7 @@ def test_who_has_fallen_out_does_not_speak_until_a_feast_brings_peace():
     town = Town(QUARREL)
     edda = town.host.character("edda")
     assert edda.talker.people.get("kaya").is_cold
-    talked = {"before": set(), "after": set()}
+    talked: dict[str, set[tuple[str, str]]] = {"before": set(), "after": set()}
 
     def watch():
         when = "before" if edda.time.hour < 11 else "after"
