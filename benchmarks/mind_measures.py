@@ -7,6 +7,7 @@ by seed: what a part should help must be worse without it. `python -m benchmarks
 """
 
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -73,7 +74,7 @@ def _live(folder: Path, part: str, seed: int) -> list[Measure]:
         text = text.replace(_COMMAND, f"cmd: [python, {_ABLATED}, {part}]")
         assert part in text, f"{_SCENARIO} has no {_COMMAND!r}"
     scenario.write_text(text)
-    words = ["up", str(scenario), "--lockstep", "--seed", str(seed), "--ticks", str(TICKS), "--run-id", name]
+    words = ["up", str(scenario), "--lockstep", "--seed", str(seed), "--ticks", str(TICKS)]
     words += [
         "--runs",
         str(folder / "runs"),
@@ -90,7 +91,8 @@ def _live(folder: Path, part: str, seed: int) -> list[Measure]:
     )
     if done.returncode:
         raise RuntimeError(f"the village of {name} did not live: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    with RunStore(folder / "runs").open(name) as run:
+    (run_id,) = re.findall(r"Run (\S+) begins", done.stdout + done.stderr)
+    with RunStore(folder / "runs").open(run_id) as run:
         return measure(read_material(run, (FACT,)), (FACT,))
 
 

@@ -14,11 +14,13 @@ from tickmind.protocol import (
     UNUSED,
     ActionType,
     ActorColumns,
+    Effect,
     IntentColumns,
     NeedColumns,
     ObjectDelta,
     ObservationColumns,
     ResultColumns,
+    ResultDetail,
     RuleEvent,
     Utterance,
 )
@@ -146,6 +148,10 @@ class ColumnSamples(Samples):
             offers=tuple((place, self.open_offer()) for place in range(n) if self.rng.random() < 0.3),
             own_needs=self._own_needs(np.int32, n),
             placed=tuple((row, row % bounds.width, row % bounds.height) for row in np.unique(objects).tolist()[:3]),
+            details=tuple(
+                ResultDetail(row, "tree:1" if row % 2 else "", (Effect("inventory.berries", row - 2),))
+                for row in range(min(2, bounds.actors))
+            ),
         )
 
     def _own_needs(self, dtype: Any, n: int) -> "NDArray[Any] | None":

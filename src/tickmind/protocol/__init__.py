@@ -65,7 +65,7 @@ from tickmind.protocol.observation import (
     VisibleObject,
     VisibleTiles,
 )
-from tickmind.protocol.observation_columns import ENTERED, MOVED, ObservationColumns
+from tickmind.protocol.observation_columns import ENTERED, MOVED, ObservationColumns, ResultDetail
 from tickmind.protocol.reason import REASON_CODES, REASONS, Reason
 from tickmind.protocol.record import (
     ActorColumns,
@@ -173,6 +173,7 @@ __all__ = [
     "Put",
     "Reason",
     "ResultColumns",
+    "ResultDetail",
     "RuleEvent",
     "RunInfo",
     "Say",

@@ -5,12 +5,22 @@ from typing import TYPE_CHECKING
 
 from tickmind.protocol.observation import OpenOffer
 from tickmind.protocol.record import Utterance
+from tickmind.protocol.result import Effect
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int8, Int32, Int64, UInt8, UInt16, UInt64
 
 ENTERED = 1  # bits of `ObservationColumns.entity_flags`
 MOVED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ResultDetail:
+    """What the columns of an action have no room for: what it was done to, and what it changed."""
+
+    actor: int  # row
+    target_id: str = ""
+    effects: tuple[Effect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +79,7 @@ class ObservationColumns:
     offers: tuple[tuple[int, OpenOffer], ...] = ()  # places of observers, ascending, each with an offer to it
     own_needs: "Int32 | None" = None  # n x needs that the scenario declares; None if it declares none
     placed: tuple[tuple[int, int, int], ...] = ()  # rows, x and y of objects in sight that come and go, ascending
+    details: tuple[ResultDetail, ...] = ()  # of what observers and entities in sight did, by ascending rows
 
     def __len__(self) -> int:
         return len(self.actor)

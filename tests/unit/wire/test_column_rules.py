@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from tests.kits.wire_sample_columns import BOUNDS, ColumnSamples
 
-from tickmind.protocol import ACTION_CODES, REASON_CODES, UNKNOWN, UNUSED, ActionType, IntentColumns, Reason
+from tickmind.protocol import (
+    ACTION_CODES,
+    REASON_CODES,
+    UNKNOWN,
+    UNUSED,
+    ActionType,
+    IntentColumns,
+    Reason,
+    ResultDetail,
+)
 from tickmind.wire import MessageError, columns
 from tickmind.wire.columns.intents import decode_intent_batch, encode_intent_batch
 
@@ -155,6 +164,14 @@ def test_numbers_beyond_the_world_are_refused(field, index, value):
     setattr(message, field, column.tobytes())
     with pytest.raises(MessageError, match=field):
         columns.decode_observation_columns(message, BOUNDS)
+
+
+@pytest.mark.parametrize("rows", [[1, 0], [0, 0], [-1], [50]])
+def test_details_of_actions_are_of_actors_of_the_world_in_their_order(rows):
+    details = tuple(ResultDetail(row, "tree:1") for row in rows)
+    sample = replace(ColumnSamples(2).observation_columns(3), details=details)
+    with pytest.raises(MessageError, match="details"):
+        columns.decode_observation_columns(columns.encode_observation_columns(sample), BOUNDS)
 
 
 def test_masks_have_no_bits_beyond_the_window():

@@ -1,10 +1,9 @@
 """`ColumnReader`: unpacks the observations of many actors to one `Observation` each, as its own stream would send it.
 
-Columns do not hold the target and effects of an action, so `ActionResult`s have none here; and an actor that
-waited has no result.
+An actor that waited has no result here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +25,7 @@ from tickmind.protocol import (
     Moved,
     Observation,
     ObservationColumns,
+    ResultDetail,
     SelfState,
     WorldInfo,
 )
@@ -59,7 +59,9 @@ class ColumnReader:
         self._actors.take_in(columns)
         self._objects.take_in(columns)
         offers = columns.offers_by_place()
+        details = {detail.actor: detail for detail in columns.details}
         each = zip(
+            columns.actor.tolist(),
             self._selves(columns),
             self._objects.tiles(columns),
             _lists(self._actors.views, columns.entity, columns.entity_offset),
@@ -67,7 +69,7 @@ class ColumnReader:
             self._objects.piles(columns),
             columns.result_action.tolist(),
             columns.result_reason.tolist(),
-            self._events(columns),
+            self._events(columns, details),
             strict=True,
         )
         return [
@@ -79,10 +81,10 @@ class ColumnReader:
                 tuple(entities),
                 (*things, *lying),
                 events,
-                _result(me.entity_id, action, reason) if action or reason else None,
+                _result(me.entity_id, action, reason, details.get(row)) if action or reason else None,
                 offers=offers.get(place, ()),
             )
-            for place, (me, tiles, entities, things, lying, action, reason, events) in enumerate(each)
+            for place, (row, me, tiles, entities, things, lying, action, reason, events) in enumerate(each)
         ]
 
     def _selves(self, columns: ObservationColumns) -> list[SelfState]:
@@ -109,7 +111,7 @@ class ColumnReader:
 
     # Events
 
-    def _events(self, columns: ObservationColumns) -> Iterator[tuple[Event, ...]]:
+    def _events(self, columns: ObservationColumns, details: Mapping[int, ResultDetail]) -> Iterator[tuple[Event, ...]]:
         names, views = self._names, self._actors.views
         flags, action = columns.entity_flags, columns.entity_action
 
@@ -120,7 +122,7 @@ class ColumnReader:
             return Moved(names[row], views[row].x, views[row].y, views[row].facing)
 
         def acted(row: int, place: int) -> Event:
-            return Acted(_result(names[row], int(action[place]), int(columns.entity_reason[place])))
+            return Acted(_result(names[row], int(action[place]), int(columns.entity_reason[place]), details.get(row)))
 
         heard = [Heard(said.actor_id, said.channel, said.text, said.x, said.y) for said in columns.utterances]
         each = zip(
@@ -168,5 +170,6 @@ def _lists(values: Sequence[T], places: "NDArray[np.int32]", offsets: "Int64") -
     return [chosen[start:end] for start, end in pairwise(offsets.tolist())]
 
 
-def _result(actor_id: str, action: int, reason: int) -> ActionResult:
-    return ActionResult(actor_id, ACTION_TYPES[action], ok=not reason, reason=REASONS[reason])
+def _result(actor_id: str, action: int, reason: int, more: ResultDetail | None) -> ActionResult:
+    target_id, effects = ("", ()) if more is None else (more.target_id, more.effects)
+    return ActionResult(actor_id, ACTION_TYPES[action], not reason, REASONS[reason], target_id, effects)

@@ -185,7 +185,9 @@ class Talker:
         return {"people": people, "promises": [astuple(one) for one in self.promises], "mood": self.mood.kept()}
 
     def restore(self, kept: Mapping[str, Any]) -> None:
-        """Take over people and promises. Raises what comes of malformed ones."""
+        """Take over people and promises, if any were kept. Raises what comes of malformed ones."""
+        if not kept:
+            return
         known, made = People(self._me, self._name), Promises()
         known.restore(map(_person, kept.get("people", ())))
         made.restore(map(_kept_promise, kept.get("promises", ())))

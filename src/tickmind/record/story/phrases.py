@@ -33,6 +33,7 @@ _PAST = {
     "spin": "spun",
     "sweep": "swept",
     "take": "took",
+    "teach": "taught",
     "weave": "wove",
     "write": "wrote",
     "bind": "bound",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tickmind.protocol import ObservationColumns
+from tickmind.protocol import ObservationColumns, ResultDetail
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32, Int64
@@ -56,6 +56,7 @@ def slice_columns(columns: ObservationColumns, start: int, stop: int) -> Observa
         heard=heard.astype(np.int32),
         utterances=tuple(columns.utterances[place] for place in places.tolist()),
         placed=_placed(columns, parts["object"]) if columns.placed else (),
+        details=_details(columns, parts["actor"], parts["entity"]) if columns.details else (),
         offers=tuple((place - start, offer) for place, offer in columns.offers if start <= place < stop),
         own_needs=None if columns.own_needs is None else columns.own_needs[start:stop],
         **parts,
@@ -65,6 +66,11 @@ def slice_columns(columns: ObservationColumns, start: int, stop: int) -> Observa
 def _placed(columns: ObservationColumns, objects: "Int32") -> tuple[tuple[int, int, int], ...]:
     seen = frozenset(objects.tolist())
     return tuple(placed for placed in columns.placed if placed[0] in seen)
+
+
+def _details(columns: ObservationColumns, *actors: "Int32") -> tuple[ResultDetail, ...]:
+    seen = np.isin([detail.actor for detail in columns.details], np.concatenate(actors))
+    return tuple(detail for detail, kept in zip(columns.details, seen.tolist(), strict=True) if kept)
 
 
 def _bounds(offsets: "Int64", start: int, stop: int) -> "tuple[int, int, Int64]":

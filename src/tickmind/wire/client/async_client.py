@@ -229,7 +229,7 @@ class WorldClient:
     ) -> AsyncIterator[ViewerEvent]:
         """Iterate over the events of each tick that pass the filter. After a break, ticks are missing.
 
-        `on_open` is called whenever the world has begun to send: it leaves out no later tick.
+        `on_open` is called whenever the world has answered: from then on it leaves out no tick, or the stream fails.
         """
         from tickmind.wire import columns
 

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from tickmind.protocol import ACTION_TYPES, REASONS, ObservationColumns, OpenOffer, Utterance
+from tickmind.protocol import ACTION_TYPES, REASONS, ObservationColumns, OpenOffer, ResultDetail, Utterance
+from tickmind.wire.codec.actions import decode_effects, encode_effects
 from tickmind.wire.codec.amounts import NEED
 from tickmind.wire.codec.observations import DURATION_MS, RADIUS, decode_open_offer, encode_open_offer
-from tickmind.wire.codec.values import count, encoder, name, number, place, text, tick
+from tickmind.wire.codec.values import count, encoder, name, number, optional_name, place, text, tick
 from tickmind.wire.columns.packing import (
     I1,
     I4,
@@ -111,6 +112,7 @@ def write_observation_columns(message: pb.ObservationColumns, columns: Observati
     message.utterances.extend([encode_utterance(utterance) for utterance in columns.utterances])
     message.offers.extend(encode_placed_offers(columns.offers))
     message.placed.extend(encode_placed_objects(columns.placed))
+    message.details.extend(encode_details(columns.details))
 
 
 def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBounds) -> ObservationColumns:
@@ -142,6 +144,7 @@ def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBou
         offers=_decode_placed_offers(message, n),
         own_needs=read_own_needs(message.own_needs, I4, n, bounds),
         placed=_decode_placed_objects(message, bounds),
+        details=_decode_details(message, bounds),
         **arrays,
     )
 
@@ -192,6 +195,25 @@ def _decode_placed_objects(message: pb.ObservationColumns, bounds: ColumnBounds)
             raise MessageError("placed", "on the map")
         last = placed.object_row
         found.append((last, placed.x, placed.y))
+    return tuple(found)
+
+
+def encode_details(details: tuple[ResultDetail, ...]) -> list[pb.ActorResultDetail]:
+    """Encode what actions were done to and changed."""
+    return [
+        pb.ActorResultDetail(actor_row=one.actor, target_id=one.target_id, effects=encode_effects(one.effects))
+        for one in details
+    ]
+
+
+def _decode_details(message: pb.ObservationColumns, bounds: ColumnBounds) -> tuple[ResultDetail, ...]:
+    last, found = -1, []
+    for detail in message.details:
+        if not last < detail.actor_row < bounds.actors:
+            raise MessageError("details", "in ascending rows of actors")
+        last = detail.actor_row
+        target_id = optional_name(detail.target_id, "details.target_id")
+        found.append(ResultDetail(last, target_id, decode_effects(detail.effects)))
     return tuple(found)
 
 

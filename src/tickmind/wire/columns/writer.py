@@ -5,7 +5,13 @@ import numpy as np
 from tickmind.protocol import ObservationColumns
 from tickmind.wire.codec.values import encoder
 from tickmind.wire.codec.writer import field_head
-from tickmind.wire.columns.observations import PACKED, encode_placed_objects, encode_placed_offers, encode_utterance
+from tickmind.wire.columns.observations import (
+    PACKED,
+    encode_details,
+    encode_placed_objects,
+    encode_placed_offers,
+    encode_utterance,
+)
 from tickmind.wire.columns.packing import U1, check_type
 from tickmind.wire.messages.frames import ObservationBatch
 from tickmind.wire.v1 import columns_pb2, control_pb2
@@ -33,6 +39,7 @@ def _pieces(columns: ObservationColumns) -> list[bytes | memoryview]:
         utterances=[encode_utterance(utterance) for utterance in columns.utterances],
         offers=encode_placed_offers(columns.offers),
         placed=encode_placed_objects(columns.placed),
+        details=encode_details(columns.details),
     )
     pieces: list[bytes | memoryview] = [small.SerializeToString()]
     for field, own, dtype in PACKED:

@@ -1,3 +1,4 @@
+from tickmind.wire.v1 import action_pb2 as _action_pb2
 from tickmind.wire.v1 import observation_pb2 as _observation_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -30,7 +31,7 @@ class PlacedOffer(_message.Message):
     def __init__(self, place: _Optional[int] = ..., offer: _Optional[_Union[_observation_pb2.OpenOffer, _Mapping]] = ...) -> None: ...
 
 class ObservationColumns(_message.Message):
-    __slots__ = ("tick_id", "deadline_ms", "radius", "actor", "x", "y", "status_bits", "facing", "energy", "hunger", "inventory", "result_action", "result_reason", "visible", "entity_offset", "entity", "entity_dx", "entity_dy", "entity_status", "entity_facing", "entity_flags", "entity_action", "entity_reason", "left_offset", "left", "object_offset", "object_row", "object_state", "object_work", "object_stock", "ground_offset", "ground_dx", "ground_dy", "ground_kind", "ground_amount", "heard_offset", "heard", "utterances", "offers", "own_needs", "placed")
+    __slots__ = ("tick_id", "deadline_ms", "radius", "actor", "x", "y", "status_bits", "facing", "energy", "hunger", "inventory", "result_action", "result_reason", "visible", "entity_offset", "entity", "entity_dx", "entity_dy", "entity_status", "entity_facing", "entity_flags", "entity_action", "entity_reason", "left_offset", "left", "object_offset", "object_row", "object_state", "object_work", "object_stock", "ground_offset", "ground_dx", "ground_dy", "ground_kind", "ground_amount", "heard_offset", "heard", "utterances", "offers", "own_needs", "placed", "details")
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
     RADIUS_FIELD_NUMBER: _ClassVar[int]
@@ -72,6 +73,7 @@ class ObservationColumns(_message.Message):
     OFFERS_FIELD_NUMBER: _ClassVar[int]
     OWN_NEEDS_FIELD_NUMBER: _ClassVar[int]
     PLACED_FIELD_NUMBER: _ClassVar[int]
+    DETAILS_FIELD_NUMBER: _ClassVar[int]
     tick_id: int
     deadline_ms: int
     radius: int
@@ -113,7 +115,18 @@ class ObservationColumns(_message.Message):
     offers: _containers.RepeatedCompositeFieldContainer[PlacedOffer]
     own_needs: bytes
     placed: _containers.RepeatedCompositeFieldContainer[PlacedObject]
-    def __init__(self, tick_id: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., radius: _Optional[int] = ..., actor: _Optional[bytes] = ..., x: _Optional[bytes] = ..., y: _Optional[bytes] = ..., status_bits: _Optional[bytes] = ..., facing: _Optional[bytes] = ..., energy: _Optional[bytes] = ..., hunger: _Optional[bytes] = ..., inventory: _Optional[bytes] = ..., result_action: _Optional[bytes] = ..., result_reason: _Optional[bytes] = ..., visible: _Optional[bytes] = ..., entity_offset: _Optional[bytes] = ..., entity: _Optional[bytes] = ..., entity_dx: _Optional[bytes] = ..., entity_dy: _Optional[bytes] = ..., entity_status: _Optional[bytes] = ..., entity_facing: _Optional[bytes] = ..., entity_flags: _Optional[bytes] = ..., entity_action: _Optional[bytes] = ..., entity_reason: _Optional[bytes] = ..., left_offset: _Optional[bytes] = ..., left: _Optional[bytes] = ..., object_offset: _Optional[bytes] = ..., object_row: _Optional[bytes] = ..., object_state: _Optional[bytes] = ..., object_work: _Optional[bytes] = ..., object_stock: _Optional[bytes] = ..., ground_offset: _Optional[bytes] = ..., ground_dx: _Optional[bytes] = ..., ground_dy: _Optional[bytes] = ..., ground_kind: _Optional[bytes] = ..., ground_amount: _Optional[bytes] = ..., heard_offset: _Optional[bytes] = ..., heard: _Optional[bytes] = ..., utterances: _Optional[_Iterable[_Union[Utterance, _Mapping]]] = ..., offers: _Optional[_Iterable[_Union[PlacedOffer, _Mapping]]] = ..., own_needs: _Optional[bytes] = ..., placed: _Optional[_Iterable[_Union[PlacedObject, _Mapping]]] = ...) -> None: ...
+    details: _containers.RepeatedCompositeFieldContainer[ActorResultDetail]
+    def __init__(self, tick_id: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., radius: _Optional[int] = ..., actor: _Optional[bytes] = ..., x: _Optional[bytes] = ..., y: _Optional[bytes] = ..., status_bits: _Optional[bytes] = ..., facing: _Optional[bytes] = ..., energy: _Optional[bytes] = ..., hunger: _Optional[bytes] = ..., inventory: _Optional[bytes] = ..., result_action: _Optional[bytes] = ..., result_reason: _Optional[bytes] = ..., visible: _Optional[bytes] = ..., entity_offset: _Optional[bytes] = ..., entity: _Optional[bytes] = ..., entity_dx: _Optional[bytes] = ..., entity_dy: _Optional[bytes] = ..., entity_status: _Optional[bytes] = ..., entity_facing: _Optional[bytes] = ..., entity_flags: _Optional[bytes] = ..., entity_action: _Optional[bytes] = ..., entity_reason: _Optional[bytes] = ..., left_offset: _Optional[bytes] = ..., left: _Optional[bytes] = ..., object_offset: _Optional[bytes] = ..., object_row: _Optional[bytes] = ..., object_state: _Optional[bytes] = ..., object_work: _Optional[bytes] = ..., object_stock: _Optional[bytes] = ..., ground_offset: _Optional[bytes] = ..., ground_dx: _Optional[bytes] = ..., ground_dy: _Optional[bytes] = ..., ground_kind: _Optional[bytes] = ..., ground_amount: _Optional[bytes] = ..., heard_offset: _Optional[bytes] = ..., heard: _Optional[bytes] = ..., utterances: _Optional[_Iterable[_Union[Utterance, _Mapping]]] = ..., offers: _Optional[_Iterable[_Union[PlacedOffer, _Mapping]]] = ..., own_needs: _Optional[bytes] = ..., placed: _Optional[_Iterable[_Union[PlacedObject, _Mapping]]] = ..., details: _Optional[_Iterable[_Union[ActorResultDetail, _Mapping]]] = ...) -> None: ...
+
+class ActorResultDetail(_message.Message):
+    __slots__ = ("actor_row", "target_id", "effects")
+    ACTOR_ROW_FIELD_NUMBER: _ClassVar[int]
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    EFFECTS_FIELD_NUMBER: _ClassVar[int]
+    actor_row: int
+    target_id: str
+    effects: _containers.RepeatedCompositeFieldContainer[_action_pb2.Effect]
+    def __init__(self, actor_row: _Optional[int] = ..., target_id: _Optional[str] = ..., effects: _Optional[_Iterable[_Union[_action_pb2.Effect, _Mapping]]] = ...) -> None: ...
 
 class PlacedObject(_message.Message):
     __slots__ = ("object_row", "x", "y")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import ACTION_CODES, ActionType, ObservationColumns, OpenOffer
+from tickmind.protocol import ACTION_CODES, ActionType, ObservationColumns, OpenOffer, ResultDetail
 from tickmind.protocol.record import AWAY
 from tickmind.world.kernels import Placed, RowLists, visible_pairs
 from tickmind.world.kernels.packing import list_left, pack_entities, write_cards
@@ -127,7 +127,20 @@ class Packer:
             offers=self._offers(rows) if len(state.offers) else (),
             own_needs=state.own_needs[rows] if len(state.own_needs) else None,
             placed=self._placed(objects.ids) if self._tables.objects_move else (),
+            details=self._details(rows, seen.actors.ids),
         )
+
+    def _details(self, rows: "Int32", entities: "Int32") -> tuple[ResultDetail, ...]:
+        """Return what the actions of these actors, and of those that they see, were done to and changed."""
+        results = self._last.results
+        places = np.array(sorted({*results.target_ids, *results.effects}), dtype=np.int64)
+        if not len(places):
+            return ()
+        known = np.zeros(len(self._state.x), dtype=np.bool_)
+        known[rows] = known[entities] = True
+        places = places[known[results.actor[places]]]
+        each = zip(places.tolist(), results.actor[places].tolist(), strict=True)
+        return tuple(ResultDetail(row, results.target_ids.get(at, ""), results.effects.get(at, ())) for at, row in each)
 
     def _placed(self, objects: "Int32") -> tuple[tuple[int, int, int], ...]:
         """Return where those of some objects are that come and go."""
