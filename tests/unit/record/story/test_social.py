@@ -173,9 +173,20 @@ def test_bonds_and_moods_are_read_from_blackboards_and_malformed_ones_are_left_o
     insights = [Insight("ada", tick, board=(BoardEntry("people", board),)) for tick, board in enumerate(boards, 1)]
     _read_insights(found, [*insights, Insight("ada", 9, board=(BoardEntry("mood", '"low"'), BoardEntry("mood", "3")))])
     assert found.bonds == [BondChange(2, "ada", "Bram", "close"), BondChange(4, "ada", "Bram", "cold")]
+
     assert found.moods == []
     _read_insights(found, [Insight("ada", 10, board=(BoardEntry("mood", '"low"'),))])
     assert told(found, {StoryKind.FELT}) == [(10, "felt", "ada", "", "low", "")]
+
+
+def test_a_quarrel_that_was_there_before_the_first_talk_is_no_news():
+    before = '{"Kaya": {"talks": 0, "liking": -0.4, "trust": 0}}'
+    after = '{"Kaya": {"talks": 2, "liking": 0.1, "trust": 0}}'
+    found = village("edda", "kaya")
+    _read_insights(
+        found, [Insight("edda", tick, board=(BoardEntry("people", text),)) for tick, text in ((2, before), (9, after))]
+    )
+    assert found.bonds == [BondChange(9, "edda", "Kaya", "")]
 
 
 def test_plans_of_days_that_are_over_are_told_at_their_end():
