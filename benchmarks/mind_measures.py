@@ -29,7 +29,6 @@ _KNOWN = "Every house is named after a tree."  # what one of them knows; the fac
 _SCENARIO = Path("scenarios/willowbrook.yaml")
 _COMMAND = "cmd: [python, -m, tickmind.characters.villager]"
 _ABLATED = Path(__file__).with_name("ablated_villagers.py")
-_CLI = "import sys; from tickmind.cli import main; sys.exit(main())"
 WHOLE = "the whole mind"
 
 
@@ -68,11 +67,12 @@ HELPS = {
 def _live(folder: Path, part: str, seed: int) -> list[Measure]:
     """Let the village live for two days, and measure it."""
     scenario, name = folder / f"{part or 'whole'}.yaml", f"{part or 'whole'}-{seed}"
-    text = _SCENARIO.read_text().replace(_KNOWN, FACT)
-    assert FACT in text, f"{_SCENARIO} has no {_KNOWN!r}"
+    text = _SCENARIO.read_text()
+    for expected in (_KNOWN, _COMMAND):
+        assert expected in text, f"{_SCENARIO} has no {expected!r}"
+    text = text.replace(_KNOWN, FACT)
     if part:
         text = text.replace(_COMMAND, f"cmd: [python, {_ABLATED}, {part}]")
-        assert part in text, f"{_SCENARIO} has no {_COMMAND!r}"
     scenario.write_text(text)
     words = ["up", str(scenario), "--lockstep", "--seed", str(seed), "--ticks", str(TICKS)]
     words += [
@@ -87,7 +87,12 @@ def _live(folder: Path, part: str, seed: int) -> list[Measure]:
     ]
     env = {**os.environ, "PYTHONPATH": str(Path.cwd())}
     done = subprocess.run(
-        [sys.executable, "-c", _CLI, *words], capture_output=True, text=True, env=env, timeout=TIMEOUT_S, check=False
+        [sys.executable, "-m", "tickmind.cli", *words],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=TIMEOUT_S,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(f"the village of {name} did not live: {done.stdout[-2000:]}{done.stderr[-2000:]}")

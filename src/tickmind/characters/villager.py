@@ -16,7 +16,6 @@ from tickmind.agent.character.sociable import REHEARSE, TALK
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import distance
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
-from tickmind.mind.memory.words import words_of
 from tickmind.mind.options import menu_text
 from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import Section, quoted
@@ -138,7 +137,8 @@ class Villager(ChoosingCharacter):
 
     def answer(self, question: str) -> str:
         """Return where there is something to eat, if that is asked."""
-        about_food = not words_of(question).isdisjoint((*self.food, "food", "eat"))
+        names = "|".join(re.escape(item.replace("_", " ")) for item in (*self.food, "food", "eat"))
+        about_food = re.search(rf"\b(?:{names})s?\b", question, re.IGNORECASE)
         if not about_food or not _ASKS_FOR_PLACE.search(question):
             return ""
         around = self.surroundings

@@ -10,10 +10,14 @@ MAX_PEOPLE = Limit("number of people that a character knows", 100)
 CLOSE_LIKING, CLOSE_TRUST = 0.3, 0.2  # of a close friend
 COLD_LIKING = -0.2  # from which on down one does not speak to a person of one's own accord
 FRIEND_LIKING, FOE_LIKING = 0.2, -0.4  # at first, of those to whom a persona is related
-_FOE = re.compile(r"\b(?:enemy|feud|foe|quarrel\w*|not on speaking terms|fell out|fallen out)\b", re.IGNORECASE)
+_FOE = re.compile(
+    r"\b(?:enem(?:y|ies)|feud\w*|foes?|quarrel\w*|(?:not|never) (?:on speaking terms|speak)|(?:no|not an?) friends?|"
+    r"fell out|fallen out)\b",
+    re.IGNORECASE,
+)
 _FRIEND = re.compile(
     r"\b(?:friend|cousin|sister|brother|mother|father|daughter|son|wife|husband|aunt|uncle|pupil|teacher|housemate|"
-    r"partner|companion|helper|love|listener|guest)s?\b",
+    r"partner|companion|helper)s?\b",
     re.IGNORECASE,
 )
 MAX_TOPICS = Limit("number of things that were said to a person", 60)

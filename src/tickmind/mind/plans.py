@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tickmind.base import Limit
-from tickmind.protocol.setting import clock_of, minute_of
+from tickmind.protocol.setting import DAY_MINUTES, clock_of, minute_of
 
 PLAN_TASK = (
     "Plan tomorrow in four lines, each with a time, one of the words for what you do, a thing if it needs one, and a "
@@ -81,7 +81,7 @@ class DayPlan:
         before = [one for one in self.errands if one.minute <= errand.minute]
         follows = any(errand.minute < one.minute <= until for one in self.errands)
         added = self.add(errand)
-        if added and before and not follows and until > errand.minute:
+        if added and before and not follows and errand.minute < until < DAY_MINUTES:
             self.add(replace(before[-1], minute=until, state=ErrandState.WAITING, done_tick=0))
         return added
 

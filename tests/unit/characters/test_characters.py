@@ -95,10 +95,11 @@ def test_a_villager_greets_and_answers(solo):
     assert ("entity:1",) in {entry.about for entry in one.character.memory}
 
 
-def test_a_villager_tells_where_the_food_is(solo):
+@pytest.mark.parametrize("asked", ["food", "berries", "anything to EAT"])
+def test_a_villager_tells_where_the_food_is(solo, asked):
     one = solo(Villager, "@.1\n..b", hunger=0)
     one.play(1)
-    one.world.hear("entity:1", "me, where is food?")
+    one.world.hear("entity:1", f"me, where is {asked}?")
     assert any(said.endswith("There is something to eat at (2, 1).") for said in spoken(one.play(2)))
 
 

@@ -69,6 +69,13 @@ def test_what_a_villager_could_do_comes_from_its_world(solo):
     ]
 
 
+def test_a_person_to_whom_it_is_cold_is_not_visited(solo):
+    one = solo(Villager, "@......1", carrying={"berries": 9})
+    one.play(1)
+    one.character.talker.people.know("entity:1", "they fell out")
+    assert "visit entity:1" not in words(one.character)
+
+
 def test_a_villager_could_work_make_and_buy():
     life = Day().live(1)
     ada = life.host.character("ada")

@@ -121,6 +121,9 @@ def test_what_is_interrupted_goes_on_afterwards_unless_something_else_begins():
         "21:00 rest",
     ]
     assert plan.errands[2].state is ErrandState.WAITING
+    late = DayPlan([DayErrand(1260, "rest")])
+    assert late.interrupt(DayErrand(1410, "meet", place="mill"), 1470)
+    assert [errand.minute for errand in late.errands] == [1260, 1410]  # the next day has a plan of its own
     early = DayPlan([DayErrand(480, "work")])
     assert early.interrupt(DayErrand(60, "meet", place="mill"), 120)
     assert [errand.minute for errand in early.errands] == [60, 480]

@@ -176,6 +176,18 @@ def test_a_partner_that_does_not_let_one_speak_ends_the_talk_and_breaks_the_rest
     assert all(len(talk.lines) <= 2 * MAX_TALK_LINES.maximum for talk in talks.take_ended())
 
 
+def test_a_farewell_that_fills_a_talk_ends_it():
+    talks = Talks("ada")
+    for tick in range(1, int(MAX_TALK_LINES.maximum)):
+        talks.hear(tick, "bram", f"The well number {tick} is dry.")
+    talks.say(9, "Goodbye, Bram.")
+    assert talks.current is None
+    (talk,) = talks.take_ended()
+    assert talk.ended is TalkEnd.FAREWELL
+    talks.hear(10, "bram", "Farewell, Ada.")
+    assert talks.current is None
+
+
 def test_a_third_one_does_not_break_in():
     talks = Talks("ada")
     talks.begin(1, "bram")

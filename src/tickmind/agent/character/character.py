@@ -51,7 +51,9 @@ class Character(TradingCharacter):
     """
 
     _full_until = 0  # the tick until which it picks nothing up
+    _buys_first = False  # whether it buys what is sold before it makes it
     _frontier: Tile | None = None
+    _frontier_goal: Tile | None = None  # the goal that the frontier leads to
     _explored_until = 0
     _explored_gains = -1  # `tiles.gains` when everything was known; -1: it was not
     _stroll: Tile | None = None
@@ -229,11 +231,9 @@ class Character(TradingCharacter):
 
     def _obtain(self, item: str, tried: set[str]) -> Status:
         """Gather an item, take it out of a container, make it or buy it, whichever is possible first."""
-        for way in (self.gather, self.take, lambda missing: self._make(missing, tried), self.buy):
-            status = way(item)
-            if status is not Status.FAILURE:
-                return Status.RUNNING
-        return Status.FAILURE
+        last = (lambda missing: self._make(missing, tried), self.buy)
+        ways = (self.gather, self.take, *(reversed(last) if self._buys_first else last))
+        return Status.RUNNING if any(way(item) is not Status.FAILURE for way in ways) else Status.FAILURE
 
     def _missing(self, recipe: ActionInfo) -> str | None:
         """Return the first item that a recipe takes and it lacks."""
@@ -346,7 +346,8 @@ class Character(TradingCharacter):
 
     def _explore(self, goal: Tile | None) -> Status:
         """Go to the nearest tile that it has never seen, or to the one nearest to a goal."""
-        if self._frontier is None or distance(self.at, self._frontier) <= 1:
+        if self._frontier is None or goal != self._frontier_goal or distance(self.at, self._frontier) <= 1:
+            self._frontier_goal = goal
             tiles = self.surroundings.tiles
             if self.tick < self._explored_until and self._explored_gains in (-1, tiles.gains):
                 return Status.FAILURE

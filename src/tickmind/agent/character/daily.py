@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from tickmind.agent.character.body import NO_WAY_TICKS
 from tickmind.agent.character.sociable import LOOK_TICKS, SociableCharacter
 from tickmind.agent.character.tactics import action
 from tickmind.agent.character.thinking import Faculty
-from tickmind.agent.knowledge import Thing, distance, nearest_tile
+from tickmind.agent.knowledge import Thing, distance
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.mind.memory import EntryKind
@@ -42,7 +42,7 @@ MOST_PLACES, MOST_INSIGHTS = 20, 5  # in a question for a plan
 UNPLANNED = ("eat", "explore", "give", "reconcile", "sit")  # skills that are for the moment
 NOON_HOUR = 12  # from which on a sleep is the night before the next day
 SKILL = "do_"  # what the names of methods for errands begin with
-_ROAMING = ("make", "work")  # skills that lead away from their place, to what they take and to those who buy
+ROAMING = ("make", "work")  # skills that lead away from their place, to what they take and to those who buy
 REFLECT = Faculty("reflect", REFLECT_TASK, priority=-2)
 PLAN_DAY = Faculty("plan_day", PLAN_TASK, priority=-1)
 NIGHT = (REFLECT, PLAN_DAY)
@@ -55,6 +55,8 @@ class DailyCharacter(SociableCharacter):
     for the errands of the next day. Insights by rule come at the end of every day, and without a plan the day goes as
     usual. A method `do_fish(self, errand)` adds the errand `06:00 fish at the pond`.
     """
+
+    _buys_first = True  # others live by that
 
     def __init__(self, start: Start) -> None:
         super().__init__(start)
@@ -240,7 +242,7 @@ class DailyCharacter(SociableCharacter):
         """Go to the place of an errand, and do one step of it."""
         if errand.done_tick and not self._stays(errand):
             return Status.FAILURE
-        is_away = errand is self._begun and errand.skill in _ROAMING
+        is_away = errand is self._begun and errand.skill in ROAMING
         if errand.place and not is_away and not self.in_zone(errand.place):
             return self._approach(errand.place)
         self._begun = errand
@@ -253,8 +255,8 @@ class DailyCharacter(SociableCharacter):
         status, zone = self.go_to_zone(place), self.setting.zone(place)
         if status is not Status.FAILURE or zone is None:
             return status
-        goal = min((nearest_tile(self.at, area) for area in zone.areas), key=lambda tile: distance(tile, self.at))
-        return self._explore(goal)
+        west, north, east, south = zone.areas[0]
+        return self._explore(((west + east) // 2, (north + south) // 2))
 
     @classmethod
     @cache
@@ -293,12 +295,20 @@ class DailyCharacter(SociableCharacter):
         place = errand.place or self.persona.work
         here = self._things_at(place)
         kinds = {one.seen.kind for one in here}
-        sell_rest = partial(self._sell_goods, least=1)
-        for step in (self._sell_goods, self._gather_at, self._make_at, sell_rest, self._look_for_supplies):
-            status = step(here, kinds)
+        steps = (
+            lambda: self._sell_goods(here, kinds, ENOUGH_MADE),
+            lambda: self._gather_at(here, kinds),
+            lambda: self._make_at(kinds),
+            lambda: self._sell_goods(here, kinds, 1),
+        )
+        for step in steps:
+            status = step()
             if status is not Status.FAILURE:
                 errand.state = ErrandState.DONE
                 return status
+        status = self._look_for_supplies(kinds)
+        if status is not Status.FAILURE:
+            return status
         if place and not self.in_zone(place):
             return self._approach(place)
         self._idle_ticks += 1  # it is there, and there is nothing to be done
@@ -318,10 +328,6 @@ class DailyCharacter(SociableCharacter):
         recipes = [one for _, kind, _, one in self._recipes if kinds is None or kind in kinds]
         return {name for one in recipes for name, _ in (*one.needs, *one.consumes, *one.wears)}
 
-    def _obtain(self, item: str, tried: set[str]) -> Status:
-        """Buy what is sold before it makes it: others live by that."""
-        return super()._obtain(item, tried) if self.buy(item) is Status.FAILURE else Status.RUNNING
-
     def _could_get(self, item: str) -> bool:
         """Return whether it knows where an item lies, is sold, or is made of what it has."""
         if self.nearest_lying(item) is not None or self.seller_of(item) is not None:
@@ -340,7 +346,7 @@ class DailyCharacter(SociableCharacter):
     def _lacks(self, item: str) -> bool:
         return self.to_spare(item) < ENOUGH_MADE
 
-    def _sell_goods(self, here: list[Thing], kinds: set[str], least: int = ENOUGH_MADE) -> Status:
+    def _sell_goods(self, here: list[Thing], kinds: set[str], least: int) -> Status:
         """Sell what grows or is made at its work, from when it has so many to spare until it has none."""
         last = self.observation.result
         if last is not None and not last.ok and last.action_type is ActionType.SELL:  # as when its hands are full
@@ -353,8 +359,8 @@ class DailyCharacter(SociableCharacter):
             grown = (stack.kind for one in here for stack in one.seen.items if not self._is_contents(one))
             made = (item for item, kind, _, _ in self._recipes if kind in kinds)
             yielded = (item for item, kind, _, _ in self._yields if kind in kinds)
-            goods = (item for item in (*grown, *made, *yielded) if self.to_spare(item) >= least)
-            self._for_sale = next(goods, "")
+            goods = dict.fromkeys((*grown, *made, *yielded))
+            self._for_sale = next((item for item in goods if self.to_spare(item) >= least), "")
         status = self.sell(self._for_sale) if self._for_sale else Status.FAILURE
         if status is Status.FAILURE:
             self._for_sale = ""
@@ -364,10 +370,11 @@ class DailyCharacter(SociableCharacter):
         """Pick up what lies or grows at its work, or do what yields something there for nothing."""
         if self._hands_full():
             return Status.FAILURE
-        wanted = [one for one in here if any(self._lacks(stack.kind) for stack in one.seen.items)]
+        lacked = {item for item in {stack.kind for one in here for stack in one.seen.items} if self._lacks(item)}
+        wanted = [one for one in here if any(stack.kind in lacked for stack in one.seen.items)]
         for thing in sorted(wanted, key=lambda one: (distance(one.at, self.at), one.seen.object_id)):
             for stack in thing.seen.items if self.reachable(thing) and not self._is_contents(thing) else ():
-                if self._lacks(stack.kind):
+                if stack.kind in lacked:
                     return self.do(Pickup(stack.kind)) if thing.at == self.at else self._walk_onto(thing)
         tries = (
             self.work_on(kind, one.verb, state)
@@ -376,13 +383,13 @@ class DailyCharacter(SociableCharacter):
         )
         return next((status for status in tries if status is not Status.FAILURE), Status.FAILURE)
 
-    def _make_at(self, here: list[Thing], kinds: set[str]) -> Status:  # noqa: ARG002  the same for all steps of work
+    def _make_at(self, kinds: set[str]) -> Status:
         """Make what can be made at its work of other things, and get those."""
         made = (item for item, kind, _, recipe in self._recipes if kind in kinds and self._is_time(recipe))
         tries = (self.make(item) for item in made if self._lacks(item))
         return next((status for status in tries if status is not Status.FAILURE), Status.FAILURE)
 
-    def _look_for_supplies(self, here: list[Thing], kinds: set[str]) -> Status:  # noqa: ARG002  as above
+    def _look_for_supplies(self, kinds: set[str]) -> Status:
         """Go where it has never been, if something that is made at its work takes what it does not know to get."""
         is_short = any(
             kind in kinds and self._lacks(item) and self._missing(one) for item, kind, _, one in self._recipes

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from tickmind.agent.character.daily import ENOUGH_MADE, ENOUGH_MEALS, RESTED, DailyCharacter
+from tickmind.agent.character.daily import ENOUGH_MADE, ENOUGH_MEALS, RESTED, ROAMING, DailyCharacter
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.knowledge import Person, Thing, distance, nearest_tile
 from tickmind.agent.minds import Start
@@ -45,7 +45,7 @@ class FreeTimeCharacter(DailyCharacter):
     def provided(self) -> bool:
         """Return whether it has enough to eat for a while; at its work a meal is enough."""
         errand = self._errand()
-        is_working = errand is not None and errand.skill in ("make", "work")
+        is_working = errand is not None and errand.skill in ROAMING
         return self._meals() >= (1 if is_working else ENOUGH_MEALS)
 
     def _meals(self) -> int:
@@ -77,10 +77,7 @@ class FreeTimeCharacter(DailyCharacter):
         """Eat, once."""
         if errand.state is ErrandState.DONE:
             return Status.FAILURE
-        status = self.eat_something()
-        if status is Status.SUCCESS:
-            errand.state = ErrandState.DONE
-        return status
+        return _done_by(errand, self.eat_something())
 
     def could_fetch(self) -> Iterable[Option]:
         """Yield where there is something to eat, while it does not carry plenty."""
@@ -95,10 +92,7 @@ class FreeTimeCharacter(DailyCharacter):
     def do_fetch(self, errand: DayErrand) -> Status:
         """Gather a thing, or something to eat, until it carries plenty."""
         have = self.carries(errand.thing) if errand.thing else self._meals()
-        status = Status.FAILURE if have >= STOCK_MEALS else self._fetch(errand.thing)
-        if status is Status.SUCCESS:
-            errand.state = ErrandState.DONE
-        return status
+        return Status.FAILURE if have >= STOCK_MEALS else _done_by(errand, self._fetch(errand.thing))
 
     def _fetch(self, thing: str) -> Status:
         return self.gather(thing) if thing else self.find_food()
@@ -108,7 +102,8 @@ class FreeTimeCharacter(DailyCharacter):
         for item in self.food if self._meals() < STOCK_MEALS else ():
             seller = self.seller_of(item)
             if seller is not None:
-                rich = self.seller_of(item, RICH_MEALS) is not None
+                price = self._containers[seller.seen.kind].price(item, sells=True) or ()
+                rich = all(self.carries(money) >= each * RICH_MEALS for money, each in price)
                 use = 0.2 + 0.4 * self.me.hunger / 1000 + 0.2 * rich
                 yield Option(option_words("buy", item), use, item, steps=seller.steps_from(self.at))
 
@@ -116,10 +111,7 @@ class FreeTimeCharacter(DailyCharacter):
         """Buy a thing, once."""
         if errand.state is ErrandState.DONE:
             return Status.FAILURE
-        status = self.buy(errand.thing)
-        if status is Status.SUCCESS:
-            errand.state = ErrandState.DONE
-        return status
+        return _done_by(errand, self.buy(errand.thing))
 
     def could_sell(self) -> Iterable[Option]:
         """Yield what it does not need and a container buys."""
@@ -136,10 +128,7 @@ class FreeTimeCharacter(DailyCharacter):
         """Sell a thing until it has none to spare."""
         if self.to_spare(errand.thing) <= 0:
             return Status.FAILURE
-        status = self.sell(errand.thing)
-        if status is Status.SUCCESS:
-            errand.state = ErrandState.DONE
-        return status
+        return _done_by(errand, self.sell(errand.thing))
 
     # Work and rest
 
@@ -221,28 +210,31 @@ class FreeTimeCharacter(DailyCharacter):
     def could_help(self) -> Iterable[Option]:
         """Yield what it could help to build, mend or light, for all, unless it has just done its part."""
         for kind in {name: None for name, _, _ in self._shared_works}:
-            work = self._open_work(kind)
             has_helped = self.tick - self._helped.get(kind, -HELP_REST_TICKS) < HELP_REST_TICKS
-            if work is None or has_helped or not self._is_time(work[1]):
+            work = None if has_helped else self._open_work(kind)
+            if work is None:
                 continue
-            missing = self._missing(work[1])
-            if missing is None or self._could_get(missing):
-                words, use = option_words(work[1].verb, "the", kind.replace("_", " ")), 0.7 if missing is None else 0.55
-                yield Option(words, use, kind, steps=work[0].steps_from(self.at))
+            thing, recipe = work
+            missing = self._missing(recipe)
+            if self._is_time(recipe) and (missing is None or self._could_get(missing)):
+                words, use = option_words(recipe.verb, "the", kind.replace("_", " ")), 0.7 if missing is None else 0.55
+                yield Option(words, use, kind, steps=thing.steps_from(self.at))
 
     def do_help(self, errand: DayErrand) -> Status:
         """Get what a shared work takes, and do one part of it."""
-        last, work = self.observation.result, self._open_work(errand.thing)
+        last = self.observation.result
         effects = last.effects if last is not None and last.ok and self._helping_tick == self.tick - 1 else ()
         if any(effect.name.startswith("inventory.") for effect in effects):  # what it takes is used up by the last step
             self._helped[errand.thing], errand.state = self.tick, ErrandState.DONE
             return Status.FAILURE
+        work = self._open_work(errand.thing)
         if work is None:
             return Status.FAILURE
-        missing = self._missing(work[1])
+        thing, recipe = work
+        missing = self._missing(recipe)
         if missing is not None:
             return self._obtain(missing, set())
-        status = self.work_on(errand.thing, work[1].verb, work[0].seen.state)
+        status = self.work_on(errand.thing, recipe.verb, thing.seen.state)
         self._helping_tick = self.tick if status is Status.SUCCESS else -1
         return status
 
@@ -267,7 +259,8 @@ class FreeTimeCharacter(DailyCharacter):
         who = self.surroundings.people[person_id]
         is_asleep = who.seen_tick == self.tick and bool(who.status & ActorStatus.ASLEEP)
         is_fresh = self.tick - max(who.seen_tick, who.heard_tick) <= VISIT_TICKS
-        return is_fresh and not is_asleep and self.talker.talks.may_begin(self.tick, person_id)
+        may_talk = not self._is_cold_to(person_id) and self.talker.talks.may_begin(self.tick, person_id)
+        return is_fresh and not is_asleep and may_talk
 
     def _person(self, name: str) -> Person | None:
         """Return a person by its id, or as it is called."""
@@ -311,11 +304,11 @@ class FreeTimeCharacter(DailyCharacter):
         return self.do(Give(person.entity_id, item))
 
     def could_reconcile(self) -> Iterable[Option]:
-        """Yield those near with whom it has fallen out, if it has something to give."""
+        """Yield those near with whom it has fallen out, if it has something to give; unless asked, it waits for a feast."""
         for who in self.awake_within(GIFT_STEPS) if self._peace_gift() else ():
             if self._is_cold_to(who.entity_id):
                 words = option_words("make peace with", self.talker.people.called(who.entity_id))
-                use, steps = 0.5 if self.time.festivals else 0.15, distance(who.at, self.at)
+                use, steps = 0.5 if self.time.festivals else 0.05, distance(who.at, self.at)
                 yield Option(words, use, who.entity_id, steps=steps, rest_ticks=GIFT_REST_TICKS)
 
     def do_reconcile(self, errand: DayErrand) -> Status:
@@ -347,3 +340,10 @@ class FreeTimeCharacter(DailyCharacter):
         zone = self.setting.zone(place)
         steps = 0 if zone is None else min(distance(self.at, nearest_tile(self.at, area)) for area in zone.areas)
         return Option(option_words(verb, zone_phrase(place)), use, place=place, steps=steps)
+
+
+def _done_by(errand: DayErrand, status: Status) -> Status:
+    """Return the status of a step, and note that the errand is done if it succeeded."""
+    if status is Status.SUCCESS:
+        errand.state = ErrandState.DONE
+    return status

@@ -126,7 +126,8 @@ class Talks:
         talk.lines.append(TalkLine(tick, self._me, text, meaning))
         talk.my_turn = False
         talk.said_farewell |= leaves or meaning.leaves
-        if talk.said_farewell and talk.heard_farewell:
+        is_full = len(talk.lines) >= MAX_TALK_LINES.maximum  # as when both spoke at once: no answer is waited for
+        if talk.said_farewell and (talk.heard_farewell or is_full):
             self._end(tick, TalkEnd.FAREWELL)
 
     def pass_time(self, tick: int, *, together: bool, busy: bool = False) -> None:

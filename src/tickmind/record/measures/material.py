@@ -134,10 +134,10 @@ def _read_insights(found: MindMaterial, insights: "Iterable[Insight]") -> None:
         errands = _value(board["today"]) if "today" in board else None
         if isinstance(errands, list):
             found.plans[who, found.calendar.at(tick_id).day] = tuple(map(str, errands))
-        for other, (bond, talks) in _bonds(board.get("people", "{}")):
+        for other, bond, has_talked in _bonds(board.get("people", "{}")):
             if bond != bonds.get((who, other), ""):
                 bonds[who, other] = bond
-                if talks:  # else it was so from the beginning
+                if has_talked:  # else it was so from the beginning
                     found.bonds.append(BondChange(tick_id, who, other, bond))
         if isinstance(mood := _value(board.get("mood", "null")), str):
             found.moods.append((tick_id, who, mood))
@@ -152,7 +152,7 @@ def _read_insights(found: MindMaterial, insights: "Iterable[Insight]") -> None:
     found.talks += [span._replace(last_tick_id=found.last_tick_id) for span in going.values()]
 
 
-def _bonds(value_json: str) -> Iterable[tuple[str, tuple[str, bool]]]:
+def _bonds(value_json: str) -> Iterable[tuple[str, str, bool]]:
     """Iterate over the names of others, each with the bond that liking and trust make, and whether they have talked."""
     people = _value(value_json)
     for name, known in people.items() if isinstance(people, dict) else ():
@@ -160,7 +160,7 @@ def _bonds(value_json: str) -> Iterable[tuple[str, tuple[str, bool]]]:
         if isinstance(liking, int | float) and isinstance(trust, int | float):
             is_close = liking >= CLOSE_LIKING and trust >= CLOSE_TRUST
             bond = "close" if is_close else "cold" if min(liking, trust) < COLD_BELOW else ""
-            yield name, (bond, known.get("talks") != 0)
+            yield name, bond, known.get("talks") != 0
 
 
 def _partner(value_json: str) -> str:
