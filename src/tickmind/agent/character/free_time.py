@@ -304,7 +304,7 @@ class FreeTimeCharacter(DailyCharacter):
         return self.do(Give(person.entity_id, item))
 
     def could_reconcile(self) -> Iterable[Option]:
-        """Yield those near with whom it has fallen out, if it has something to give; unless asked, it waits for a feast."""
+        """Yield those near with whom it has fallen out, if it has something to give; best at a feast."""
         for who in self.awake_within(GIFT_STEPS) if self._peace_gift() else ():
             if self._is_cold_to(who.entity_id):
                 words = option_words("make peace with", self.talker.people.called(who.entity_id))
