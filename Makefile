@@ -44,18 +44,19 @@ demo: ## A village that lives, talks and thinks, in the browser; ARGS="--scripte
 	@$(BIN)/tickmind demo $(ARGS)
 
 test: ## Everything: style, types, layers and all tests
-	@began=$$(date +%s); $(MAKE) --no-print-directory --jobs=4 kernels system page \
-		&& $(BIN)/python -m tests.phases --began $$began --beside "$(MAKE) --no-print-directory lint"
+	@began=$$(date +%s); $(MAKE) --no-print-directory --jobs=4 setup system page \
+		&& $(BIN)/python -m tests.phases --began $$began --before "$(MAKE) --no-print-directory kernels" \
+			--beside "$(MAKE) --no-print-directory lint"
 
-# Compiled once, beside the set-up of the page, instead of by every worker and every world that they start. So are
+# Compiled once, beside the check of types, instead of by every worker and every world that they start. So are
 # Hypothesis's tables of characters, which it keeps in .hypothesis.
 .PHONY: kernels
 kernels: $(READY)
 	@$(BIN)/python -c "from tickmind.world import warm_up; warm_up()"
 	@$(BIN)/python -c "from hypothesis import strategies; strategies.text().validate()"
 
-check: kernels ## The quick half of test, under 2 minutes
-	@$(BIN)/python -m tests.phases --beside "$(MAKE) --no-print-directory lint" -m "not slow" tests/unit
+check: setup ## The quick half of test, under 2 minutes
+	@$(BIN)/python -m tests.phases --before "$(MAKE) --no-print-directory kernels" --beside "$(MAKE) --no-print-directory lint" -m "not slow" tests/unit
 
 # Every test that has a long form takes it from tests/long.py, or more examples from the profile in tests/conftest.py.
 soak: kernels strace ## The long form of the tests that have one: more seeds, more examples, longer drills (over an hour)

@@ -1,11 +1,12 @@
 """The phases of the whole suite: `python -m tests.phases` runs them, all from one collection (see tests/workers.py).
 
 - `ordinary`: tests that do not depend on real time. All cores, one try.
-- `realtime`: tests marked `realtime`, whose claim is about real time or a real browser. Three at a time, as half of
+- `realtime`: tests marked `realtime`, whose claim is about real time or a real browser. Four at a time, as most of
   them wait most of the time.
 - `alone`: tests marked `realtime(alone=True)`, whose claim is about milliseconds. One at a time.
 
-Style, types and layers are checked by another command beside the ordinary tests (`--beside`).
+Style, types and layers are checked by another command beside the ordinary tests (`--beside`), and beside what has to be
+ready before them (`--before`).
 A test of the last two phases that fails is run once more, by itself. The run passes if the second try does, and its
 last lines name the test.
 """
@@ -80,7 +81,7 @@ class PhasePlugin:
         if any("warm" in getattr(item, "fixturenames", ()) for item in session.items):
             session.config.stash[WARM] = WarmPython()
         workers = Workers(session)
-        for phase, count in (("ordinary", self._workers), ("realtime", 3), ("alone", 1)):
+        for phase, count in (("ordinary", self._workers), ("realtime", 4), ("alone", 1)):
             items = [item for item in session.items if phase_of(item) == phase]
             if items:
                 say(f"\n== {phase} tests")
@@ -180,7 +181,8 @@ def main() -> int:
     # Many tests wait for processes that they started, so more workers than cores.
     parser.add_argument("--workers", type=int, default=(os.cpu_count() or 2) + 2)
     parser.add_argument("--began", type=float, default=time.time(), help="when the set-up began, in seconds since 1970")
-    parser.add_argument("--beside", help="command to run beside the tests; its failure fails the run")
+    parser.add_argument("--before", help="command to run before the tests; its failure ends the run")
+    parser.add_argument("--beside", help="command to run beside all else; its failure fails the run")
     arguments, extra = parser.parse_known_args()
     REPORTS.mkdir(parents=True, exist_ok=True)
     with (REPORTS / "beside.log").open("w+") as log:
@@ -189,7 +191,10 @@ def main() -> int:
             if arguments.beside
             else None
         )
-        result = run_phases(arguments.workers, extra)
+        if arguments.before and subprocess.run(shlex.split(arguments.before), cwd=ROOT, check=False).returncode:
+            result = SuiteResult(problems=[arguments.before])
+        else:
+            result = run_phases(arguments.workers, extra)
         if beside is not None:
             if beside.wait() != 0:
                 result.problems.append(arguments.beside)

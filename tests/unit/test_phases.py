@@ -174,3 +174,14 @@ def test_a_run_in_which_all_is_well_says_no_more_than_counts_and_time():
         "took 0 min 59 s",
         "1 passed, 0 failed, 0 skipped",
     ]
+
+
+@pytest.mark.parametrize("command", ["--before", "--beside"])
+def test_a_command_before_or_beside_the_tests_that_fails_fails_the_run(monkeypatch, capsys, tmp_path, command):
+    monkeypatch.setattr(phases, "REPORTS", tmp_path)
+    monkeypatch.setattr(phases, "run_phases", lambda workers, extra: SuiteResult({"test_one": "passed"}))
+    monkeypatch.setattr("sys.argv", ["phases", command, "false"])
+    assert phases.main() == 1
+    said = capsys.readouterr().out
+    assert "FAILED false" in said
+    assert ("1 passed" in said) is (command == "--beside")

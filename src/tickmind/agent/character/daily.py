@@ -295,7 +295,7 @@ class DailyCharacter(SociableCharacter):
         place = errand.place or self.persona.work
         here = self._things_at(place)
         kinds = {one.seen.kind for one in here}
-        steps = (
+        steps: tuple[Callable[[], Status], ...] = (
             lambda: self._sell_goods(here, kinds, ENOUGH_MADE),
             lambda: self._gather_at(here, kinds),
             lambda: self._make_at(kinds),
