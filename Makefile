@@ -7,13 +7,15 @@ PEERS_VENV := .venv-bench-gateway
 READY := $(VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready
 PEERS_READY := $(PEERS_VENV)/.ready
-CODE := src tests examples benchmarks requirements
+RELEASE_VENV := .venv-release
+RELEASE_READY := $(RELEASE_VENV)/.ready
+CODE := src tests examples benchmarks requirements release
 PAGE := src/tickmind/viewer/page/index.html
 PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.html viewer/tsconfig.json viewer/vite.config.ts -type f)
 
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes are started, and each would compile everything anew
-.PHONY: help setup demo test check soak bench fuzz fmt docs page proto pins clean
+.PHONY: help setup demo test check soak bench fuzz fmt docs page proto pins release clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +37,12 @@ $(PEERS_READY): requirements/bench-gateway.txt
 	@echo "Setting up $(PEERS_VENV) with the gateways to compare with"
 	@$(PYTHON) -m venv $(PEERS_VENV)
 	@$(PEERS_VENV)/bin/python requirements/install.py -r requirements/bench-gateway.txt
+	@touch $@
+
+$(RELEASE_READY): requirements/release.txt
+	@echo "Setting up $(RELEASE_VENV) with what checks a release"
+	@$(PYTHON) -m venv $(RELEASE_VENV)
+	@$(RELEASE_VENV)/bin/python requirements/install.py -r requirements/release.txt
 	@touch $@
 
 setup: $(READY) ## Make the environment in .venv (the other targets do it by themselves)
@@ -127,6 +135,20 @@ $(PAGE): viewer/node_modules/.ready $(PAGE_SOURCES)
 proto: $(READY) ## Write the code of the schema in proto/ anew
 	@$(BIN)/python proto/generate.py src/tickmind/wire/v1
 
+# Built and checked, as `make release` and the public CI do.
+.PHONY: packages
+packages: setup page $(RELEASE_READY)
+	@rm -f dist/*.whl dist/*.tar.gz
+	@$(BIN)/hatchling build -d dist
+	@$(RELEASE_VENV)/bin/twine check --strict dist/*.whl dist/*.tar.gz
+
+release: $(READY) ## Build and check a release with its notes from the changelog; uploads nothing
+	@$(BIN)/python release/prepare.py
+	@$(MAKE) --no-print-directory packages
+	@echo "Ready in dist/, and nothing is uploaded. When you are content, sign and upload:"
+	@echo "  git tag --sign v$$($(BIN)/python -c 'import tickmind; print(tickmind.__version__)') --file dist/release-notes.md"
+	@echo "  git push --tags && $(RELEASE_VENV)/bin/twine upload dist/*.whl dist/*.tar.gz"
+
 PIN := build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header
 ALL_EXTRAS := --extra gateway --extra gif --extra mind --extra record --extra redis --extra report --extra tiled --extra viewer --extra world
 pins: ## Resolve the pinned requirements anew
@@ -136,6 +158,7 @@ pins: ## Resolve the pinned requirements anew
 	@$(PIN) $(ALL_EXTRAS) --output-file requirements/bench.txt pyproject.toml requirements/bench.in
 	@$(PIN) --output-file requirements/bench-gateway.txt requirements/bench-gateway.in
 	@$(PIN) --output-file requirements/uv.txt requirements/uv.in
+	@$(PIN) --output-file requirements/release.txt requirements/release.in
 
 clean: ## Remove the environments and everything built
-	@rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) viewer/node_modules src/tickmind/viewer/page build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) $(RELEASE_VENV) viewer/node_modules src/tickmind/viewer/page build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
