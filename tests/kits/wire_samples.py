@@ -363,7 +363,9 @@ class Samples:
         each_tick = each_tick if any(each_tick) else ()
         build, most = (self._action(), self.number(1_000_000, 1)) if self._coin() else (None, 0)
         kind = KindInfo(self.name(), states, *flags, actions, tags, stock_item, container)
-        return replace(kind, each_tick=each_tick, build=build, most_built=most, size=self.size())
+        doubling = self.number(1_000_000) if self._coin() else 0
+        built = replace(kind, each_tick=each_tick, build=build, most_built=most, size=self.size())
+        return replace(built, doubling_ticks=doubling)
 
     def _container(self) -> ContainerInfo:
         sells, buys = self.several(self._price), self.several(self._price)

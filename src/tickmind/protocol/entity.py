@@ -137,6 +137,7 @@ class KindInfo:
     build: ActionInfo | None = None  # what `Build` takes, and the state after it; None: it can't be built
     most_built: int = 0  # how many more than at the beginning there can be at the same time
     size: tuple[int, int] = (1, 1)  # tiles from west to east, and from north to south
+    doubling_ticks: int = 0  # in which what is left of its stock doubles, of nothing nothing; 0: it grows one by one
 
     @property
     def comes_and_goes(self) -> bool:

@@ -9,7 +9,7 @@ from tickmind.cli.world.scenarios import find_scenario, new_run_id, scenario_fil
 from tickmind.record.run_id import check_run_id
 
 
-@pytest.mark.parametrize("name", ["arena", "bridge", "clearing", "escape", "island", "willowbrook"])
+@pytest.mark.parametrize("name", ["arena", "bridge", "clearing", "commons", "escape", "island", "willowbrook"])
 def test_a_name_finds_what_comes_with_tickmind(name):
     assert find_scenario(Path(name)) == scenario_file(name)
     assert scenario_file(name).name == f"{name}.yaml"

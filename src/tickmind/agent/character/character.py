@@ -153,14 +153,22 @@ class Character(TradingCharacter):
         if place is None:
             return Status.FAILURE
         if self.at in place.seen.tiles:
+            self.takes_from(place)
             return self.do(Pickup(item))
         return self._walk_onto(place)
+
+    def may_take(self, place: Thing) -> bool:  # noqa: ARG002  a character that shares looks at the place
+        """Return whether it takes something from a place that it knows: always, if a subclass does not override it."""
+        return True
+
+    def takes_from(self, place: Thing) -> None:
+        """Notice that it takes something from a place in this tick."""
 
     def nearest_lying(self, item: str) -> Thing | None:
         """Return the nearest known thing or heap with an item that it could pick up; None if it knows none."""
         around = self.surroundings
-        lying = (thing for thing in around.things_with(item) if not self._is_contents(thing) and self.reachable(thing))
-        return around.nearest(lying, self.at)
+        lying = (thing for thing in around.things_with(item) if not self._is_contents(thing) and self.may_take(thing))
+        return around.nearest(filter(self.reachable, lying), self.at)
 
     def _hands_full(self) -> bool:
         """Return whether it could carry nothing more a while ago."""

@@ -9,6 +9,7 @@ from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.mind.options import Option, option_words
 from tickmind.mind.plans import DayErrand, ErrandState
+from tickmind.mind.shares import FairShares
 from tickmind.protocol import ActionInfo, ActorStatus, Give
 from tickmind.protocol.setting import zone_phrase
 
@@ -21,6 +22,8 @@ HELP_REST_TICKS = 400  # between two parts of a shared work that it does
 GIFT_REST_TICKS = 600  # between two gifts to the same one
 GIFT_STEPS = 10  # within which it sees to whom it could give something
 PEACE_REST_TICKS = 30  # between two tries to make peace at a feast
+HOARD = 40  # of an item, which one that takes more than its share carries at most
+GREEDY = frozenset({"greedy", "selfish", "grasping"})  # traits of those who do
 MOST_VISITS = 4  # people whom it considers to visit, the best known first
 DAY_HOURS, EVENING_HOURS = range(7, 18), range(16, 21)
 
@@ -34,6 +37,10 @@ class FreeTimeCharacter(DailyCharacter):
         self._helped: dict[str, int] = {}  # kind of a shared work -> the tick in which it did its last part
         self._helping_tick = -1  # in which it worked on one
         self._peace_try_tick = -PEACE_REST_TICKS  # in which it last tried to make peace at a feast
+        self._shares = FairShares()
+        self._doubling = {kind.name: kind.doubling_ticks for kind in self.kinds if kind.doubling_ticks}
+        self._is_greedy = not GREEDY.isdisjoint(trait.lower() for trait in self.persona.traits)
+        self._hoards = False  # whether it takes more than its share in this tick
 
     def ticks_chosen(self, errand: DayErrand) -> int | None:  # noqa: ARG002  who chooses knows
         """Return for how many ticks it has done an errand by its own choice; None if that is not so."""
@@ -78,6 +85,42 @@ class FreeTimeCharacter(DailyCharacter):
         if errand.state is ErrandState.DONE:
             return Status.FAILURE
         return _done_by(errand, self.eat_something())
+
+    # What is shared
+
+    def may_take(self, place: Thing) -> bool:
+        """Return whether it has some of its share left of what doubles there; in danger it takes all."""
+        ticks = self._doubling.get(place.seen.kind, 0)
+        if not ticks or self._hoards or self.me.hunger >= STARVING:
+            return True
+        stock, sharers = sum(stack.quantity for stack in place.seen.items), 1 + len(self.persona.relations)
+        share = self._shares.left(place.seen.object_id, stock, period=self.tick // ticks, sharers=sharers)
+        return share > 0
+
+    def takes_from(self, place: Thing) -> None:
+        """Count what it takes of its share."""
+        self._shares.take(place.seen.object_id)
+
+    def could_hoard(self) -> Iterable[Option]:
+        """Yield what it could take more of than its share, where others would have less for it."""
+        for kind in self.kinds if self._doubling else ():
+            if kind.doubling_ticks and self.carries(kind.stock_item) < HOARD and self.tick >= self._full_until:
+                place = self.surroundings.nearest(self.surroundings.things_of(kind.name), self.at)
+                if place is not None and place.seen.items:
+                    words = option_words("take more than your share of", kind.stock_item)
+                    yield Option(
+                        words, 0.9 if self._is_greedy else 0.02, kind.stock_item, steps=place.steps_from(self.at)
+                    )
+
+    def do_hoard(self, errand: DayErrand) -> Status:
+        """Take as much of an item as it can carry, and leave nothing."""
+        if self.carries(errand.thing) >= HOARD:
+            return Status.FAILURE
+        self._hoards = True
+        try:
+            return _done_by(errand, self.gather(errand.thing))
+        finally:
+            self._hoards = False
 
     def could_fetch(self) -> Iterable[Option]:
         """Yield where there is something to eat, while it does not carry plenty."""

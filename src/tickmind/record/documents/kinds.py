@@ -56,6 +56,7 @@ def kind_document(kind: KindInfo) -> dict[str, Any]:
         **({"each_tick": list(map(dict, kind.each_tick))} if kind.each_tick else {}),
         **({} if kind.build is None else {"build": _action_document(kind.build), "most_built": kind.most_built}),
         **({} if kind.size == (1, 1) else {"size": list(kind.size)}),
+        **({"doubling_ticks": kind.doubling_ticks} if kind.doubling_ticks else {}),
     }
 
 
@@ -74,6 +75,7 @@ def kind_of(document: Mapping[str, Any]) -> KindInfo:
         _read_action(document["build"]) if "build" in document else None,
         int(document.get("most_built", 0)),
         _read_size(document.get("size", (1, 1))),
+        int(document.get("doubling_ticks", 0)),
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 
 from tickmind.base import Limit
 from tickmind.mind.people import CLOSE_LIKING, CLOSE_TRUST
-from tickmind.protocol import MemoryNote, RuleEvent, TickRecord
+from tickmind.protocol import MemoryNote, ObjectDelta, RuleEvent, TickRecord
 from tickmind.protocol.setting import CalendarInfo
 from tickmind.record.measures.parties import read_parties
 from tickmind.record.tables.gifts import Gift, gifts_in
@@ -73,6 +73,8 @@ class MindMaterial:
     actor_ticks: int = 0
     goals: frozenset[str] = frozenset()  # of the world
     reached: set[str] = field(default_factory=set)  # those that were
+    doubling: dict[str, int] = field(default_factory=dict)  # object whose stock doubles -> in how many ticks
+    used_up: dict[str, int] = field(default_factory=dict)  # such an object -> the tick that left it nothing
     calls: list["LlmCall"] = field(default_factory=list)
     parties: dict[str, dict[int, frozenset[str]]] = field(default_factory=dict)  # fact -> tick -> who was there
 
@@ -100,6 +102,8 @@ def read_material(
     info = reader.info
     found = MindMaterial(info.setting.calendar, reader.last_tick_id or 0)
     found.goals = frozenset(goal.name for goal in info.goals)
+    periods = {kind.name: kind.doubling_ticks for kind in info.kinds if kind.doubling_ticks}
+    found.doubling = {one.object_id: periods[one.kind] for one in info.objects if one.kind in periods}
     for actor in info.actors:
         persona = actor.persona
         found.names[actor.entity_id] = (persona.name if persona else "") or actor.entity_id
@@ -108,6 +112,8 @@ def read_material(
         found.lines += [SaidLine(record.tick_id, said.actor_id, said.text) for said in record.utterances]
         found.gifts += [(record.tick_id, gift) for gift in gifts_in(record)]
         found.reached |= goals_reached(record.rule_events, found.goals)
+        for source in emptied(record.object_deltas, found.doubling):
+            found.used_up.setdefault(source, record.tick_id)
         watch(record)
     _read_insights(found, reader.insights())
     _read_needs(found, reader, {row for row, actor in enumerate(info.actors) if actor.entity_id in found.minds})
@@ -119,6 +125,11 @@ def read_material(
 def goals_reached(events: Iterable[RuleEvent], goals: frozenset[str]) -> set[str]:
     """Return which goals were reached; a rule of the user's own may have the name of one."""
     return {event.name for event in events if event.name in goals and not event.own}
+
+
+def emptied(deltas: Iterable[ObjectDelta], doubling: Container[str]) -> list[str]:
+    """Return which of the objects whose stock doubles have nothing left."""
+    return [one.object_id for one in deltas if one.field == "stock" and not one.new_value and one.object_id in doubling]
 
 
 def _read_insights(found: MindMaterial, insights: "Iterable[Insight]") -> None:

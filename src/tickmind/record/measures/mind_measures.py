@@ -73,6 +73,7 @@ def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
         _share("recall", *recalled),
         _share("refused", *refused),
         *([_share("goals", len(found.reached), len(found.goals))] if found.goals else []),
+        *([_share("commons", *_commons(found))] if found.doubling else []),
         *_cost(found, villager_days),
     ]
     for fact in facts:
@@ -215,6 +216,13 @@ def _reaches(noted: Mapping[str, MemoryNote], who: str, origins: set[str]) -> bo
         seen.add(who)
         who = note.told_by
     return True
+
+
+def _commons(found: MindMaterial) -> tuple[int, int]:
+    """Return through how many periods sources that double lasted, and how many periods there were."""
+    last = found.last_tick_id
+    lasted = sum(found.used_up.get(source, last) // ticks for source, ticks in found.doubling.items())
+    return lasted, sum(last // ticks for ticks in found.doubling.values())
 
 
 def _cost(found: MindMaterial, villager_days: float) -> Iterable[Measure]:

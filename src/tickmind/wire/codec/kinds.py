@@ -62,6 +62,7 @@ def encode_kind(kind: KindInfo) -> pb.KindInfo:
         container=None if kind.container is None else _encode_container(kind.container),
         build=None if kind.build is None else _encode_action(kind.build),
         most_built=kind.most_built,
+        doubling_ticks=kind.doubling_ticks,
         **sides(kind.size),
     )
 
@@ -136,6 +137,7 @@ def decode_kind(message: pb.KindInfo) -> KindInfo:
         _decode_action(message.build) if message.HasField("build") else None,
         number(message.most_built, "kinds.most_built", 0, int(MAX_OBJECTS.maximum)),
         size(message.width, message.height, "kinds"),
+        number(message.doubling_ticks, "kinds.doubling_ticks", 0, INT32_MAX),
     )
 
 

@@ -303,7 +303,7 @@ class StateInfo(_message.Message):
     def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., actions: _Optional[_Iterable[_Union[ActionInfo, _Mapping]]] = ..., each_tick: _Optional[_Iterable[_Union[NeedChange, _Mapping]]] = ...) -> None: ...
 
 class KindInfo(_message.Message):
-    __slots__ = ("name", "states", "tags", "stock_item", "container", "build", "most_built", "width", "height")
+    __slots__ = ("name", "states", "tags", "stock_item", "container", "build", "most_built", "width", "height", "doubling_ticks")
     NAME_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
@@ -313,6 +313,7 @@ class KindInfo(_message.Message):
     MOST_BUILT_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
     HEIGHT_FIELD_NUMBER: _ClassVar[int]
+    DOUBLING_TICKS_FIELD_NUMBER: _ClassVar[int]
     name: str
     states: _containers.RepeatedCompositeFieldContainer[StateInfo]
     tags: _containers.RepeatedScalarFieldContainer[str]
@@ -322,7 +323,8 @@ class KindInfo(_message.Message):
     most_built: int
     width: int
     height: int
-    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[StateInfo, _Mapping]]] = ..., tags: _Optional[_Iterable[str]] = ..., stock_item: _Optional[str] = ..., container: _Optional[_Union[ContainerInfo, _Mapping]] = ..., build: _Optional[_Union[ActionInfo, _Mapping]] = ..., most_built: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ...) -> None: ...
+    doubling_ticks: int
+    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[StateInfo, _Mapping]]] = ..., tags: _Optional[_Iterable[str]] = ..., stock_item: _Optional[str] = ..., container: _Optional[_Union[ContainerInfo, _Mapping]] = ..., build: _Optional[_Union[ActionInfo, _Mapping]] = ..., most_built: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., doubling_ticks: _Optional[int] = ...) -> None: ...
 
 class ContainerInfo(_message.Message):
     __slots__ = ("holds", "sells", "buys", "hours")

@@ -11,6 +11,7 @@ import numpy as np
 from tickmind.protocol import ActionType, Effect, ObjectDelta, Reason
 from tickmind.world.rules.piles import lay, lying
 from tickmind.world.rules.turn import Turn
+from tickmind.world.scenario.scenario import NEVER
 from tickmind.world.scenario.settings import NEED_MOST
 from tickmind.world.state.timing import stock_times
 
@@ -170,12 +171,14 @@ def _keys(turn: Turn, places: "Int64") -> "Int64":
 
 
 def _take_stock(turn: Turn, rows: "Int64", amounts: "Int64") -> None:
-    """Take from the stock of objects; one that was full begins to grow back."""
+    """Take from the stock of objects; one that was full begins to grow back, one that is used up may never."""
     if not len(rows):
         return
     state, tables = turn.state, turn.tables
-    full = state.object_stock[rows] == tables.stock_most[tables.object_kind[rows]]
+    kinds = tables.object_kind[rows]
+    full = state.object_stock[rows] == tables.stock_most[kinds]
     np.subtract.at(state.object_stock, rows, amounts.astype(np.int32))  # several may stand on a large object
+    state.stock_due[rows[tables.stock_doubles[kinds] & (state.object_stock[rows] == 0)]] = NEVER
     state.stock_due[rows[full]] = stock_times(tables, rows[full], state.object_stock[rows[full]], turn.tick_id)
     for row in dict.fromkeys(rows.tolist()):
         turn.deltas.append(ObjectDelta(tables.object_ids[row], "stock", int(state.object_stock[row])))

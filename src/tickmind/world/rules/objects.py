@@ -168,12 +168,14 @@ def change_objects(turn: Turn) -> None:
 
 
 def grow_stock(turn: Turn) -> None:
-    """Let one more item grow on each object whose time has come."""
+    """Let one more item grow on each object whose time has come, or double what is left there."""
     state, tables = turn.state, turn.tables
     rows = np.flatnonzero(state.stock_due <= turn.tick_id)
     if not len(rows):
         return
-    state.object_stock[rows] += 1
+    kinds, stock_before = tables.object_kind[rows], state.object_stock[rows]
+    doubled = np.minimum(stock_before, tables.stock_most[kinds] - stock_before)
+    state.object_stock[rows] += np.where(tables.stock_doubles[kinds], doubled, 1).astype(np.int32)
     state.stock_due[rows] = stock_times(tables, rows, state.object_stock[rows], turn.tick_id)
     names, stock = tables.object_ids, state.object_stock[rows].tolist()
     turn.deltas += [ObjectDelta(names[row], "stock", now) for row, now in zip(rows.tolist(), stock, strict=True)]

@@ -374,11 +374,13 @@ def _read_change(given: YamlMapping, states: Collection[str]) -> Change:
 
 
 def _read_stock(given: YamlMapping, items: Collection[str]) -> Stock:
-    given.nothing_but("item", "most", "ticks", "spread")
+    given.nothing_but("item", "most", "ticks", "spread", "doubles")
     item = known(given.need("item"), items, "item")
     most = leaf(given.need("most")).integer(1, MAX_INVENTORY)
-    ticks = given.integer("ticks", 0, 0, MAX_TICKS)
-    return Stock(item, most, ticks, given.integer("spread", 0, 0, MAX_TICKS))
+    ticks, doubles = given.integer("ticks", 0, 0, MAX_TICKS), given.truth("doubles", default=False)
+    if doubles and not ticks:
+        given.place.fail("a stock that doubles needs `ticks`, in which what is left doubles")
+    return Stock(item, most, ticks, given.integer("spread", 0, 0, MAX_TICKS), doubles)
 
 
 def read_amounts(node: Node | None, items: Collection[str], most: Limit = MAX_INVENTORY) -> Items:

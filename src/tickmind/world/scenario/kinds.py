@@ -113,12 +113,13 @@ class ObjectState:
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """Items that can be picked up at an object, and grow back one by one."""
+    """Items that can be picked up at an object, and grow back: one by one, or as many as are left."""
 
     item: str
     most: int
-    ticks: int = 0  # until one more has grown; 0: never
+    ticks: int = 0  # until one more has grown, or what is left has doubled; 0: never
     spread: int = 0
+    doubles: bool = field(default=False, repr=False)  # so other scenarios keep their digest
 
 
 @dataclass(frozen=True, slots=True)

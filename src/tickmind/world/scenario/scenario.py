@@ -151,6 +151,8 @@ class Scenario:
             if actor.arrives or actor.leaves:
                 yield actor.entity_id, actor.arrives, actor.leaves
         for kind in self.kinds:
+            if kind.stock is not None and kind.stock.doubles:
+                yield kind.name, "doubles"
             if kind.size != (1, 1):
                 yield kind.name, "size", kind.size
             if kind.build is not None:

@@ -81,6 +81,7 @@ class Tables:
         self.stock_most: Int32 = np.zeros(len(kinds), dtype=np.int32)
         self.stock_ticks: Int64 = np.zeros(len(kinds), dtype=np.int64)
         self.stock_spread: Int64 = np.zeros(len(kinds), dtype=np.int64)
+        self.stock_doubles: Bool = np.zeros(len(kinds), dtype=np.bool_)
         self.kind_code = {kind.name: code for code, kind in enumerate(kinds)}
         self.kind_moves: Bool = np.array([kind.comes_and_goes for kind in kinds], dtype=np.bool_)
         self.objects_move = bool(self.kind_moves.any())  # whether some are built or removed in a run
@@ -93,6 +94,7 @@ class Tables:
                 self.stock_most[row] = kind.stock.most
                 self.stock_ticks[row] = kind.stock.ticks
                 self.stock_spread[row] = kind.stock.spread
+                self.stock_doubles[row] = kind.stock.doubles
 
     def _build_actions(self) -> None:
         """Number all actions, and find them by kind, state and verb; verb 0 is the first action of a state."""
@@ -190,6 +192,7 @@ class Tables:
                     actions=tuple(tuple(map(_shown, state.actions)) for state in kind.states),
                     tags=kind.tags,
                     stock_item=kind.stock.item if kind.stock else "",
+                    doubling_ticks=kind.stock.ticks if kind.stock and kind.stock.doubles else 0,
                     container=kind.container,
                     each_tick=tuple(state.each_tick for state in kind.states)
                     if any(state.each_tick for state in kind.states)

@@ -24,8 +24,9 @@ def change_times(tables: Tables, rows: "Int64", states: "UInt8", tick_id: int) -
 
 
 def stock_times(tables: Tables, rows: "Int64", stock: "Int32", tick_id: int) -> "Int64":
-    """Return the ticks in which one more has grown on objects that have so many since `tick_id`, or NEVER."""
+    """Return the ticks in which the stock of objects grows that have so much since `tick_id`, or NEVER."""
     kinds = tables.object_kind[rows]
     wait = tables.stock_ticks[kinds]
     more = draw(tables.scenario.seed, _STOCK, tick_id, rows, tables.stock_spread[kinds] + 1)
-    return np.where((wait > 0) & (stock < tables.stock_most[kinds]), tick_id + wait + more, NEVER)
+    grows = (wait > 0) & (stock < tables.stock_most[kinds]) & ((stock > 0) | ~tables.stock_doubles[kinds])
+    return np.where(grows, tick_id + wait + more, NEVER)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.protocol import BoardEntry, Insight, MemoryNote, RuleEvent
+from tickmind.protocol import BoardEntry, Insight, MemoryNote, ObjectDelta, RuleEvent
 from tickmind.protocol.setting import CalendarInfo, ZoneInfo
 from tickmind.record.measures import Measure, MindMaterial, measure, measures_page, pooled
 from tickmind.record.measures.lines import SAMPLE, distinct_2, masked, repeated, self_bleu, spread
-from tickmind.record.measures.material import SaidLine, TalkSpan, _read_insights, goals_reached
+from tickmind.record.measures.material import SaidLine, TalkSpan, _read_insights, emptied, goals_reached
 from tickmind.record.measures.parties import is_near
 from tickmind.record.reader import LlmCall
 from tickmind.record.tables.gifts import Gift
@@ -481,3 +481,24 @@ def test_a_page_of_runs_without_minds_says_so():
     shown = measures_page(["a", "b"], {"a": MindMaterial(), "b": MindMaterial()}, measure(MindMaterial()))
     assert shown.count("Nothing to show.") == 4
     assert "Promises (b)" in shown
+
+
+# Commons
+
+
+def test_the_commons_measure_is_through_how_many_periods_sources_lasted():
+    lasting = village("ada", doubling={"meadow": 240})
+    assert value(lasting, "commons") == 1
+    lost = village("ada", doubling={"meadow": 240, "pond": 480}, used_up={"meadow": 1000})
+    assert value(lost, "commons") == (4 + 6) / (12 + 6)
+    assert all(figure.name != "commons" for figure in measure(village("ada")))
+
+
+def test_only_an_empty_stock_that_doubles_is_used_up():
+    deltas = [
+        ObjectDelta("meadow", "stock", 1),
+        ObjectDelta("bush", "stock", 0),
+        ObjectDelta("meadow", "work_remaining", 0),
+        ObjectDelta("pond", "stock", 0),
+    ]
+    assert emptied(deltas, {"meadow", "pond"}) == ["pond"]

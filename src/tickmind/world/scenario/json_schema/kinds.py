@@ -86,8 +86,9 @@ def kind_schema() -> Schema:
         "Items that can be picked up there, and grow back.",
         item=name("The item."),
         most=number("How many there are at most.", 1),
-        ticks=number("Until one more has grown; 0: never.", 0),
+        ticks=number("Until one more has grown, or what is left has doubled; 0: never.", 0),
         spread=number("How many ticks more, by chance.", 0),
+        doubles=truth("Whether what is left doubles instead; of nothing comes nothing.", default=False),
     )
     return table(
         "A kind of object; its first state is the one in which objects begin.",
