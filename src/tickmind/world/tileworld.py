@@ -70,10 +70,12 @@ class TileWorld:
         record = world.step({world.row_of("entity:1"): Move(Direction.E)})
     """
 
-    def __init__(self, tables: Tables, own_rules: Mapping[str, OwnRule] | None = None) -> None:
+    def __init__(
+        self, tables: Tables, own_rules: Mapping[str, OwnRule] | None = None, state: WorldColumns | None = None
+    ) -> None:
         self._tables = tables
         self._own_rules = _named_rules(tables.scenario, own_rules)
-        self._state = first_state(tables)
+        self._state = first_state(tables) if state is None else state
         self._maps = Maps(tables, self._state)
         self._everybody = np.arange(len(tables.actor_ids), dtype=np.int32)
         self._scratch = MoveScratch(tables.height, tables.width)
@@ -130,8 +132,7 @@ class TileWorld:
 
     def start_of(self, row: int) -> tuple[int, int]:
         """Return the tile at which the scenario puts an actor."""
-        actor = self._tables.scenario.actors[row]
-        return actor.x, actor.y
+        return self._tables.start_of(row)
 
     def row_of(self, entity_id: str) -> int | None:
         """Return the row of an actor in columns, or None if there is no such actor."""
