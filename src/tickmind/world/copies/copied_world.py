@@ -15,13 +15,14 @@ from tickmind.world.errors import WorldError
 from tickmind.world.rules.aftermath import NOTHING
 from tickmind.world.rules.own_rules import OwnRule
 from tickmind.world.scenario.limits import MAX_SEED
-from tickmind.world.scenario.scenario import Scenario
+from tickmind.world.scenario.scenario import NEVER, Scenario
+from tickmind.world.scenario.settings import NEED_MOST
 from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.tables import Tables
 from tickmind.world.tileworld import TileWorld
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Bool, Int64
+    from tickmind.protocol.columns import Bool, Float32, Int64
 
 
 class CopiedWorld(TileWorld):
@@ -145,6 +146,24 @@ class CopiedWorld(TileWorld):
         """Return the hash that a world of its own would have with the state of this copy."""
         ticks_before = int(self._copied_tables.chance.ticks_before[copy])
         return self.columns_of(copy).digest(self._tick_id - ticks_before)
+
+    def needs_kept(self) -> "Float32":
+        """Return how well each actor's needs are kept, copies x actors: the mean of all from 0 to 1, 0 without any."""
+        state, needs = self._state, self._tables.scenario.rules.needs
+        if needs is None:
+            return np.zeros(self.shape, dtype=np.float32)
+        kept = (state.energy + (NEED_MOST - state.hunger)).astype(np.float32)
+        if len(state.own_needs):
+            kept += state.own_needs.sum(axis=1)
+        kept /= NEED_MOST * (2 + len(needs.own))
+        return kept.reshape(self.shape)
+
+    def still_to_come(self) -> "Bool":
+        """Return which actors are away and will come by themselves, copies x actors."""
+        due = self._state.arrive_due
+        if not len(due):
+            return np.zeros(self.shape, dtype=np.bool_)
+        return ((due != NEVER) & ~self.present).reshape(self.shape)
 
     def _count_goals(self, before: "Bool") -> None:
         """Count the points of goals that were reached; those of the world go to all of its actors."""

@@ -56,8 +56,10 @@ class CopiedTables(Tables):
         self.floor = np.zeros(shape, dtype=np.uint8)
         self.floor_walkable = np.zeros(shape, dtype=np.bool_)
         self.floor_opaque = np.zeros(shape, dtype=np.bool_)
+        self.on_map = np.zeros(shape, dtype=np.bool_)
         for west, north in zip(layout.west.tolist(), layout.north.tolist(), strict=True):
             there = slice(north, north + layout.height), slice(west, west + layout.width)
+            self.on_map[there] = True
             self.floor[there] = single.floor
             self.floor_walkable[there] = single.floor_walkable
             self.floor_opaque[there] = single.floor_opaque

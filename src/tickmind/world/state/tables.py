@@ -59,6 +59,7 @@ class Tables:
         floors = self.scenario.floors
         codes = np.frombuffer(self.scenario.floor_codes, dtype=np.uint8).reshape(self.height, self.width)
         self.floor: UInt8 = codes
+        self.on_map: Bool = np.ones(codes.shape, dtype=np.bool_)  # what lies between copies of a map is not
         self.floor_walkable: Bool = np.array([floor.walkable for floor in floors], dtype=np.bool_)[codes]
         self.floor_opaque: Bool = np.array([floor.opaque for floor in floors], dtype=np.bool_)[codes]
         self.floor_energy: Int32 = np.array([floor.energy for floor in floors], dtype=np.int32)  # by code
