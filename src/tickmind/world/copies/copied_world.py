@@ -71,6 +71,11 @@ class CopiedWorld(TileWorld):
         self.ended: Bool = np.zeros(len(seeds), dtype=np.bool_)
 
     @property
+    def scenario(self) -> Scenario:
+        """The scenario of which it holds copies."""
+        return self._tables.scenario
+
+    @property
     def shape(self) -> tuple[int, int]:
         """The number of copies, and of actors in each."""
         return self._layout.count, self._layout.actors
