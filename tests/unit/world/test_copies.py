@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.base import ConfigError
 from tickmind.world import CopiedWorld, TileWorld, WorldError, parse_scenario
@@ -84,10 +85,11 @@ def step_both(many, single, actions):
 
 
 ACTIONS = st.lists(
-    st.lists(st.lists(st.integers(0, CHOICES - 1), min_size=3, max_size=3), min_size=3, max_size=3), max_size=30
+    st.lists(st.lists(st.integers(0, CHOICES - 1), min_size=3, max_size=3), min_size=3, max_size=3), max_size=20
 )
 
 
+@settings(max_examples=short_or_long(12, 200))
 @given(st.lists(st.integers(0, 2**63 - 1), min_size=3, max_size=3, unique=True), ACTIONS)
 def test_each_copy_is_as_a_world_of_its_own_with_its_seed(seeds, ticks):
     many, single = CopiedWorld(SCENARIO, seeds), [alone(seed) for seed in seeds]

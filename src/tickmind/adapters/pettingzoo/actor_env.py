@@ -43,6 +43,11 @@ class ActorEnv(gymnasium.Env[Any, Any]):
         """The actions by their numbers."""
         return self._episodes.action_names
 
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """What the numbers of `body` in an observation are."""
+        return self._episodes.body_names
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin again. With the same seed all happens again; without one the next seed follows from the last."""
         super().reset(seed=seed, options=options)

@@ -47,6 +47,11 @@ class CopiesEnv(VectorEnv[Any, Any, Any]):
         return self._episodes.action_names
 
     @property
+    def body_names(self) -> tuple[str, ...]:
+        """What the numbers of `body` in an observation are."""
+        return self._episodes.body_names
+
+    @property
     def world_seeds(self) -> list[int]:
         """The seed of each copy in its present episode."""
         return self._episodes.world.seeds

@@ -37,7 +37,6 @@ class ScenarioEnv(ParallelEnv[str, Any, Any]):
         self.agents: list[str] = []
         self._row = {agent: row for row, agent in enumerate(self.possible_agents)}
         self._finished: set[str] = set()
-        self._observed, self._acted = episodes.observation_space(), episodes.action_space()
         self.observation_spaces = {agent: episodes.observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: episodes.action_space() for agent in self.possible_agents}
         self._seed = episodes.scenario.seed
@@ -47,6 +46,11 @@ class ScenarioEnv(ParallelEnv[str, Any, Any]):
     def action_names(self) -> tuple[str, ...]:
         """The actions by their numbers."""
         return self._episodes.action_names
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """What the numbers of `body` in an observation are."""
+        return self._episodes.body_names
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the space of an actor's observations; the same object each time."""

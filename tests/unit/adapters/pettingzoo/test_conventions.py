@@ -54,7 +54,8 @@ def test_equal_seeds_give_equal_episodes(field):
     parallel_seed_test(lambda: parallel_env(field, ticks=30), num_cycles=60)
 
 
-def test_the_sequential_environment_passes_the_test_of_pettingzoo(field):
+def test_the_sequential_environment_passes_the_test_of_pettingzoo():
+    field = parse_scenario(FIELD.replace("ada", "eater_1").replace("bo,", "eater_2,"))  # as it wants them to be named
     api_test(env(field, ticks=20, flat=True), num_cycles=50)
     with warnings.catch_warnings():
         # PettingZoo says so of all observations with parts but those of some games that it knows by name.

@@ -73,9 +73,9 @@ def test_a_copy_whose_goal_ends_it_begins_again_with_another_seed_while_others_g
 
 
 def test_copies_that_would_end_apart_but_share_a_clock_are_refused_in_words():
-    text = FINDING.replace("most: 3,", "most: 3,").replace(
+    text = FINDING.replace("items: {", "items: {coin: {}, ").replace(
         "  bush:",
-        "  shop: {holds: 5, sells: {berries: {berries: 1}}, hours: ['08:00', '09:00'], walkable: false}\n  bush:",
+        "  shop: {holds: 5, sells: {berries: {coin: 1}}, hours: ['08:00', '09:00'], walkable: false}\n  bush:",
     )
     with pytest.raises(ConfigError, match="'found' ends copies at different times"):
         vector_env(parse_scenario(text), 2)
@@ -92,32 +92,27 @@ def test_seeds_of_copies_are_one_number_or_one_for_each():
 
 
 def test_the_reward_of_a_small_learner_rises():
-    """A table of values by what an actor sees of itself: on a bush, with berries, hungry; then it looks for bushes."""
-    scenario, copies, chance = parse_scenario(FIELD), 64, np.random.default_rng(3)
-    many = vector_env(scenario, copies, actor="ada", ticks=40, window=2)
-    values = np.zeros((25 * 2 * 2, many.single_action_space.n))
-
-    def states(seen):
-        bushes = (seen["tiles"][..., 3] > 0).reshape(copies, 25)
-        where = np.where(bushes.any(axis=1), bushes.argmax(axis=1), 0)
-        where = np.where(bushes[:, 12], 12, where)
-        has = seen["body"][:, -1] > 0
-        return where * 4 + has * 2 + (seen["body"][:, 7] > 0.15)
-
+    """A table of preferences, by where it sees berries and whether it has some, climbs the gradient of its reward."""
+    copies, ticks, chance = 128, 25, np.random.default_rng(3)
+    many = vector_env(parse_scenario(FIELD), copies, actor="ada", ticks=ticks, window=2)
+    preferences = np.zeros((26 * 2, many.single_action_space.n))
     gains = []
-    for episode in range(12):
-        seen, _ = many.reset(seed=episode * 1000)
-        state, total = states(seen), 0.0
-        for _ in range(39):
-            masked = np.where(seen["action_mask"] > 0, values[state], -np.inf)
-            best = (masked + chance.random(masked.shape) * 1e-6).argmax(axis=1)
-            anything = np.where(seen["action_mask"] > 0, chance.random(masked.shape), -1).argmax(axis=1)
-            action = np.where(chance.random(copies) < max(0.05, 0.6 - 0.1 * episode), anything, best)
-            seen, rewards, *_ = many.step(action)
-            following = states(seen)
-            reachable = np.where(seen["action_mask"] > 0, values[following], -np.inf).max(axis=1)
-            error = rewards + 0.95 * reachable - values[state, action]
-            np.add.at(values, (state, action), 0.1 * error)
-            state, total = following, total + rewards.mean()
-        gains.append(total)
-    assert np.mean(gains[-3:]) > np.mean(gains[:2]) + 0.1
+    for episode in range(18):
+        seen, _ = many.reset(seed=episode * copies)
+        steps, rewards = [], []
+        for _ in range(ticks):
+            berries = (seen["tiles"][..., 3] > 0).reshape(copies, 25)
+            where = np.where(berries[:, 12], 12, np.where(berries.any(axis=1), berries.argmax(axis=1), 25))
+            state = where * 2 + (seen["body"][:, -1] > 0)
+            weights = np.exp(preferences[state]) * seen["action_mask"]
+            weights /= weights.sum(axis=1, keepdims=True)
+            action = (weights.cumsum(axis=1) > chance.random((copies, 1))).argmax(axis=1)
+            seen, reward, *_ = many.step(action)
+            steps.append((state, action, weights))
+            rewards.append(reward)
+        to_come = np.cumsum(rewards[::-1], axis=0)[::-1]
+        for (state, action, weights), gain in zip(steps, to_come, strict=True):
+            better = (gain - gain.mean())[:, None] * (np.eye(weights.shape[1])[action] - weights)
+            np.add.at(preferences, state, 0.3 * better)
+        gains.append(float(np.sum(rewards) / copies))
+    assert np.mean(gains[-5:]) > np.mean(gains[:5]) + 0.05
