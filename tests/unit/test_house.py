@@ -160,12 +160,27 @@ IMPORTED_AS = {
 WITH_ITS_EXTRA = {
     "": ["tick", "ai", "llm", "tools", "strategy"],
     "gateway": ["gateway", "cli.gateway.top"],
+    "learn,world": [
+        "adapters.pettingzoo.actor_env",
+        "adapters.pettingzoo.copies_env",
+        "adapters.pettingzoo.scenario_env",
+    ],
     "mind": ["mind.embeddings", "mind.memory", "mind.reflection", "mind.talk"],
     "record": ["record", "cli.runs.commands"],
     "record,report": ["record.report", "cli.runs.report"],
     "viewer": ["viewer"],
     "record,viewer": ["viewer.sources.replay", "viewer.export.clip", "cli.viewer"],
-    "world": ["world", "wire", "server", "agent", "runner", "characters", "cli.world.serving"],
+    "world": [
+        "adapters",
+        "adapters.pettingzoo",
+        "world",
+        "wire",
+        "server",
+        "agent",
+        "runner",
+        "characters",
+        "cli.world.serving",
+    ],
 }
 
 

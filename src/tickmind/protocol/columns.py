@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Bool: TypeAlias = NDArray[np.bool_]
+    Float32: TypeAlias = NDArray[np.float32]
     Int8: TypeAlias = NDArray[np.int8]
     Int16: TypeAlias = NDArray[np.int16]
     Int32: TypeAlias = NDArray[np.int32]

@@ -25,11 +25,14 @@
     world.snapshot() -> bytes
     world.restore(data)            raises SnapshotMismatchError for another scenario, rule set or format
 
+`CopiedWorld` is many copies of one scenario in one world, each with its own seed, for learners and experiments.
+
 State is columns, one entry for each actor row: x, y, status, facing, energy, hunger, the inventory as a matrix of
 actors x item kinds, and own needs as one of actors x needs; and for each object row: kind, x, y, state, work_remaining,
 stock.
 """
 
+from tickmind.world.copies.copied_world import CopiedWorld
 from tickmind.world.errors import BadIntentsError, OwnRuleError, ScenarioError, SnapshotMismatchError, WorldError
 from tickmind.world.generators import generate_caves, generate_island, generate_village
 from tickmind.world.kernels import warm_up
@@ -57,6 +60,7 @@ __all__ = [
     "MAX_TEXT_CHARS",
     "SIGHT_RULES",
     "BadIntentsError",
+    "CopiedWorld",
     "Needs",
     "OwnNeed",
     "OwnRule",

@@ -1,6 +1,7 @@
 """`TileWorld`: the state and rules of the tile world."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from tickmind.protocol import (
     WorldInfo,
 )
 from tickmind.protocol.record import AWAY
+from tickmind.world.choices.choosing import Choosing
 from tickmind.world.errors import BadIntentsError, OwnRuleError, SnapshotMismatchError, WorldError
 from tickmind.world.kernels import MoveScratch
 from tickmind.world.perception.lamps import Lamps
@@ -28,6 +30,7 @@ from tickmind.world.perception.packer import GroundMap, Packer
 from tickmind.world.perception.perception import Eyes, Perception
 from tickmind.world.perception.standing import StandingObjects
 from tickmind.world.perception.view import WorldView, take_view
+from tickmind.world.perception.windows import WindowColumns, WindowMaker
 from tickmind.world.rules.aftermath import NOTHING, Aftermath
 from tickmind.world.rules.arrivals import come_and_go, place_actors
 from tickmind.world.rules.building import build
@@ -57,7 +60,7 @@ from tickmind.world.state.snapshot import Snapshot, pack, unpack
 from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Bool, Int32, UInt8
+    from tickmind.protocol.columns import Bool, Int8, Int32, Int64, UInt8
 
 
 class TileWorld:
@@ -70,10 +73,12 @@ class TileWorld:
         record = world.step({world.row_of("entity:1"): Move(Direction.E)})
     """
 
-    def __init__(self, tables: Tables, own_rules: Mapping[str, OwnRule] | None = None) -> None:
+    def __init__(
+        self, tables: Tables, own_rules: Mapping[str, OwnRule] | None = None, state: WorldColumns | None = None
+    ) -> None:
         self._tables = tables
         self._own_rules = _named_rules(tables.scenario, own_rules)
-        self._state = first_state(tables)
+        self._state = first_state(tables) if state is None else state
         self._maps = Maps(tables, self._state)
         self._everybody = np.arange(len(tables.actor_ids), dtype=np.int32)
         self._scratch = MoveScratch(tables.height, tables.width)
@@ -130,8 +135,7 @@ class TileWorld:
 
     def start_of(self, row: int) -> tuple[int, int]:
         """Return the tile at which the scenario puts an actor."""
-        actor = self._tables.scenario.actors[row]
-        return actor.x, actor.y
+        return self._tables.start_of(row)
 
     def row_of(self, entity_id: str) -> int | None:
         """Return the row of an actor in columns, or None if there is no such actor."""
@@ -248,6 +252,34 @@ class TileWorld:
             self._last,
         )
         return packer.pack(rows, deadline_ms)
+
+    def observe_windows(self, rows: "Int32", radius: int) -> WindowColumns:
+        """Return what actors see within a radius, and how they are, as numbers of one shape; of those away zeros."""
+        if not 0 <= radius <= self._tables.scenario.rules.sight_radius:
+            raise WorldError(
+                f"a window's radius goes from 0 to {self._tables.scenario.rules.sight_radius}, not {radius}"
+            )
+        masks = self._now.tiles_seen_by(rows)
+        return self.windows.make(self._tick_id, self._state, self._maps, rows, masks, radius)
+
+    @cached_property
+    def windows(self) -> WindowMaker:
+        """What makes windows, with the names of their numbers."""
+        return WindowMaker(self._tables)
+
+    @cached_property
+    def choosing(self) -> Choosing:
+        """The actions that the scenario offers, as numbered choices."""
+        return Choosing(self._tables)
+
+    def choices_of(self, rows: "Int32") -> "Int8":
+        """Return actors x numbered actions: 1 for what is possible now by place, state and inventory, else 0."""
+        items = self.windows.item_at(self._state.ground_key)
+        return self.choosing.mask(self._tick_id, self._state, self._maps, items, rows)
+
+    def intents_of(self, rows: "Int32", numbers: "Int64") -> IntentColumns:
+        """Return the intents of actors, by ascending rows, that choose these numbered actions."""
+        return self.choosing.intents(self._state, self._maps, rows, numbers)
 
     def look(self, rows: "Int32") -> None:
         """Compute the sight of many actors at once before they are observed in parts, which is cheaper in all."""

@@ -2,8 +2,9 @@
 
 from tests.unit.world.test_scenarios import SMALL
 
-from tickmind.cli.world.map_drawing import draw_map, legend_of, signs_of
+from tickmind.cli.world.map_drawing import draw_map, legend_of
 from tickmind.world import parse_scenario
+from tickmind.world.scenario.signs import signs_of
 
 
 def test_a_map_is_drawn_with_what_stands_on_it(tickmind, tmp_path):

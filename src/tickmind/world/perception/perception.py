@@ -57,6 +57,10 @@ class Eyes:
         self._actors.update(x, y)
         return _look(rows, x, y, self._sight, self._actors, darkness)
 
+    def masks(self, rows: "Int32", x: "Int32", y: "Int32", darkness: "Darkness | None" = None) -> "UInt64":
+        """Return the tiles that these observers see; the next look overwrites the array."""
+        return _masks(x[rows], y[rows], self._sight, darkness)
+
     def listen(self, speakers: "Int32", x: "Int32", y: "Int32") -> RowLists:
         """Return who hears each of these actors, when all stand at x, y."""
         self._actors.update(x, y)
@@ -102,6 +106,11 @@ class Perception:
             return self.seen_by(rows)
         return part
 
+    def tiles_seen_by(self, rows: "Int32") -> "UInt64":
+        """Return masks of the tiles that these actors see, without who else is there. Use them at once."""
+        assert self._eyes is not None, "they are for the present moment"
+        return self._eyes.masks(rows, self.x, self.y, self._darkness())
+
     def heard_from(self, speakers: "Int32") -> RowLists:
         """Return who hears each of the last speakers, at this moment; computed once."""
         if self._heard is None:
@@ -139,10 +148,19 @@ class Darkness:
 
 def _look(rows: "Int32", x: "Int32", y: "Int32", sight: Sight, actors: Placed, darkness: Darkness | None) -> Seen:
     at_x, at_y = x[rows], y[rows]
-    mask = sight.look(at_x, at_y).copy()  # the next look overwrites it
-    if darkness is not None:
-        darken(at_x, at_y, darkness.lit, sight.radius, darkness.near, mask)
+    mask = _masks(at_x, at_y, sight, darkness)
+    if darkness is None:
+        mask = mask.copy()  # the next look overwrites it
     return Seen(rows, mask, visible_pairs(at_x, at_y, mask, sight.radius, actors, own_tile=False))
+
+
+def _masks(x: "Int32", y: "Int32", sight: Sight, darkness: Darkness | None) -> "UInt64":
+    mask = sight.look(x, y)
+    if darkness is None:
+        return mask
+    mask = mask.copy()  # what is kept for the next look must not be darkened
+    darken(x, y, darkness.lit, sight.radius, darkness.near, mask)
+    return mask
 
 
 def take_lists(lists: RowLists, places: "Int32 | Int64") -> RowLists:

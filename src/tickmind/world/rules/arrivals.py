@@ -22,8 +22,7 @@ def come_and_go(turn: Turn) -> None:
             leave(turn, row)
     if len(state.arrive_due):
         for row in np.flatnonzero(state.arrive_due <= next_tick).tolist():
-            actor = tables.scenario.actors[row]
-            if state.x[row] != AWAY or arrive(turn, row, actor.x, actor.y) is Reason.NONE:
+            if state.x[row] != AWAY or arrive(turn, row, *tables.start_of(row)) is Reason.NONE:
                 state.arrive_due[row] = NEVER
 
 

@@ -29,7 +29,7 @@ def build(turn: Turn) -> None:
     directions = turn.intents.direction[places]
     places = turn.keep(places, (directions >= 0) & (directions < len(_STEPS)), Reason.ILLEGAL_ACTION)
     able: list[tuple[int, ObjectAction]] = []  # places, each with what its actor does
-    free: dict[int, list[int]] = {}  # kind -> rows that are not there, the first one last
+    free: dict[tuple[int, int], list[int]] = {}  # kind and copy of the world -> rows not there, the first one last
     for kind in np.unique(turn.intents.kind[places]).tolist():
         alike = places[turn.intents.kind[places] == kind]
         action = turn.tables.scenario.kinds[kind].build if 0 <= kind < len(turn.tables.kind_code) else None
@@ -37,9 +37,11 @@ def build(turn: Turn) -> None:
             turn.refuse(alike, Reason.UNKNOWN_KIND)
             continue
         able += [(place, action) for place in able_now(turn, alike, action).tolist()]
-        free[kind] = np.flatnonzero(_not_there(turn, kind))[::-1].tolist()
     for place, action in sorted(able, key=itemgetter(0)):
-        _build(turn, place, action, free[int(turn.intents.kind[place])])
+        kind, copy = int(turn.intents.kind[place]), int(turn.intents.actor[place]) // turn.tables.actors_each
+        if (kind, copy) not in free:
+            free[kind, copy] = _free_rows(turn, kind, copy)
+        _build(turn, place, action, free[kind, copy])
 
 
 def _build(turn: Turn, place: int, action: ObjectAction, free: list[int]) -> None:
@@ -89,6 +91,13 @@ def free_row(turn: Turn, kind: int) -> int | None:
     """Return the first object of a kind that is not there; None if all are."""
     missing = _not_there(turn, kind)
     return int(missing.argmax()) if missing.any() else None
+
+
+def _free_rows(turn: Turn, kind: int, copy: int) -> list[int]:
+    """Return the objects of a kind in a copy of the world that are not there, the first one last."""
+    first = copy * turn.tables.objects_each
+    rows = first + np.flatnonzero(_not_there(turn, kind)[first : first + turn.tables.objects_each])
+    return list(rows[::-1].tolist())
 
 
 def _not_there(turn: Turn, kind: int) -> "Bool":

@@ -11,7 +11,6 @@ import numpy as np
 
 from tickmind.protocol import Effect, RuleEvent
 from tickmind.protocol.record import AWAY
-from tickmind.world.chance import draw
 from tickmind.world.rules.piles import lay
 from tickmind.world.rules.turn import Turn
 
@@ -40,10 +39,10 @@ def decay(turn: Turn) -> None:
     fallen.lay()
 
 
-def _lost(turn: Turn, purpose: int, keys: "Int64", amounts: "Int64", lasts: "Int64") -> "Int64":
-    """Return how many of each stack decay in this tick."""
+def _lost(amounts: "Int64", lasts: "Int64", chance: "Int64") -> "Int64":
+    """Return how many of each stack decay in this tick; each has drawn a number below `lasts`."""
     sure, rest = np.divmod(amounts, lasts)
-    lost: Int64 = sure + (draw(turn.tables.scenario.seed, purpose, turn.tick_id, keys, lasts) < rest)
+    lost: Int64 = sure + (chance < rest)
     return lost
 
 
@@ -53,7 +52,8 @@ def _lost_on_the_ground(turn: Turn) -> "tuple[Int64, Int64]":
     lasts = tables.item_lasts[state.ground_key % len(tables.item_names)]
     some = np.flatnonzero(lasts)
     keys = state.ground_key[some]
-    lost = _lost(turn, _LYING, keys, state.ground_amount[some], lasts[some])
+    chance = tables.chance.for_ground(_LYING, turn.tick_id, keys, lasts[some])
+    lost = _lost(state.ground_amount[some], lasts[some], chance)
     return keys[lost > 0], lost[lost > 0]
 
 
@@ -64,7 +64,9 @@ def _decay_carried(turn: Turn, fallen: "_Fallen") -> None:
     stacks = state.inventory[:, tables.decaying]
     rows, columns = np.nonzero(stacks if not state.some_away else stacks * (state.x != AWAY)[:, None])
     items = np.array(tables.decaying, dtype=np.int64)[columns]
-    lost = _lost(turn, _CARRIED, rows * kinds + items, stacks[rows, columns].astype(np.int64), tables.item_lasts[items])
+    lasts = tables.item_lasts[items]
+    chance = tables.chance.for_carried(_CARRIED, turn.tick_id, rows * kinds + items, lasts)
+    lost = _lost(stacks[rows, columns].astype(np.int64), lasts, chance)
     some = lost > 0
     rows, items, lost = rows[some], items[some], lost[some]
     if not len(rows):

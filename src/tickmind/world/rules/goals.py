@@ -17,39 +17,39 @@ def reach_goals(turn: Turn) -> None:
     """Find the goals that are reached in this tick; each counts once, or once for each of its actors."""
     ids = turn.tables.actor_ids
     for goal in turn.tables.goals:
-        reached = turn.state.goal_reached[goal.entries]
+        reached = turn.state.goal_reached[goal.entries].reshape(len(goal.rows), -1)
         if reached.all():
             continue
-        rows = goal.rows
-        if goal.each:
-            new = ~reached & _holds_for(turn, goal, rows)
-            if not new.any():
-                continue
-            reached |= new
-            rows = rows[new]
-        elif _holds(turn, goal):
-            reached[0] = True
-        else:
+        new = ~reached & (_holds_for(turn, goal, goal.rows) if goal.each else _holds(turn, goal)[:, None])
+        if not new.any():
             continue
+        reached |= new
         info = goal.info
-        turn.rule_events.append(RuleEvent(info.name, tuple(ids[row] for row in rows.tolist()), info.score, info.ends))
+        for copy in np.flatnonzero(new.any(axis=1)).tolist():
+            rows = goal.rows[copy][new[copy]] if goal.each else goal.rows[copy]
+            names = tuple(ids[row] for row in rows.tolist())
+            turn.rule_events.append(RuleEvent(info.name, names, info.score, info.ends))
 
 
-def _holds(turn: Turn, goal: GoalTable) -> bool:
-    """Return whether the one condition of a goal holds."""
+def _holds(turn: Turn, goal: GoalTable) -> "Bool":
+    """Return for each copy of the world whether the one condition of a goal holds."""
     info = goal.info
+    holds: Bool
     if info.all_in:
-        return bool(turn.in_areas(goal.areas, goal.rows).all())
-    if info.object_id:
-        there = turn.maps.object_x[goal.object_row] != AWAY
-        return bool(there and turn.state.object_state[goal.object_row] == goal.state)
-    return turn.tick_id >= info.tick_id
+        holds = turn.in_areas(goal.areas, goal.rows).all(axis=1)
+    elif info.object_id:
+        objects = goal.object_row
+        holds = (turn.maps.object_x[objects] != AWAY) & (turn.state.object_state[objects] == goal.state)
+    else:
+        holds = turn.tables.ticks_of_copies(turn.tick_id) >= info.tick_id
+    return holds
 
 
 def _holds_for(turn: Turn, goal: GoalTable, rows: "Int64") -> "Bool":
     """Return for which actors the condition of a goal holds."""
     if goal.info.each_in:
         return turn.in_areas(goal.areas, rows)
-    reached: Bool = np.logical_and.reduce(turn.state.inventory[np.ix_(rows, goal.items)] >= goal.amounts, axis=1)
+    carried = turn.state.inventory[rows[:, :, None], goal.items]
+    reached: Bool = (carried >= goal.amounts).all(axis=2)
     reached &= turn.state.x[rows] != AWAY
     return reached

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.protocol import ActionType, Effect, ObjectDelta, Reason
-from tickmind.world.chance import draw
 from tickmind.world.rules.inventory import hand_over, use_up
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.kinds import ObjectAction
@@ -115,7 +114,7 @@ def _wear(turn: Turn, rows: "Int32", action: ObjectAction) -> "list[tuple[int, I
     worn: list[tuple[int, Int64]] = []
     for item, times in tables.item_codes(action.wears):
         keys = rows.astype(np.int64) * len(tables.item_names) + item
-        broken = draw(tables.scenario.seed, _WEAR, turn.tick_id, keys, np.full(len(rows), times)) == 0
+        broken = tables.chance.for_carried(_WEAR, turn.tick_id, keys, np.full(len(rows), times)) == 0
         turn.state.inventory[rows[broken], item] -= 1
         worn.append((item, -broken.astype(np.int64)))
     return worn

@@ -162,8 +162,8 @@ class Turn:
 
     def in_areas(self, areas: Iterable[Area], rows: "Int64") -> "Bool":
         """Return which of these actors stand in one of some rectangles."""
-        x, y = self.state.x[rows], self.state.y[rows]
-        inside = np.zeros(len(rows), dtype=np.bool_)
+        x, y = self.tables.in_own_copy(self.state.x, self.state.y, rows)
+        inside = np.zeros(rows.shape, dtype=np.bool_)
         for west, north, east, south in areas:
             inside |= (x >= west) & (x <= east) & (y >= north) & (y <= south)
         return inside

@@ -82,6 +82,7 @@ class Scenario:
     setting: WorldSetting = field(default_factory=WorldSetting)  # it changes no rule either
     goals: tuple[GoalInfo, ...] = ()
     own_rules: tuple[str, ...] = ()  # names of functions of the user, which are no part of a scenario
+    scatters: bool = False  # whether the seed has chosen the places of some actors
 
     def __repr__(self) -> str:
         size = f"{self.width} x {self.height}, {len(self.actors)} actors, {len(self.objects)} objects"

@@ -191,6 +191,7 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         setting=WorldSetting(zones, calendar),
         goals=goals,
         own_rules=own_rules,
+        scatters=spawns.scatters,
     )
     return scenario, tiled
 

@@ -59,6 +59,7 @@ class Spawns:
         self._calendar = calendar
         self._people = people
         self._seed = seed
+        self.scatters = False  # whether the seed has chosen the places of some actors
         self._rules = rules
         self._items = items
         self._kinds = {kind.name: kind for kind in kinds}
@@ -289,6 +290,7 @@ class Spawns:
 
     def _scatter(self, number: int, given: YamlMapping) -> None:
         """Put actors on free tiles, chosen by the scenario's seed."""
+        self.scatters = True
         count = given.integer("count", 1, 1, int(MAX_ACTORS.maximum) - len(self._actors))
         free = self._free(given.get("within"))
         if count > len(free):

@@ -27,17 +27,18 @@ class GoalTable:
         first: int,
     ) -> None:
         self.info = info
-        self.rows: Int64 = np.array(_rows(info, scenario), dtype=np.int64)
+        # copy of the world x actors; a world has one copy, unless it is one of many in one
+        self.rows: Int64 = np.array([_rows(info, scenario)], dtype=np.int64)
         self.each = bool(info.each_in or info.carry)
-        self.entries = slice(first, first + (len(self.rows) if self.each else 1))
+        self.entries = slice(first, first + (self.rows.size if self.each else 1))
         zone = scenario.setting.zone(info.all_in or info.each_in)
         self.areas = () if zone is None else zone.areas
         self.items: Int64 = np.array([item_code[item] for item, _ in info.carry], dtype=np.int64)
         self.amounts: Int64 = np.array([amount for _, amount in info.carry], dtype=np.int64)
-        self.object_row = object_row.get(info.object_id, -1)
+        self.object_row: Int64 = np.array([object_row.get(info.object_id, -1)], dtype=np.int64)  # by copy
         self.state = -1
         if info.object_id:
-            kind = next(kind for kind in scenario.kinds if kind.name == scenario.objects[self.object_row].kind)
+            kind = next(kind for kind in scenario.kinds if kind.name == scenario.objects[self.object_row[0]].kind)
             self.state = kind.state_code(info.state)
 
 

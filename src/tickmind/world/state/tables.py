@@ -15,6 +15,7 @@ from tickmind.protocol import (
     ObjectInfo,
     WorldInfo,
 )
+from tickmind.world.chance import Chance
 from tickmind.world.scenario.kinds import Items, ObjectAction, ObjectKind
 from tickmind.world.scenario.scenario import NEVER, Scenario
 from tickmind.world.state.goals import goal_tables
@@ -29,6 +30,7 @@ class Tables:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
+        self.chance = Chance(scenario.seed)
         self.width, self.height = scenario.width, scenario.height
         self.item_names = tuple(item.name for item in scenario.items)
         self.item_code = {name: code for code, name in enumerate(self.item_names)}
@@ -43,6 +45,8 @@ class Tables:
         self.needs = NeedTables(scenario, self.object_kind)
         self.actor_ids = tuple(actor.entity_id for actor in scenario.actors)
         self.actor_row = {name: row for row, name in enumerate(self.actor_ids)}
+        self.actors_each = max(len(self.actor_ids), 1)  # rows of actors and objects of one copy of the world; of all
+        self.objects_each = len(self.object_ids)
         self.actor_arrives: Int64 = np.array([one.arrives or NEVER for one in scenario.actors], dtype=np.int64)
         self.actor_leaves: Int64 = np.array([one.leaves or NEVER for one in scenario.actors], dtype=np.int64)
         self.object_owner_row: Int32 = np.full(len(self.object_ids), -1, dtype=np.int32)
@@ -55,6 +59,7 @@ class Tables:
         floors = self.scenario.floors
         codes = np.frombuffer(self.scenario.floor_codes, dtype=np.uint8).reshape(self.height, self.width)
         self.floor: UInt8 = codes
+        self.on_map: Bool = np.ones(codes.shape, dtype=np.bool_)  # what lies between copies of a map is not
         self.floor_walkable: Bool = np.array([floor.walkable for floor in floors], dtype=np.bool_)[codes]
         self.floor_opaque: Bool = np.array([floor.opaque for floor in floors], dtype=np.bool_)[codes]
         self.floor_energy: Int32 = np.array([floor.energy for floor in floors], dtype=np.int32)  # by code
@@ -146,6 +151,19 @@ class Tables:
         self.is_container: Bool = holds[self.object_kind]  # object row -> whether it is one
         self.ground_ids: dict[int, str] = {}  # tile -> id of the items on it, for tiles that have had some
         self.object_owner = {row: thing.owner for row, thing in enumerate(objects) if thing.owner}
+
+    def start_of(self, row: int) -> tuple[int, int]:
+        """Return the tile at which the scenario puts an actor."""
+        actor = self.scenario.actors[row]
+        return actor.x, actor.y
+
+    def in_own_copy(self, x: "Int32", y: "Int32", rows: "Int64") -> "tuple[Int32, Int32]":
+        """Return the tiles of actors as those of the scenario's map; they differ where the world has copies of it."""
+        return x[rows], y[rows]
+
+    def ticks_of_copies(self, tick_id: int) -> "Int64":
+        """Return the tick for each copy of the world; there is one."""
+        return np.array([tick_id], dtype=np.int64)
 
     def kind_of(self, object_row: int) -> ObjectKind:
         """Return the kind of an object."""

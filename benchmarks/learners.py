@@ -1,0 +1,117 @@
+"""Environments for learners: many small worlds in one beside MAgent2's battle, both with what all agents observe."""
+
+import importlib.util
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks.harness import Result, paired
+from tickmind.adapters.pettingzoo import vector_env
+from tickmind.world import parse_scenario
+
+COPIES = 1_024
+TICKS = 200  # of one episode; copies begin again while it is measured
+ROUNDS, STEPS = 7, 40
+PLANS = 16  # actions are drawn beforehand, as a learner's own time is not ours
+BAR_PER_S = 500_000.0  # agent steps on one core
+TIMES_PEER = 1.5
+SMALL = """
+world: berry_field
+seed: 1
+rules: {sight_radius: 5, hearing_radius: 5, inventory_limit: 10, needs: {hunger_per_tick: 3, starvation: false}}
+floors: {grass: {}, water: {walkable: false}, rock: {walkable: false, opaque: true}}
+items: {berries: {use: {hunger: -150}}}
+kinds:
+  bush: {stock: {item: berries, most: 3, ticks: 12, spread: 8}}
+map: |
+  b......~~b
+  ..1....~..
+  ....#...2.
+  .b..##....
+  ......5...
+  ...6...b..
+  .....#....
+  .3......4.
+  ..b....7..
+  8........b
+legend:
+  ".": grass
+  "~": water
+  "#": rock
+  b: {floor: grass, object: bush}
+  "1": {floor: grass, actor: {id: eater_1}}
+  "2": {floor: grass, actor: {id: eater_2}}
+  "3": {floor: grass, actor: {id: eater_3}}
+  "4": {floor: grass, actor: {id: eater_4}}
+  "5": {floor: grass, actor: {id: eater_5}}
+  "6": {floor: grass, actor: {id: eater_6}}
+  "7": {floor: grass, actor: {id: eater_7}}
+  "8": {floor: grass, actor: {id: eater_8}}
+"""
+
+
+def our_steps() -> Callable[[], int]:
+    """Return what makes some steps in 1,024 berry fields, with observations and masks, and counts the agents'."""
+    environment = vector_env(parse_scenario(SMALL), COPIES, ticks=TICKS)
+    environment.reset(seed=1)
+    chance = np.random.default_rng(1)
+    plans = [chance.integers(0, environment.single_action_space.n, environment.num_envs) for _ in range(PLANS)]
+
+    def steps() -> int:
+        for step in range(STEPS):
+            environment.step(plans[step % PLANS])
+        return STEPS * environment.num_envs
+
+    return steps
+
+
+def their_steps() -> Callable[[], int]:
+    """Return what makes some steps in MAgent2's battle, through PettingZoo as it comes, and counts the agents'."""
+    from magent2.environments import battle_v4
+
+    environment = battle_v4.parallel_env(map_size=45, max_cycles=10_000)
+    environment.reset(seed=1)
+    chance = np.random.default_rng(1)
+
+    def steps() -> int:
+        done = 0
+        for _ in range(STEPS):
+            if not environment.agents:
+                environment.reset(seed=1)
+            agents = environment.agents
+            actions = chance.integers(0, 21, len(agents)).tolist()
+            environment.step(dict(zip(agents, actions, strict=True)))
+            done += len(agents)
+        return done
+
+    return steps
+
+
+def _rates(sides: list[Callable[[], int]]) -> list[list[float]]:
+    """Return for each side its agent steps per second of CPU time, round by round, by turns."""
+    rates: list[list[float]] = [[] for _ in sides]
+    for turn in range(ROUNDS + 1):
+        for side, steps in enumerate(sides):
+            began = time.process_time()
+            count = steps()
+            if turn:
+                rates[side].append(count / (time.process_time() - began))
+    return rates
+
+
+def many_worlds() -> list[Result]:
+    """Agent steps per second on one core in 1,024 small worlds, and beside MAgent2's battle."""
+    has_peer = importlib.util.find_spec("magent2") is not None
+    rates = _rates([our_steps(), their_steps()] if has_peer else [our_steps()])
+    unit, bars = "agent steps/s", [BAR_PER_S] * ROUNDS
+    results = [paired("learners/steps", rates[0], bars, unit=unit, peer_name="the bar", bar=1.0, more_is_better=True)]
+    if has_peer:
+        name = "MAgent2's battle"
+        results.append(
+            paired("learners/magent2", *rates, unit=unit, peer_name=name, bar=TIMES_PEER, more_is_better=True)
+        )
+    return results
+
+
+BENCHMARKS = [many_worlds]

@@ -1,0 +1,1 @@
+"""What an actor can do as numbered choices, for programs that learn."""
