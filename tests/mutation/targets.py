@@ -88,7 +88,7 @@ TARGETS = {
             "fair: tag > owner.top -> tag >= owner.top": "sets what is equal already",
             "fair: tag > virtual -> tag >= virtual": "sets what is equal already",
             "fair: False -> True in self.pressing = False  # there is no lee": "no leeway among sessions: adds zero",
-            "fair: len(self._groups) > 1 -> len(self._groups) >= 1": "a lone group's tag is set anew for the next group",
+            "fair: len(self._groups) > 1 -> len(self._groups) >= 1": "a lone group gets its tag anew with the next",
             "rate_guess: 1 -> 2 in self._marks: deque[Mark] = deque(maxlen=": "marks beyond the minute are left out",
             "rate_guess: 0 -> 1 in self._refused = 0": "only differences of what was taken count",
             "rate_guess: growth > math.log(_FORGET) -> growth >= math.log(_FORGET)": "no growth is just that",
