@@ -9,6 +9,7 @@ import contextlib
 import gc
 import importlib
 import json
+import math
 import os
 import resource
 import signal
@@ -25,7 +26,8 @@ import pytest
 from tests.mutation.mutants import ROOT, Mutant, codes_of, mutants_of, mutated, source_of
 from tests.mutation.targets import TARGETS, Target
 
-LEAST_S = 15.0  # a mutant that hangs is found too; the tests of one take a second or two
+LEAST_CPU_S = 15.0  # a mutant that spins is found by it; the tests of one take a second or two
+LEAST_S = 120.0  # one that waits for ever is found by it; long, because a busy machine finds no fault
 MORE_MEMORY_BYTES = 2 << 30
 POLL_S = 0.005
 
@@ -121,8 +123,9 @@ class MutationRun:
                 continue
             while len(running) >= self._workers:
                 yield from _ended(running)
-            limit_s = LEAST_S + 4 * sum(called.durations_s[name] for name in names)
-            running[_fork_mutant(session, mutant, [items[name] for name in names])] = mutant, time.monotonic() + limit_s
+            took_s = sum(called.durations_s[name] for name in names)
+            process = _fork_mutant(session, mutant, [items[name] for name in names], LEAST_CPU_S + 4 * took_s)
+            running[process] = mutant, time.monotonic() + LEAST_S + 4 * took_s
         while running:
             yield from _ended(running)
 
@@ -146,7 +149,7 @@ def _quiet() -> None:
         os.dup2(nothing, stream)
 
 
-def _fork_mutant(session: pytest.Session, mutant: Mutant, items: Sequence[pytest.Item]) -> int:
+def _fork_mutant(session: pytest.Session, mutant: Mutant, items: Sequence[pytest.Item], most_cpu_s: float) -> int:
     process = os.fork()
     if process:
         return process
@@ -155,6 +158,7 @@ def _fork_mutant(session: pytest.Session, mutant: Mutant, items: Sequence[pytest
         _quiet()
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + MORE_MEMORY_BYTES, used + MORE_MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(most_cpu_s), math.ceil(most_cpu_s)))
         plant(mutant)
         for item, following in zip(items, [*items[1:], None], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)

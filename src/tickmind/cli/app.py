@@ -28,6 +28,7 @@ from tickmind.cli.runs.commands import recover, runs_app
 from tickmind.cli.runs.measure import measure
 from tickmind.cli.runs.report import report
 from tickmind.cli.runs.story import story
+from tickmind.cli.screen import harmless
 from tickmind.cli.up import up
 from tickmind.cli.viewer import replay, viewer
 from tickmind.cli.world.commands import world
@@ -69,7 +70,7 @@ class PlainEndings(TyperGroup):
             return super().invoke(ctx)
         except TickmindError as error:
             _log.debug("the command failed", exc_info=error)
-            typer.echo(redact(str(error)), err=True)
+            typer.echo(harmless(redact(str(error))), err=True)
             raise typer.Exit(EXIT_FAILED) from None
         except ModuleNotFoundError as error:
             command = how_to_install(error.name or "")

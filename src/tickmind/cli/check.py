@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError, redact
+from tickmind.cli.screen import harmless
 from tickmind.cli.world.scenarios import find_scenario
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def check(
             _draw(find_scenario(file), show_map)
         except ConfigError as error:
             failed = True
-            typer.echo(redact(str(error)), err=True)
+            typer.echo(harmless(redact(str(error))), err=True)
     if failed:
         raise typer.Exit(EXIT_FAILED)
 

@@ -172,6 +172,15 @@ async def test_a_tree_with_too_many_processes_is_ended(start, tools):
 
 
 @pytest.mark.asyncio
+async def test_a_fork_bomb_is_ended_by_its_limit_and_nothing_of_it_is_left(start, tools, mark):
+    bomb = "import os, time\nfor _ in range(6): os.fork()\ntime.sleep(600)"  # a bounded one, of 64 processes
+    agent = start(*tools.python, bomb, bounds=Bounds(processes=10))
+    assert "processes, more than its limit of 10" in str(await agent.ending())
+    assert tools.marked(mark) == []
+    assert await agent.output() == ""  # read to its end: nobody holds it any more
+
+
+@pytest.mark.asyncio
 async def test_a_process_that_spins_is_ended_by_its_limit(start):
     ending = await start("sh", "-c", "while :; do :; done", bounds=Bounds(cpu_s=1)).ending()
     assert ending.signal in (signal.SIGXCPU, signal.SIGKILL)

@@ -117,6 +117,13 @@ def endings(error: BaseException) -> typer.Typer:
     return made
 
 
+def test_an_error_that_repeats_a_providers_words_does_nothing_to_the_terminal():
+    said = ConfigError("the provider said: no\x1b]0;pwned\x07\x9b2J\nTry again.")
+    result = CliRunner().invoke(endings(said), ["end"])
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (1, "Try again.")
+    assert all(letter.isprintable() or letter == "\n" for letter in result.stderr)
+
+
 def test_an_error_that_repeats_a_key_is_masked(canary):
     result = CliRunner().invoke(endings(ConfigError(f"refused: Bearer {canary}")), ["end"])
     assert result.exit_code == 1

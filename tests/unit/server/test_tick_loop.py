@@ -1,13 +1,15 @@
 """The loop of a world, with a clock that the test moves."""
 
 import asyncio
+import threading
 
 import pytest
 
 from tickmind.base import ManualClock, Secret
 from tickmind.protocol import Reason, TickRecord, Wait
-from tickmind.server import Authority, Checkpoint, TickLoop, TickPace
+from tickmind.server import Authority, Checkpoint, TickLoop, TickPace, tick_loop
 from tickmind.server.testing import meadow
+from tickmind.server.tick_loop import RealPacer
 from tickmind.wire.messages.requests import AcquireRequest, SubmitRequest
 from tickmind.world import TileWorld, parse_scenario
 
@@ -239,3 +241,173 @@ async def test_a_goal_ends_the_run_after_its_tick_is_kept_shown_and_saved(ticks,
     assert sink.ticks == [record.tick_id for record in shown] == list(range(1, done + 1))
     assert store.saved[-1].tick_id == done + 1
     assert shown[-1].ends == (done == 4)
+
+
+async def turns_of_the_loop(count=100):
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("late_s", [0.0, 5.0])
+async def test_the_real_pacer_gives_others_a_turn_when_the_time_has_come(late_s):
+    clock = ManualClock()
+    clock.advance(100.0)
+    waiting = asyncio.create_task(RealPacer(clock).until(100.0 - late_s, asyncio.Event()))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    if late_s:
+        await turns_of_the_loop()
+        assert waiting.done()
+    await waiting
+
+
+async def test_the_real_pacer_waits_until_the_time_or_the_event():
+    clock = ManualClock()
+    clock.advance(100.0)
+    poke = asyncio.Event()
+    waiting = asyncio.create_task(RealPacer(clock).until(100.9, poke))
+    await turns_of_the_loop()
+    assert not waiting.done()
+    poke.set()
+    await waiting
+
+
+async def test_the_sink_has_a_thread_of_its_own_and_its_time_is_counted():
+    clock = ManualClock()
+    core = authority(clock)
+    threads = []
+
+    class Sink:
+        def publish(self, record):
+            threads.append(threading.get_ident())
+            clock.advance(0.25)
+
+    await TickLoop(core, sink=Sink(), pacer=Stepper(clock)).run(2)
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads
+    assert core.tally.keeps.total_s == pytest.approx(0.5)
+
+
+async def test_every_tick_is_shown_to_viewers(monkeypatch):
+    core = authority(clock := ManualClock())
+    shown = []
+    monkeypatch.setattr(core, "publish", lambda record: shown.append(record.tick_id))
+    await TickLoop(core, pacer=Stepper(clock)).run(3)
+    assert shown == [1, 2, 3]
+
+
+async def test_an_answer_does_not_end_the_wait_for_the_deadline():
+    core = authority(clock := ManualClock())
+    asked = []
+
+    class Poked(Stepper):
+        async def until(self, at_s, poke):
+            assert not poke.is_set()
+            asked.append(at_s)
+            if asked == [0.0, 0.5]:
+                poke.set()
+                return
+            await super().until(at_s, poke)
+
+    await TickLoop(core, pacer=Poked(clock)).run(1)
+    assert asked == [0.0, 0.5, 0.5]
+
+
+async def test_lockstep_looks_again_after_a_quarter_of_a_second_or_an_answer():
+    core = authority(clock := ManualClock(), pace=TickPace(1.0, 0.5, lockstep=True))
+    asked = []
+
+    class Poked:
+        async def until(self, at_s, poke):
+            assert not poke.is_set()
+            asked.append(at_s - clock.monotonic())
+            if len(asked) == 2:
+                loop.stop()
+            core.on_progress()
+
+    clock.advance(7.0)
+    loop = TickLoop(core, pacer=Poked())
+    assert await loop.run(1) == 0
+    assert asked == [0.25, 0.25]
+    assert core.world.tick_id == 1
+
+
+async def test_lockstep_passes_no_time_where_all_have_answered(monkeypatch):
+    core = authority(ManualClock(), pace=TickPace(1.0, 0.5, lockstep=True))
+    monkeypatch.setattr(core, "ready", lambda: True)
+    monkeypatch.setattr(core, "prepare", lambda: iter([None] * 3))
+    running = asyncio.create_task(TickLoop(core).run(5))
+    await turns_of_the_loop()
+    assert running.done()
+    assert await running == 5
+
+
+class Preparing:
+    """Steps of preparation of 10 ms each, between which another task takes a while if it gets a turn."""
+
+    def __init__(self, core, monkeypatch, steps, other_s):
+        self.steps = steps
+        self.turns: list[int] = []  # other tasks' turns in each tick
+        self._clock = core.clock
+        self._busy = False
+        monkeypatch.setattr(core, "prepare", self._prepare)
+        self._other_s = other_s
+
+    def _prepare(self):
+        self.turns.append(0)
+        self._busy = True
+        for _ in range(self.steps):
+            self._clock.advance(0.01)
+            yield
+        self._busy = False
+
+    async def others(self):
+        while True:
+            await asyncio.sleep(0)
+            if self._busy:
+                self.turns[-1] += 1
+                self._clock.advance(self._other_s)
+
+
+class Garbage:
+    """Takes a while to collect."""
+
+    def __init__(self, clock, takes_s=0.0):
+        self.clock = clock
+        self.takes_s = takes_s
+        self.count = 0
+
+    def collect(self):
+        self.count += 1
+        self.clock.advance(self.takes_s)
+
+
+@pytest.mark.parametrize(("garbage_s", "second"), [(0.0, 1), (0.2, 1), (0.3, 0)])
+async def test_others_get_turns_while_no_more_time_is_left_than_preparing_took_before(monkeypatch, garbage_s, second):
+    clock = ManualClock()
+    clock.advance(50.0)
+    core = authority(clock)
+    preparing = Preparing(core, monkeypatch, 3, 0.16)
+    garbage = Garbage(clock, garbage_s)
+    busy = asyncio.create_task(preparing.others())
+    await TickLoop(core, pacer=Stepper(clock), garbage=garbage).run(2)
+    busy.cancel()
+    # Of half a second two thirds are kept: after one turn and 20 ms of its own 0.32 s are left, which is less.
+    # In the second tick one and a half times what all of the first took by itself are kept, if that is more.
+    assert preparing.turns == [1, second]
+    assert garbage.count == 2
+    assert core.tally.prepares.total_s == pytest.approx(2 * 0.03 + (1 + second) * 0.16)
+
+
+async def test_late_ticks_are_counted_and_logged_every_ten_seconds(monkeypatch):
+    clock, logged = ManualClock(), []
+
+    class Log:
+        def warning(self, text, *, tick_id, late_ms):
+            logged.append((tick_id, late_ms))
+
+    monkeypatch.setattr(tick_loop, "_log", Log())
+    core = authority(clock)
+    await TickLoop(core, sink=Keeper(clock, takes_s=2.0), pacer=Stepper(clock)).run(6)
+    assert (core.tally.overruns, core.tally.late_s, core.tally.late_most_s) == (6, 9.0, 1.5)
+    assert logged == [(1, 1500.0), (5, 1500.0)]

@@ -141,6 +141,8 @@ class Ledger(VirtualTime):
             group = next(reversed(self._groups))  # groups beyond the limit share one
             return self._groups[group]
         made = self if not self._groups else Ledger(self._window_s, capacity=self._capacity)
+        if len(self._groups) == 1:
+            self.group_tag = self._group_virtual  # what it used alone, it took from nobody
         made.group_tag = self._group_virtual
         self._groups[group] = made
         return made

@@ -1,5 +1,6 @@
 """The accounts of a key, in figures: credit, leeway, who presses, who is forgotten, and whose turn it is."""
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -187,7 +188,7 @@ def test_a_correction_goes_to_session_owner_and_group():
     assert (account.tag, account.owner.tag, ledger.group_tag - before) == (1.0, 1.0, -2.0)
 
 
-@pytest.mark.parametrize(("idle_s", "left"), [(119.0, 101), (121.0, 1)])
+@pytest.mark.parametrize(("idle_s", "left"), [(119.0, 101), (120.0, 101), (121.0, 1)])
 def test_accounts_are_forgotten_after_two_windows_without_use(idle_s, left):
     ledger = Ledger(WINDOW_S)
     for number in range(100):
@@ -377,3 +378,132 @@ def test_accounts_are_looked_through_when_there_are_64_and_then_seldom():
     charged(ledger, "new", now=500.0)
     assert list(ledger._owners) == ["new"]
     assert ledger._sweep_at == 66
+
+
+def test_the_credit_forgets_what_was_served_before_a_pause_and_keeps_a_whole_window():
+    ledger = Ledger(WINDOW_S)
+    charged(ledger, "a", 10)
+    account = charged(ledger, "a", now=1000.0)
+    assert ledger.credit == 0.0
+    for number in range(1, 13):
+        ledger.charge(account, 0.0, 1.0, 1000.0 + 5 * number)
+        assert ledger.credit == 1.0
+    ledger.charge(account, 0.0, 1.0, 1065.0)
+    assert ledger.credit == 0.0
+
+
+@pytest.mark.parametrize(("now", "credit", "modest"), [(60.0, 30.0, 2), (60.5, 0.0, 0)])
+def test_an_owner_shares_the_credit_until_its_last_request_is_a_window_old(now, credit, modest):
+    ledger = Ledger(WINDOW_S, capacity=60.0)
+    charged(ledger, "b")
+    charged(ledger, "a", now=now)
+    assert (ledger.credit, ledger.modest) == (credit, modest)
+
+
+def test_the_credit_among_sessions_is_reckoned_anew_as_soon_as_a_part_of_the_window_is_over():
+    ledger = Ledger(WINDOW_S)
+    owner = charged(ledger, "a", 10).owner
+    charged(ledger, "a", now=5.0)
+    assert owner.credit == 10.0
+    charged(ledger, "a", now=10.0)
+    assert owner.credit == 11.0
+
+
+def test_an_owner_leads_another_by_what_it_used_more():
+    ledger = Ledger(WINDOW_S, capacity=1.0)
+    charged(ledger, "a", 5)
+    charged(ledger, "b")
+    assert (ledger.virtual, ledger.credit) == (2.0, 1.0)
+    assert ledger.lead("a", "b") == 5.0 - 3.0
+    assert ledger.lead("b", "a") == 3.0 - 5.0
+    assert ledger.lead("a", "stranger") == 5.0 - (2.0 - 1.0)  # who comes next is one credit behind at most
+    assert ledger.lead("stranger", "a") == -math.inf
+
+
+def test_what_is_corrected_while_there_is_one_group_is_no_lead_of_it_over_the_next():
+    ledger = Ledger(WINDOW_S)
+    ledger.correct(charged(ledger, "a", group="one"), 1000.0)
+    second = ledger.account(session("b", group="two")).owner.ledger
+    assert ledger.group_tag == second.group_tag == 0.0
+
+
+def test_a_correction_by_nothing_costs_no_turn():
+    ledger = Ledger(WINDOW_S)
+    turns = LaneTurns(ledger)
+    for name in "ab":
+        turns.add(jobs_of(name), 0.0)
+    account = ledger.account(session("a"))
+    ledger.correct(account, 0.0)
+    first = turns.first(0.0, 0.0)
+    assert first is not None
+    assert first.session.id == "a"
+
+
+def test_a_session_that_was_charged_too_much_goes_before_others_of_its_owner():
+    ledger = Ledger(WINDOW_S)
+    turns = LaneTurns(ledger)
+    for name in "ab":
+        turns.add(jobs_of(name, owner="o"), 0.0)
+    account = charged(ledger, "a", cost=5.0, owner="o")
+    charged(ledger, "b", cost=3.0, owner="o")
+    first = turns.first(0.0, 0.0)
+    assert first is not None
+    assert first.session.id == "b"
+    ledger.correct(account, -5.0)
+    first = turns.first(0.0, 0.0)
+    assert first is not None
+    assert first.session.id == "a"
+
+
+def test_accounts_are_looked_through_again_when_there_are_twice_as_many():
+    ledger = Ledger(WINDOW_S)
+    for number in range(64):
+        charged(ledger, f"old{number}")
+    charged(ledger, "new", now=5.0)
+    assert (len(ledger._owners), ledger._sweep_at) == (65, 2 * 65 + 64)
+
+
+def test_of_two_alike_within_a_session_the_first_goes_first():
+    ledger = Ledger(WINDOW_S)
+    turns = LaneTurns(ledger)
+    jobs = [jobs_of("a", key=3), jobs_of("a", key=3)]
+    for one in jobs:
+        turns.add(one, 0.0)
+    assert turns.first(0.0, 0.0) is jobs[0]
+
+
+def test_a_place_that_is_moved_up_again_and_again_leaves_next_to_nothing_behind():
+    ledger = Ledger(WINDOW_S)
+    turns = LaneTurns(ledger)
+    turns.add(jobs_of("a"), 0.0)
+    place = ledger.account(session("a")).owner.places[0]
+    most = 0
+    for _ in range(1000):
+        place.turns.move_up(place)
+        most = max(most, len(turns))
+    assert most == 64 + 2  # places that need not be swept, and twice those that wait
+
+
+def test_turns_go_by_what_was_used_after_a_sweep_too():
+    ledger = Ledger(WINDOW_S)
+    turns = LaneTurns(ledger)
+    for name, tag in [("late", 3.0), ("early", 2.0), ("last", 4.0)]:
+        ledger.account(session(name)).owner.tag = tag
+    for name in ("late", "early"):
+        turns.add(jobs_of(name), 0.0)
+    for number in range(62):
+        turns.add(jobs_of(f"gone{number}", live=False), 0.0)
+    turns.add(jobs_of("last"), 0.0)
+    assert len(turns) == 3
+    first = turns.first(0.0, 0.0)
+    assert first is not None
+    assert first.session.id == "early"
+
+
+def test_before_the_first_request_is_charged_nobody_gives_way():
+    ledger = Ledger(WINDOW_S)
+    turns = LaneTurns(ledger)
+    turns.add(jobs_of("a"), 0.0)
+    assert turns.first(9.0, 0.0) is not None
+    ledger.leeway = 1.0
+    assert not turns.is_first_giving_way()

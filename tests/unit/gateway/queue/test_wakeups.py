@@ -30,12 +30,26 @@ class Timer:
         self.called_off += 1
 
 
+class Job:
+    """What is asked of a job that waits. No two are equal, as with the real ones."""
+
+    def __init__(self, expires_s: float) -> None:
+        self.state = JobState.QUEUED
+        self.expires_s = expires_s
+
+
+class Key:
+    """What is asked of a key."""
+
+    wake_s = math.inf
+
+
 def job(expires_s: float) -> Any:
-    return SimpleNamespace(state=JobState.QUEUED, expires_s=expires_s)
+    return Job(expires_s)
 
 
 def key() -> Any:
-    return SimpleNamespace(wake_s=math.inf)
+    return Key()
 
 
 @pytest.fixture
