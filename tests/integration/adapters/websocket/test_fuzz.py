@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.slow, pytest.mark.timeout(1800)]
 FRAMES = short_or_long(400, 20_000)
 FRAMES_PER_CONNECTION, FRAMES_PER_TICK = 25, 20
 ACTORS = 4
+LAST = 2**31 - 2  # the number of the last question of a connection
 
 
 class Thrower:
@@ -61,13 +62,14 @@ class Thrower:
                     self.thrown += 1
                     if self.thrown % FRAMES_PER_TICK == 0:
                         await self.tick()
-                if self.rng.random() < 0.5:
-                    await client.send(control={"release": {}})
-                await client.socket.close()
+                if not client.socket.closed:
+                    await client.send(describe={}, requestId=LAST)
                 await reading
 
     async def read(self, client: SocketClient):
         while (answer := await client.receive()) is not None:
+            if answer.request_id == LAST:
+                await client.socket.close()
             kind = answer.WhichOneof("frame")
             self.answers[kind] += 1
             if kind == "control" and answer.control.WhichOneof("frame") == "opened":
@@ -76,7 +78,7 @@ class Thrower:
                 self.errors[pb.SocketErrorCode.Name(answer.error.code)] += 1
 
     async def tick(self):
-        await asyncio.sleep(0)  # let what was sent arrive in between
+        await asyncio.sleep(0.001)  # let some of what was sent arrive
         authority = self.world.authority
         assert authority.world.state_hash() == self.hash, "a frame changed the world outside of a tick"
         answered = authority.inbox.answered.copy()
