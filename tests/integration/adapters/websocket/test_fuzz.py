@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 from google.protobuf import json_format
@@ -38,7 +39,7 @@ class Thrower:
     def frame(self):
         """Make a frame: spoilt, or one that acts now."""
         if self.rng.random() < 0.5:
-            direction = self.rng.randint(1, 8)
+            direction: Any = self.rng.randint(1, 8)
             move = action_pb2.Intent(move=action_pb2.Move(direction=direction))
             intent = control_pb2.ControlIntent(tick_id=self.world.authority.world.tick_id, intent=move)
             frame = pb.SocketRequest(control=control_pb2.ControlRequest(intent=intent))
