@@ -38,7 +38,7 @@ def test_other_machines_need_tls_and_tokens(tickmind):
     ids=["usual", "off", "other machines", "other machines, on"],
 )
 def test_pages_may_play_on_this_machine_unless_the_user_says_otherwise(tickmind, monkeypatch, options, is_mounted):
-    mounted = []
+    mounted: list[str] = []
 
     async def serve(_source, _config, _begin, handlers):
         mounted.extend(handler.path for handler in handlers)

@@ -28,7 +28,7 @@ def write_json(message: Message) -> str:
 
 
 def _object(message: Message) -> dict[str, Any]:
-    described = message.DESCRIPTOR
+    described: Any = message.DESCRIPTOR  # the stubs know two kinds of them
     fields = _fields.get(described)
     if fields is None:
         fields = _fields[described] = {field.number: (field.json_name, _writer(field)) for field in described.fields}
