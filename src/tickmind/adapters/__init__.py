@@ -1,1 +1,1 @@
-"""The world under other people's interfaces: one package for each convention, each an extra that is imported lazily."""
+"""The world and the models under other people's interfaces: a package for each convention, imported when it is used."""
