@@ -125,7 +125,7 @@ $(PAGE): viewer/node_modules/.ready $(PAGE_SOURCES)
 	@cd viewer && npm run --silent build -- --logLevel warn
 
 proto: $(READY) ## Write the code of the schema in proto/ anew
-	@$(BIN)/python proto/generate.py src/tickmind/wire/v1
+	@$(BIN)/python proto/generate.py src/tickmind/wire/v1 clients/typescript/src/protocol.ts
 
 PIN := build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header
 ALL_EXTRAS := --extra gateway --extra gif --extra mind --extra record --extra redis --extra report --extra tiled --extra viewer --extra world
