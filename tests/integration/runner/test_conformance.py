@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,14 +27,13 @@ PLAN = TrialPlan(
     back_s=60,
     away_s=0.2,
     grace_s=20,
-    least_answered=0.5,
-    most_late=0.5,
+    least_answered=0.4,  # of a busy machine this says nothing about the agent
+    most_late=0.6,
 )
-BRIEF = TrialPlan(
-    tick_ms=250, ticks=12, lease_ttl_ms=4_000, start_s=6, back_s=60, away_s=0.2, grace_s=1, least_answered=0.5
-)
+BRIEF = replace(PLAN, grace_s=1)
+SOON = replace(PLAN, start_s=1)
 
-pytestmark = [pytest.mark.slow(weight=2), pytest.mark.timeout(290), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.slow(weight=2), pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
 # What the broken agents have in common: one connection, and what is wrong with each in `spoil`.
 BROKEN = """
@@ -62,10 +62,11 @@ while True:
 SPOILT = {
     "never connects": "live = lambda: time.sleep(600)\ndef answer(control, observation): pass",
     "acts for wrong ticks": "def answer(control, seen): control.submit(seen.tick_id - 1, Wait())",
-    "acts twice a tick": "def answer(control, seen): control.submit(seen.tick_id, Wait()); control.submit(seen.tick_id, Wait())",
+    "acts twice a tick": "def answer(control, seen):\n    for _ in range(2): control.submit(seen.tick_id, Wait())",
     "stalls": (
-        "count = 0\ndef answer(control, seen):\n    global count\n    control.submit(seen.tick_id, Wait()); count += 1\n"
-        "    if count == 6: os.kill(os.getpid(), signal.SIGSTOP)"
+        "ticks = []\ndef answer(control, seen):\n    control.submit(seen.tick_id, Wait())\n"
+        "    ticks.append(seen.tick_id)\n"
+        "    if len(ticks) == 6: os.kill(os.getpid(), signal.SIGSTOP)"
     ),
     "prints its lease": (
         "def begin(control): print('my lease is', control.lease.lease_id.reveal(), flush=True)\n"
@@ -82,7 +83,7 @@ SPOILT = {
 async def judged(tmp_path_factory):
     """Agent -> claim -> judgement: all trials at the same time, because they mostly wait."""
     folder = tmp_path_factory.mktemp("conformance")
-    plans = {"kit": PLAN} | dict.fromkeys(SPOILT, BRIEF)
+    plans = {"kit": PLAN} | dict.fromkeys(SPOILT, BRIEF) | {"never connects": SOON}
     commands = {"kit": ("python", "-m", "tickmind.characters.random_walker")}
     for name, spoil in SPOILT.items():
         program = folder / f"{name.replace(' ', '_')}.py"
@@ -123,7 +124,7 @@ async def test_the_node_agent_of_the_examples_conforms(judged):
 async def test_an_agent_that_never_connects_fails_to_take_control_and_only_its_end_is_tried(judged):
     judgements, _ = judged["never connects"]
     assert failures(judgements) == {"takes control"}
-    assert judgements["takes control"].seen == "it was not in control 6 s after its start"
+    assert judgements["takes control"].seen == "it was not in control 1 s after its start"
     assert judgements["answers most ticks"].verdict is Verdict.UNTRIED
 
 
