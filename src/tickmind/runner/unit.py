@@ -85,6 +85,7 @@ class Unit:
         launch = Launch(
             entities=group.assignments(mapping.name),
             world_addr=mapping.world_addr,
+            world_ws_url=mapping.world_ws_url,
             settings=spec.settings,
             state_dir=state,
             gateway_url=mapping.gateway_url,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tests.kits.socket_door import socket_door
 
 from tickmind.cli.conformance.claims import Verdict, judge
 from tickmind.cli.conformance.commands import report
+from tickmind.cli.conformance.endpoint import open_socket
 from tickmind.cli.conformance.evidence import TrialPlan
 from tickmind.cli.conformance.trial import Trial
 from tickmind.runner import Warden
@@ -91,7 +91,7 @@ async def judged(tmp_path_factory):
         commands[name] = ("python", str(program))
     sockets = dict.fromkeys(commands)
     if (node := shutil.which("node")) and CLIENT.exists():
-        commands["node"], plans["node"], sockets["node"] = (node, str(NODE_AGENT)), PLAN, socket_door
+        commands["node"], plans["node"], sockets["node"] = (node, str(NODE_AGENT)), PLAN, open_socket
     async with Warden() as warden:
 
         async def attempt(name):

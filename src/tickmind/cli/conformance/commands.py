@@ -88,6 +88,7 @@ async def _try(command: list[str], plan: "TrialPlan", settings: "Settings") -> "
     import tempfile
 
     from tickmind.base import redact
+    from tickmind.cli.conformance.endpoint import has_sockets, open_socket
     from tickmind.cli.conformance.trial import Trial
     from tickmind.runner import Warden
 
@@ -96,5 +97,14 @@ async def _try(command: list[str], plan: "TrialPlan", settings: "Settings") -> "
 
     with tempfile.TemporaryDirectory(prefix="tickmind-conformance-") as folder:
         async with Warden() as warden:
-            trial = Trial(command, Path(folder), warden, os.environ, plan=plan, settings=settings, say=say)
+            trial = Trial(
+                command,
+                Path(folder),
+                warden,
+                os.environ,
+                plan=plan,
+                settings=settings,
+                open_socket=open_socket if has_sockets() else None,
+                say=say,
+            )
             return await trial.run(), redact(trial.output)
