@@ -18,6 +18,7 @@ from tickmind.runner import Warden
 
 ROOT = Path(__file__).parents[3]
 NODE_AGENT = ROOT / "examples" / "node" / "agent.mjs"
+PLAIN_AGENT = ROOT / "examples" / "plain" / "agent.py"
 CLIENT = ROOT / "clients" / "typescript" / "dist" / "node.js"
 PLAN = TrialPlan(
     tick_ms=250,
@@ -83,13 +84,14 @@ SPOILT = {
 async def judged(tmp_path_factory):
     """Agent -> claim -> judgement: all trials at the same time, because they mostly wait."""
     folder = tmp_path_factory.mktemp("conformance")
-    plans = {"kit": PLAN} | dict.fromkeys(SPOILT, BRIEF) | {"never connects": SOON}
+    plans = {"kit": PLAN, "plain": PLAN} | dict.fromkeys(SPOILT, BRIEF) | {"never connects": SOON}
     commands = {"kit": ("python", "-m", "tickmind.characters.random_walker")}
     for name, spoil in SPOILT.items():
         program = folder / f"{name.replace(' ', '_')}.py"
         program.write_text(BROKEN.format(spoil=spoil))
         commands[name] = ("python", str(program))
-    sockets = dict.fromkeys(commands)
+    commands["plain"] = ("python", str(PLAIN_AGENT))
+    sockets = dict.fromkeys(commands) | {"plain": open_socket}
     if (node := shutil.which("node")) and CLIENT.exists():
         commands["node"], plans["node"], sockets["node"] = (node, str(NODE_AGENT)), PLAN, open_socket
     async with Warden() as warden:
@@ -118,6 +120,11 @@ async def test_the_node_agent_of_the_examples_conforms(judged):
     if "node" not in judged:
         pytest.skip("needs Node, and `make client` to have built the client")
     judgements, output = judged["node"]
+    assert {one.verdict for one in judgements.values()} == {Verdict.PASS}, report(list(judgements.values())) + output
+
+
+async def test_the_agent_of_the_guide_that_uses_the_standard_library_alone_conforms(judged):
+    judgements, output = judged["plain"]
     assert {one.verdict for one in judgements.values()} == {Verdict.PASS}, report(list(judgements.values())) + output
 
 
