@@ -29,9 +29,11 @@ class World {
         return sent.shift();
       },
     };
-    queueMicrotask(() => socket.onopen());
-    this.connections.push(connection);
-    this.#waiting.splice(0).forEach((wake) => wake());
+    setImmediate(() => {
+      socket.onopen();
+      this.connections.push(connection);
+      this.#waiting.splice(0).forEach((wake) => wake());
+    });
     return socket;
   };
 
@@ -106,11 +108,16 @@ test("after a break it takes its character back, and what was not acknowledged i
 test("a held lease is waited for, and a world that goes is tried again", async () => {
   const why = [];
   const { world, seen } = start({ onState: (state, text) => state === "waiting" && why.push(text) });
-  void seen.next();
+  const next = seen.next();
   (await world.next()).down({ closed: { reason: "REASON_LEASE_HELD", retryAfterMs: 1 } });
-  (await world.next()).fail({ code: "SOCKET_ERROR_CODE_UNREACHABLE", message: "the world is away", ends: true });
-  world.connections[0]?.cut();
-  assert.deepEqual(why.slice(0, 1), ["the world ended control: REASON_LEASE_HELD"]);
+  const away = await world.next();
+  away.fail({ code: "SOCKET_ERROR_CODE_UNREACHABLE", message: "the world is away", ends: true });
+  away.cut();
+  const line = await world.next();
+  line.down(opened("one"));
+  line.down(observed(3));
+  assert.equal((await next).value.tickId, 3);
+  assert.deepEqual(why, ["the world ended control: REASON_LEASE_HELD", "the world is away"]);
 });
 
 test("it ends when another process has taken control, and when there is no such entity or token", async () => {

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -12,10 +11,9 @@ import pytest
 from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
-from tests.kits import wire_samples
+from tests.kits.wire_samples import Samples
 
-from tickmind.wire.codec import encode_observation
-from tickmind.wire.v1 import action_pb2, control_pb2, lease_pb2
+from tickmind.wire.codec import encode_down
 from tickmind.wire.v1 import door_pb2 as pb
 
 ROOT = Path(__file__).parents[3]
@@ -44,19 +42,9 @@ def whole(message: Message):
 
 
 def vectors():
-    chance = random.Random(4)
-    frames: list[Message] = [
-        pb.SocketResponse(
-            control=control_pb2.ControlResponse(observation=encode_observation(wire_samples.observation(chance)))
-        )
-        for _ in range(60)
-    ]
-    lease = lease_pb2.Lease(lease_id="x", entity_id="a", controller_id="b", epoch=2**40, ttl_ms=10_000)
-    opened = control_pb2.ControlOpened(lease=lease, mind_seed=-(2**50), run_id="名")
-    ack = control_pb2.ControlAck(tick_id=7, ack=action_pb2.Ack(accepted=True))
+    samples = Samples(4)
+    frames: list[Message] = [pb.SocketResponse(control=encode_down(samples.down())) for _ in range(80)]
     frames += [
-        pb.SocketResponse(control=control_pb2.ControlResponse(opened=opened)),
-        pb.SocketResponse(control=control_pb2.ControlResponse(ack=ack)),
         pb.SocketResponse(error=pb.SocketError(code=pb.SOCKET_ERROR_CODE_STALLED, message="slow", ends=True)),
         pb.SocketResponse(),
     ]
@@ -86,7 +74,7 @@ def test_the_clients_own_tests_pass_with_messages_of_ours(tmp_path):
     file.write_text(json.dumps(list(vectors())))
     tests = [str(each) for each in sorted((CLIENT / "test").glob("*.test.mjs"))]
     done = subprocess.run(
-        ["node", "--test", *tests],
+        ["node", "--test", "--test-force-exit", *tests],
         env={**os.environ, "CLIENT_VECTORS": str(file)},
         capture_output=True,
         text=True,
