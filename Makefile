@@ -52,7 +52,7 @@ demo: ## A village that lives, talks and thinks, in the browser; ARGS="--scripte
 	@$(BIN)/tickmind demo $(ARGS)
 
 test: ## Everything: style, types, layers and all tests
-	@began=$$(date +%s); $(MAKE) --no-print-directory --jobs=4 setup system page \
+	@began=$$(date +%s); $(MAKE) --no-print-directory --jobs=4 setup system page client \
 		&& $(BIN)/python -m tests.phases --began $$began --before "$(MAKE) --no-print-directory kernels" \
 			--beside "$(MAKE) --no-print-directory lint"
 
@@ -132,8 +132,17 @@ viewer/node_modules/.ready: viewer/package.json viewer/package-lock.json
 $(PAGE): viewer/node_modules/.ready $(PAGE_SOURCES)
 	@cd viewer && npm run --silent build -- --logLevel warn
 
+CLIENT := clients/typescript/dist/index.js
+$(CLIENT): viewer/node_modules/.ready $(wildcard clients/typescript/src/*.ts) clients/typescript/tsconfig.json
+	@cd clients/typescript && npm run --silent build
+	@touch $@
+
+.PHONY: client
+client: ## Build the TypeScript client (needs Node)
+	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory $(CLIENT); else echo "No Node here, so the TypeScript client is not built"; fi
+
 proto: $(READY) ## Write the code of the schema in proto/ anew
-	@$(BIN)/python proto/generate.py src/tickmind/wire/v1
+	@$(BIN)/python proto/generate.py src/tickmind/wire/v1 clients/typescript/src/protocol.ts
 
 # Built and checked, as `make release` and the public CI do.
 .PHONY: packages
@@ -161,4 +170,4 @@ pins: ## Resolve the pinned requirements anew
 	@$(PIN) --output-file requirements/release.txt requirements/release.in
 
 clean: ## Remove the environments and everything built
-	@rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) $(RELEASE_VENV) viewer/node_modules src/tickmind/viewer/page build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) $(RELEASE_VENV) viewer/node_modules src/tickmind/viewer/page clients/typescript/dist build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

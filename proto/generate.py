@@ -1,4 +1,8 @@
-"""Write the Python code of the schema: `python proto/generate.py src/tickmind/wire/v1`. `make proto` calls it."""
+"""Write the code of the schema; `make proto` calls it.
+
+`python proto/generate.py src/tickmind/wire/v1` writes the Python code, and with a second argument, the path of a
+module, the TypeScript types of the JSON form.
+"""
 
 import re
 import sys
@@ -6,7 +10,9 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from grpc_tools import protoc
+from typescript import typescript
 
 HERE = Path(__file__).parent
 PACKAGE = "tickmind/v1"
@@ -20,9 +26,7 @@ def generate(target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         outputs = [f"--{kind}_out={out}" for kind in ("python", "pyi", "grpc_python")]
-        includes = [f"-I{HERE}", f"-I{resources.files('grpc_tools') / '_proto'}"]
-        if protoc.main(["protoc", *includes, *outputs, *(f"{PACKAGE}/{name}" for name in names)]):
-            sys.exit("protoc could not read the schema; its message stands above")
+        _run_protoc(outputs, names)
         made = {file.name: IMPORT.sub("from tickmind.wire.v1 import ", file.read_text()) for file in out.rglob("*.py*")}
     made = {name: text for name, text in made.items() if not name.endswith("_grpc.py") or "Stub" in text}
     made["__init__.py"] = INIT
@@ -34,5 +38,22 @@ def generate(target: Path) -> None:
         (target / name).write_text(text)
 
 
+def generate_typescript(target: Path) -> None:
+    """Write the TypeScript module."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "schema"
+        names = sorted(file.name for file in (HERE / PACKAGE).glob("*.proto"))
+        _run_protoc([f"--descriptor_set_out={out}", "--include_source_info"], names)
+        target.write_text(typescript(FileDescriptorSet.FromString(out.read_bytes())))
+
+
+def _run_protoc(outputs: list[str], names: list[str]) -> None:
+    includes = [f"-I{HERE}", f"-I{resources.files('grpc_tools') / '_proto'}"]
+    if protoc.main(["protoc", *includes, *outputs, *(f"{PACKAGE}/{name}" for name in names)]):
+        sys.exit("protoc could not read the schema; its message stands above")
+
+
 if __name__ == "__main__":
     generate(Path(sys.argv[1]))
+    if sys.argv[2:]:
+        generate_typescript(Path(sys.argv[2]))

@@ -43,6 +43,7 @@ def test_a_package_without_the_page_is_not_built_and_says_why(tmp_path):
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "CHANGELOG.md"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "scenarios").mkdir()
+    (tmp_path / "proto" / "tickmind").mkdir(parents=True)
     page = tmp_path / "src" / "tickmind" / "viewer" / "page"
     page.parent.mkdir(parents=True)
     (tmp_path / "src" / "tickmind" / "__init__.py").write_text("")
@@ -117,10 +118,13 @@ def test_the_wheel_and_the_sdist_hold_the_page_the_scenarios_and_no_tests(built)
     assert "tickmind/py.typed" in names
     assert "tickmind/scenarios/willowbrook.yaml" in names
     assert "tickmind/viewer/page/index.html" in names
+    schema = {file.relative_to(ROOT).as_posix() for file in (ROOT / "proto" / "tickmind").rglob("*.proto")}
+    assert {f"tickmind/{name}" for name in schema} <= names
     assert not [name for name in names if name.startswith(("tests/", "benchmarks/")) or name.endswith(".ts")]
     with tarfile.open(sdist) as source:
         kept = {name.split("/", 1)[1] for name in source.getnames() if "/" in name}
     assert {"scenarios/willowbrook.yaml", "src/tickmind/viewer/page/index.html", "README.md", "LICENSE"} <= kept
+    assert schema <= kept
 
 
 @pytest.mark.slow(weight=8)

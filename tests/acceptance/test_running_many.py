@@ -96,7 +96,7 @@ def gone(mark):
 
 
 def test_the_guide_has_the_commands_that_are_run_here():
-    assert {words[1] for words in COMMANDS} == {"up", "world", "runner", "check", "doctor"}
+    assert {words[1] for words in COMMANDS} == {"up", "world", "runner", "check", "doctor", "conformance"}
 
 
 def test_a_check_says_that_the_guides_files_are_good(start):

@@ -3,6 +3,7 @@
 The environment, without any arguments:
 
     WORLD_ADDR            host:port of the world; 127.0.0.1:50051 if it is not set
+    WORLD_WS_URL          the world's WebSocket, for agents without gRPC, if there is one
     ENTITY_ID             the entity that the process controls; of several, the first
     CONTROLLER_ID         the process's name; `agent:` and the entity's id if it is not set
     AGENT_CONFIG_PATH     the launch file, if there is one
@@ -36,7 +37,9 @@ from tickmind.base import Limit, LimitExceededError, Secret
 from tickmind.base.files import PRIVATE_MODE, replace_file
 from tickmind.base.secret_sources import SourceError, read_private
 
+CONTRACT_VERSION = 1  # of docs/guides/agent-contract.md
 WORLD_ADDR = "WORLD_ADDR"
+WORLD_WS_URL = "WORLD_WS_URL"
 ENTITY_ID = "ENTITY_ID"
 CONTROLLER_ID = "CONTROLLER_ID"
 CONFIG_PATH = "AGENT_CONFIG_PATH"
@@ -80,6 +83,7 @@ class Launch:
 
     entities: tuple[Assignment, ...]
     world_addr: str = DEFAULT_WORLD_ADDR
+    world_ws_url: str = ""  # of the same world, for agents that speak WebSocket; empty if it has none
     settings: Settings = field(default_factory=Settings)
     state_dir: Path | None = None
     gateway_url: str = ""
@@ -118,6 +122,7 @@ class Launch:
         return cls(
             entities=entities,
             world_addr=env.get(WORLD_ADDR) or DEFAULT_WORLD_ADDR,
+            world_ws_url=env.get(WORLD_WS_URL, ""),
             settings=file.settings(),
             state_dir=Path(state_dir) if (state_dir := file.text("state_dir")) else None,
             gateway_url=file.text("gateway_url"),
@@ -139,6 +144,7 @@ class Launch:
             UNBUFFERED: "1",
         }
         optional = {
+            WORLD_WS_URL: self.world_ws_url or None,
             CONFIG_PATH: self.config_path,
             SECRETS_FD: self.secrets_fd,
             SECRETS_PATH: self.secrets_path,

@@ -17,6 +17,7 @@ from tickmind.base.process_guard import guard_process
 from tickmind.cli import EXIT_INTERRUPTED
 from tickmind.cli.ask.commands import ask
 from tickmind.cli.check import check
+from tickmind.cli.conformance.commands import conformance
 from tickmind.cli.demo import demo
 from tickmind.cli.doctor import doctor, how_to_install
 from tickmind.cli.gateway.commands import gateway_app
@@ -121,6 +122,7 @@ def begin(
 
 app.command()(ask)
 app.command()(check)
+app.command(short_help="Try an agent in any language against the launch contract.")(conformance)
 app.command(short_help="Watch a village of twelve live, talk and make plans.")(demo)
 app.command(short_help="Check this machine, and show what to do.")(doctor)
 app.add_typer(gateway_app)

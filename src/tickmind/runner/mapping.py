@@ -36,8 +36,8 @@ _NUMBER = re.compile(r"[0-9.]*")  # MAX_TOKENS is no secret
 _HINT = "docs/guides/running-many.md shows one to start from"
 _SECTIONS = ("agents", "assignments", "defaults")  # of a scenario
 _RESERVED = frozenset(
-    ["WORLD_ADDR", "ENTITY_ID", "CONTROLLER_ID", "AGENT_CONFIG_PATH", "AGENT_SECRETS_FD", "AGENT_SECRETS_PATH",
-     "AGENT_HEARTBEAT_FD", "PYTHONUNBUFFERED"]
+    ["WORLD_ADDR", "WORLD_WS_URL", "ENTITY_ID", "CONTROLLER_ID", "AGENT_CONFIG_PATH", "AGENT_SECRETS_FD",
+     "AGENT_SECRETS_PATH", "AGENT_HEARTBEAT_FD", "PYTHONUNBUFFERED"]
 )  # fmt: skip
 _NUMBERS = ("per_process", "start_timeout_ms", "heartbeat_timeout_ms", "missed_intents", "stop_grace_ms")
 
@@ -95,6 +95,7 @@ class _Reader:
             rules=rules,
             world_addr=self._address(),
             name=self._said.get("name", DEFAULT_NAME),
+            world_ws_url=self._said.get("world_ws_url", ""),
             gateway_url=self._said.get("gateway_url", ""),
             session=self._said.get("session", ""),
             world_token=self._source(token) if token is not None else None,

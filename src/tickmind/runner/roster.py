@@ -145,6 +145,7 @@ def _outside(mapping: RunnerMapping) -> tuple[object, ...]:
     return (
         mapping.world_addr,
         mapping.name,
+        mapping.world_ws_url,
         mapping.gateway_url,
         mapping.session,
         mapping.world_token,

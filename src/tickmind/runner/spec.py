@@ -96,6 +96,7 @@ class RunnerMapping:
     rules: tuple[Rule, ...]
     world_addr: str = DEFAULT_WORLD_ADDR
     name: str = DEFAULT_NAME
+    world_ws_url: str = ""  # of the same world, for agents without gRPC
     gateway_url: str = ""
     session: str = ""
     world_token: SecretSource | None = None

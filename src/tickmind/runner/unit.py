@@ -1,49 +1,25 @@
 """A unit: one process of a runner, from its launch file to its log."""
 
-import os
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tickmind.agent import Heartbeat, Launch, LaunchError, encode_secrets
+from tickmind.agent import Heartbeat, Launch, LaunchError
 from tickmind.agent.contract import WORLD_TOKEN
 from tickmind.agent.process.lease_file import FILE_NAME as LEASE_FILE
 from tickmind.base import Clock, LimitExceededError, Secret, get_logger
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.protocol import AgentState
-from tickmind.runner.environment import passed_on
 from tickmind.runner.errors import WardenError
+from tickmind.runner.launching import HEARTBEAT_FD, SECRETS_FD, agent_command, start_agent
 from tickmind.runner.lifecycle import ALIVE, LifeState, ProcessLifecycle
 from tickmind.runner.logs import AgentLog, PacedReader
-from tickmind.runner.programs import OUR_PYTHON
 from tickmind.runner.roster import Group
-from tickmind.runner.spec import AgentSpec, RunnerMapping, SecretSource
-from tickmind.runner.warden import Bounds, Child, Command, Ending, Warden
+from tickmind.runner.spec import RunnerMapping, SecretSource
+from tickmind.runner.warden import Child, Ending, Warden
 
-_HEARTBEAT_FD, _SECRETS_FD = 3, 4  # in the agent
 _LOG_BUFFER_BYTES = 65_536
 LONGEST_LEASE_S = 15.0  # of a process that died: the world's default, and half as much again
-KIT = (  # imported by nearly every agent, and starts no thread
-    "tickmind.agent",
-    "tickmind.agent.control.columns",
-    "tickmind.agent.character.thoughts.models",
-    "tickmind.agent.character.thinking",
-    "tickmind.protocol.compiling",
-    "tickmind.wire.columns",
-    "structlog",
-)
-_READ_AT_START = ("PYTHON", "LD_", "MALLOC_", "OPENBLAS_", "OMP_", "MKL_", "GRPC_", "PROTOCOL_BUFFERS_")
 _log = get_logger(__name__)
-
-
-def starts_warm(spec: AgentSpec) -> bool:
-    """Whether an agent may be a fork of a process with the kit: a Python program without special options."""
-    return (
-        len(spec.cmd) > 1
-        and spec.cmd[0] in OUR_PYTHON
-        and (not spec.cmd[1].startswith("-") or (spec.cmd[1] == "-m" and len(spec.cmd) > 2))
-        and not any(name.startswith(_READ_AT_START) for name, _ in spec.env)
-    )
 
 
 class Unit:
@@ -109,42 +85,27 @@ class Unit:
         launch = Launch(
             entities=group.assignments(mapping.name),
             world_addr=mapping.world_addr,
+            world_ws_url=mapping.world_ws_url,
             settings=spec.settings,
             state_dir=state,
             gateway_url=mapping.gateway_url,
             session=mapping.session or mapping.name,
             replies=mapping.replies,
             config_path=self._folder / "launch.json",
-            secrets_fd=_SECRETS_FD if secrets else None,
-            heartbeat_fd=_HEARTBEAT_FD,
+            secrets_fd=SECRETS_FD if secrets else None,
+            heartbeat_fd=HEARTBEAT_FD,
         )
         launch.write_file()
-        command = Command(
-            argv=(sys.executable, *spec.cmd[1:]) if spec.cmd[0] in OUR_PYTHON else spec.cmd,
-            env={**passed_on(self._environment), **dict(spec.env), **launch.to_environment()},
-            cwd=spec.cwd,
-            bounds=Bounds(
-                spec.limits.memory_mb, spec.limits.cpu_s, spec.limits.files, spec.limits.processes, spec.limits.nice
-            ),
-            kit=KIT if starts_warm(spec) else (),
-        )
+        command = agent_command(spec, launch, self._environment)
         if self._log is None:
             self._log = AgentLog(self.log_path, self._clock)
         self._log.begin(f"start {self.life.restarts + 1} of {spec.name} for {len(group.entity_ids)} characters")
-        written, log = os.pipe2(os.O_CLOEXEC)
-        beaten, beat = os.pipe2(os.O_CLOEXEC)
-        given = [log, beat]
-        try:
-            if secrets:
-                given.append(_in_memory(encode_secrets(secrets)))
-            self._child = self._warden.launch(command, given, self._end)
-        finally:
-            for each in given:
-                os.close(each)
-            self._readers = [
-                PacedReader(written, self._log.take, piece_bytes=_LOG_BUFFER_BYTES),
-                PacedReader(beaten, self._take_beats, piece_bytes=4096, pause_s=0.1),
-            ]
+        started = start_agent(self._warden, command, secrets, self._end)
+        self._child = started.child
+        self._readers = [
+            PacedReader(started.output_fd, self._log.take, piece_bytes=_LOG_BUFFER_BYTES),
+            PacedReader(started.beats_fd, self._take_beats, piece_bytes=4096, pause_s=0.1),
+        ]
 
     def _secrets(self, mapping: RunnerMapping) -> dict[str, Secret]:
         sources = SecretSources(self._environment.get, self._folder)
@@ -226,11 +187,3 @@ def find_secret(sources: SecretSources, source: SecretSource) -> str:
     if value is None:
         raise SourceError(f"the environment variable {source.variable} is not set; set it where the runner is started")
     return value
-
-
-def _in_memory(content: bytes) -> int:
-    """Return a descriptor of an anonymous file with these bytes."""
-    descriptor = os.memfd_create("agent-secrets", os.MFD_CLOEXEC)
-    os.write(descriptor, content)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor

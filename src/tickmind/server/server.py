@@ -25,6 +25,7 @@ from tickmind.server.services import services_of
 from tickmind.server.statistics import ServerStatistics
 from tickmind.server.tick_loop import TickLoop
 from tickmind.wire import server_options
+from tickmind.wire.client.connection import is_local
 from tickmind.world import TileWorld
 from tickmind.world.kernels import warm_up
 
@@ -41,12 +42,19 @@ class ServerConfig:
     tokens: tuple[Secret, ...] = ()
     # For orders of operators. If neither these nor `tokens` are given, this machine may order without one.
     operator_tokens: tuple[Secret, ...] = ()
-    reflection: bool = False
+    reflection: bool | None = None  # None: where only this machine reaches the world
     metrics_port: int | None = None  # on 127.0.0.1; without one there is no /metrics
     lease_ttl_ms: int = LEASE_TTL_MS
     checkpoint_every_ticks: int = EVERY_TICKS
     keep_garbage: bool = False  # True: control this process's garbage collector, which steadies ticks
     limits: ServerLimits = MAX
+
+    @property
+    def reflects(self) -> bool:
+        """Whether tools such as grpcurl may ask for the services."""
+        if self.reflection is None:
+            return self.address.startswith("unix:") or is_local(f"{self.address.rsplit(':', 1)[0]}:1")
+        return self.reflection
 
     def check(self) -> None:
         """Raise if the world can't be served there: the address is taken, or exposed without protection."""
@@ -193,7 +201,7 @@ class WorldServer:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         for name in ("", *names):
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
-        if self._config.reflection:
+        if self._config.reflects:
             from grpc_reflection.v1alpha import reflection
 
             reflection.enable_server_reflection((*names, health.SERVICE_NAME, reflection.SERVICE_NAME), server)

@@ -394,7 +394,7 @@ async def test_a_world_is_served_over_a_unix_socket(serve, talk, tmp_path):
     assert not path.exists()
 
 
-async def test_reflection_is_there_when_it_is_switched_on(serve):
+async def test_reflection_is_there_on_this_machine_unless_it_is_switched_off(serve):
     from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
     async def names(config):
@@ -410,8 +410,11 @@ async def test_reflection_is_there_when_it_is_switched_on(serve):
             finally:
                 await channel.close()
 
-    assert "tickmind.v1.ControlService" in await names(ServerConfig("127.0.0.1:0", reflection=True))
-    assert await names(ServerConfig("127.0.0.1:0")) is grpc.StatusCode.UNIMPLEMENTED
+    assert "tickmind.v1.ControlService" in await names(ServerConfig("127.0.0.1:0"))
+    assert await names(ServerConfig("127.0.0.1:0", reflection=False)) is grpc.StatusCode.UNIMPLEMENTED
+    assert not ServerConfig("0.0.0.0:0").reflects
+    assert ServerConfig("0.0.0.0:0", reflection=True).reflects
+    assert ServerConfig("[::1]:0").reflects
 
 
 async def test_metrics_are_served_on_a_port_of_their_own(serve):

@@ -71,7 +71,14 @@ def world(
     metrics_port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve /metrics for Prometheus on this port of this machine.")
     ] = None,
-    reflection: Annotated[bool, typer.Option("--reflection", help="Enable gRPC server reflection.")] = False,
+    reflection: Annotated[
+        bool | None,
+        typer.Option(
+            "--reflection/--no-reflection",
+            help="Let tools ask for the gRPC services; by default only where the world is not beyond this machine.",
+            show_default=False,
+        ),
+    ] = None,
     tls: Annotated[
         Path | None, typer.Option(help="A folder with the server's certificate chain and key: cert.pem, key.pem.")
     ] = None,

@@ -141,7 +141,8 @@ class _Keeper:
                     return None
                 if pid == self._pid:
                     code = os.waitstatus_to_exitcode(status)
-                    return Ending(code=code) if code >= 0 else Ending(signal=-code)
+                    left = len(self._pids())
+                    return Ending(code=code, left=left) if code >= 0 else Ending(signal=-code, left=left)
         except ChildProcessError:
             return Ending(trouble="it was lost")
 

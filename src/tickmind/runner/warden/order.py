@@ -53,6 +53,7 @@ class Ending:
     code: int | None = None
     signal: int | None = None
     trouble: str = ""
+    left: int = field(default=0, compare=False)  # processes of its own that were there after it
 
     def encode(self) -> bytes:
         """Return it as a line."""

@@ -1,0 +1,1 @@
+"""The conformance test: whether a user's agent keeps the launch contract, claim by claim."""

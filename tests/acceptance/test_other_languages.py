@@ -1,0 +1,25 @@
+"""The guide to agents in any language shows agents that the tests run (`test_conformance`), and a mapping for one."""
+
+from tests.acceptance.test_documents import BLOCKS, ROOT
+
+from tickmind.runner import load_mapping
+
+GUIDE = ROOT / "docs" / "guides" / "other-languages.md"
+
+
+def blocks(language):
+    return [block.text for block in BLOCKS[GUIDE] if block.language == language]
+
+
+def test_the_agents_of_the_guide_are_the_examples():
+    assert blocks("js")[0] == (ROOT / "examples" / "node" / "agent.mjs").read_text(encoding="utf-8")
+    assert blocks("python3") == [(ROOT / "examples" / "plain" / "agent.py").read_text(encoding="utf-8")]
+
+
+def test_the_mapping_of_the_guide_names_the_socket_of_the_world(tmp_path):
+    (text,) = blocks("yaml")
+    file = tmp_path / "agents.yaml"
+    file.write_text(text)
+    mapping = load_mapping(file)
+    assert mapping.world_ws_url == "ws://127.0.0.1:8701/ws/v1"
+    assert mapping.agents["walker"].cmd == ("node", "examples/node/agent.mjs")
