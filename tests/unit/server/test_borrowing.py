@@ -184,7 +184,7 @@ def test_a_host_has_the_intents_of_played_actors_refused(game):
     game.authority.begin()
     host.read()
     intents = game.world.compile({0: Say("no"), 1: Say("yes")})
-    host.send(IntentBatch(1, intents))
+    host.send(IntentBatch(1, intents, np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint8)))
     acks = [frame for frame in host.read() if isinstance(frame, AckBatch)]
     assert [(one.accepted, one.refused.tolist()) for one in acks] == [(1, [0])]
     assert [said.text for said in game.finish().utterances] == ["yes"]
@@ -279,10 +279,7 @@ class Model(RuleBasedStateMachine):
             return
         self.leases.expire()
         deciding = [one for one in self.issued if self.leases.may_act(one.lease_id, 0) is Reason.NONE]
-        if self.holds(self.person):
-            expected = [self.person[0]]
-        else:
-            expected = [self.agent[0]] if self.holds(self.agent) else []
+        expected = [one[0] for one in (self.person, self.agent) if self.holds(one)][:1]
         assert deciding == expected
         assert bool(self.leases.controlled[0]) is bool(expected)
         assert bool(self.leases.played[0]) is self.holds(self.person)
