@@ -97,7 +97,7 @@ def test_every_secret_field_is_marked_as_one():
     marked = set()
     for message in descriptors():
         for field in message.fields:
-            is_secret = field.name in {"lease_id", "previous_lease_id"}
+            is_secret = field.name in {"lease_id", "previous_lease_id", "token"}
             assert field.GetOptions().debug_redact == is_secret, field.full_name
             marked.add(field.full_name)
     assert "tickmind.v1.ControlOpen.previous_lease_id" in marked

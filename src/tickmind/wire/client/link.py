@@ -99,9 +99,13 @@ class Link(Generic[Up, Down]):
 
     def start(self, ttl_ms: int, keep_alive: Up) -> None:
         """Begin to read, to write and to send keep-alives."""
+        self.start_silently()
         period_s = ttl_ms / 1000 / LOOKS
-        work = (self._read(), self._write(), self._look(period_s, self._encode(keep_alive)))
-        self._tasks = [asyncio.create_task(each) for each in work]
+        self._tasks.append(asyncio.create_task(self._look(period_s, self._encode(keep_alive))))
+
+    def start_silently(self) -> None:
+        """Begin to read and to write, without keep-alives: only the frames of the caller keep the lease."""
+        self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
 
     def send_nowait(self, frame: Up) -> None:
         """Queue a frame. If it is invalid or the queue is full, it raises an error and sends nothing."""

@@ -1,0 +1,77 @@
+"""How frames are written: one codec for each subprotocol."""
+
+import re
+from typing import Protocol
+
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError
+
+from tickmind.adapters.websocket.errors import BadFrameError
+from tickmind.wire.v1 import door_pb2 as pb
+
+JSON_SUBPROTOCOL = "tickmind.v1.json"
+PROTOBUF_SUBPROTOCOL = "tickmind.v1.protobuf"
+MAX_DEPTH = 24  # no message of the schema is nested deeper
+MAX_WORDS_CHARS = 300
+_UNKNOWN_FIELD = re.compile(r'has no field named "(?P<name>.*?)" at "(?P<path>.*?)"', re.DOTALL)
+
+
+class FrameCodec(Protocol):
+    """Reads and writes the frames of one subprotocol."""
+
+    def read(self, data: str | bytes) -> pb.SocketRequest:
+        """Read a frame up; raises `BadFrameError` if it is none."""
+
+    def write(self, frame: pb.SocketResponse) -> str | bytes:
+        """Write a frame down."""
+
+
+class ProtobufFrames:
+    """Binary frames, each one message."""
+
+    def read(self, data: str | bytes) -> pb.SocketRequest:
+        """Read a frame up; raises `BadFrameError` if it is none."""
+        if isinstance(data, str):
+            raise BadFrameError(f"frames of {PROTOBUF_SUBPROTOCOL} are binary; this one is text")
+        request = pb.SocketRequest()
+        try:
+            request.ParseFromString(data)
+        except (DecodeError, ValueError):
+            raise BadFrameError("the frame is no SocketRequest in protobuf's binary form") from None
+        return request
+
+    def write(self, frame: pb.SocketResponse) -> bytes:
+        """Write a frame down."""
+        return frame.SerializeToString()
+
+
+class JsonFrames:
+    """Text frames in the JSON mapping of proto3; fields that the schema does not have are refused."""
+
+    def read(self, data: str | bytes) -> pb.SocketRequest:
+        """Read a frame up; raises `BadFrameError` if it is none."""
+        if isinstance(data, bytes):
+            raise BadFrameError(f"frames of {JSON_SUBPROTOCOL} are text; this one is binary")
+        request = pb.SocketRequest()
+        try:
+            json_format.Parse(data, request, max_recursion_depth=MAX_DEPTH)
+        except json_format.ParseError as error:
+            raise BadFrameError(f"the frame is no SocketRequest in JSON: {_words(str(error))}") from None
+        except (AttributeError, RecursionError, TypeError, ValueError):  # from values of other types than expected
+            raise BadFrameError("the frame is no SocketRequest in JSON: a value has another type") from None
+        return request
+
+    def write(self, frame: pb.SocketResponse) -> str:
+        """Write a frame down."""
+        return json_format.MessageToJson(frame, indent=None)
+
+
+CODECS: dict[str, FrameCodec] = {JSON_SUBPROTOCOL: JsonFrames(), PROTOBUF_SUBPROTOCOL: ProtobufFrames()}
+
+
+def _words(reason: str) -> str:
+    """Return protobuf's reason without its list of all other fields."""
+    unknown = _UNKNOWN_FIELD.search(reason)
+    if unknown is not None:
+        return f"{unknown['path'][:100]} has no field {unknown['name'][:100]!r}"
+    return reason.splitlines()[0][:MAX_WORDS_CHARS] if reason else "it is malformed"

@@ -1,0 +1,78 @@
+"""The frames that wait for one client: a bounded queue, and the newest observation."""
+
+import asyncio
+from collections import deque
+
+from tickmind.base import Limit
+from tickmind.wire.v1 import door_pb2 as pb
+
+
+class SocketOutbox:
+    """Frames of one client in their order; of the observations only the newest waits, behind all other frames."""
+
+    def __init__(self, limit: Limit) -> None:
+        self._limit = limit
+        self._frames: deque[pb.SocketResponse] = deque()
+        self._newest: pb.SocketResponse | None = None
+        self._changed = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._ended = False
+        self.skipped = 0  # observations replaced by newer ones before they were sent
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will be queued."""
+        return self._ended
+
+    def put(self, frame: pb.SocketResponse) -> bool:
+        """Queue a frame; return False, and leave it out, if as many wait as may."""
+        if self._ended:
+            return True
+        if not self._limit.allows(len(self._frames) + 1):
+            return False
+        self._frames.append(frame)
+        if not self._limit.allows(len(self._frames) + 1):
+            self._room.clear()
+        self._changed.set()
+        return True
+
+    async def put_patiently(self, frame: pb.SocketResponse) -> None:
+        """Queue a frame as soon as there is room."""
+        while not self.put(frame):
+            await self._room.wait()
+
+    def put_newest(self, frame: pb.SocketResponse) -> None:
+        """Let an observation wait instead of the one before it."""
+        if self._ended:
+            return
+        self.skipped += self._newest is not None
+        self._newest = frame
+        self._changed.set()
+
+    def end(self, last: pb.SocketResponse | None = None, *, at_once: bool = False) -> None:
+        """Queue a last frame, if there is one, and nothing after it; `at_once` drops what waits."""
+        if self._ended:
+            return
+        if at_once:
+            self._frames.clear()
+        if last is not None:
+            self._frames.append(last)
+        self._newest = None
+        self._ended = True
+        self._changed.set()
+        self._room.set()
+
+    async def next(self) -> pb.SocketResponse | None:
+        """Wait for the next frame and return it; None after the last one."""
+        while True:
+            if self._frames:
+                self._room.set()
+                return self._frames.popleft()
+            if self._newest is not None:
+                newest, self._newest = self._newest, None
+                return newest
+            if self._ended:
+                return None
+            self._changed.clear()
+            await self._changed.wait()

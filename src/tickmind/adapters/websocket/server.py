@@ -1,0 +1,114 @@
+"""A web server with the endpoint and nothing else."""
+
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from types import TracebackType
+
+from aiohttp import web
+
+from tickmind.adapters.websocket.endpoint import WebSocketEndpoint
+from tickmind.adapters.websocket.errors import WebSocketAddressError
+from tickmind.adapters.websocket.limits import SocketLimits
+from tickmind.base import Secret
+from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name
+from tickmind.viewer.access import RequestGuard, is_loopback
+from tickmind.wire import WorldEndpoint
+
+DEFAULT_PORT = 8701
+
+
+@dataclass(frozen=True, slots=True)
+class WebSocketConfig:
+    """Where the server listens. Port 0 takes any free port; beyond this machine it needs TLS and tokens."""
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    tokens: tuple[Secret, ...] = ()
+    tls: ssl.SSLContext | None = None
+    more_hosts: tuple[str, ...] = ()  # other host names for clients
+    origins: tuple[str, ...] = ()  # of pages that may connect, as http://localhost:3000
+    limits: SocketLimits = SocketLimits()  # noqa: RUF009 - frozen
+
+
+class WebSocketServer:
+    """Serves a world's calls over WebSocket. Use it in `async with`; `url` is its address.
+
+    async with WebSocketServer(WorldEndpoint("127.0.0.1:50051")) as server:
+        print(server.url)
+    """
+
+    def __init__(self, world: WorldEndpoint, config: WebSocketConfig | None = None) -> None:
+        self._config = config = config or WebSocketConfig()
+        if not is_loopback(config.host):
+            needed = (("TLS (--tls)", config.tls is not None), ("tokens (--token-file)", bool(config.tokens)))
+            missing = [what for what, there in needed if not there]
+            if missing:
+                raise WebSocketAddressError(
+                    f"{config.host} can be reached from other machines, so the endpoint needs "
+                    f"{' and '.join(missing)}; or stay on 127.0.0.1"
+                )
+        own = f"[{config.host}]" if ":" in config.host else config.host
+        self._own_host = own
+        self._guard = RequestGuard(LOOPBACK_NAMES | {own.lower()} | {host_name(host) for host in config.more_hosts})
+        self._origins = {origin.lower().rstrip("/") for origin in config.origins}
+        self._world = world
+        self._endpoint: WebSocketEndpoint | None = None
+        self._runner: web.AppRunner | None = None
+        self._site: web.TCPSite | None = None
+        self._port = config.port
+
+    @property
+    def url(self) -> str:
+        """The address of the endpoint."""
+        return f"{'wss' if self._config.tls else 'ws'}://{self._own_host}:{self._port}{WebSocketEndpoint.path}"
+
+    @property
+    def endpoint(self) -> WebSocketEndpoint:
+        """The endpoint; it is there inside of `async with`."""
+        if self._endpoint is None:
+            raise WebSocketAddressError("the server is not running; use it in `async with`")
+        return self._endpoint
+
+    async def __aenter__(self) -> "WebSocketServer":
+        config = self._config
+        endpoint = self._endpoint = WebSocketEndpoint(self._world, tokens=config.tokens, limits=config.limits)
+        app = web.Application(middlewares=[self._check])
+        app.router.add_get(endpoint.path, endpoint.handle)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, config.host, config.port, ssl_context=config.tls)
+        try:
+            await site.start()
+        except OSError as error:
+            await self._runner.cleanup()
+            raise WebSocketAddressError(
+                f"{config.host}:{config.port} can't be used: {error.strerror}; choose another port with --port"
+            ) from error
+        self._site = site
+        self._port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._site is not None:
+            await self._site.stop()  # first: clients could reconnect, and would never be closed again
+            self._site = None
+        if self._endpoint is not None:
+            await self._endpoint.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    @web.middleware
+    async def _check(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Refuse requests for another host or from a page that is not listed."""
+        hosts, origins = request.headers.getall("Host", []), request.headers.getall("Origin", [])
+        if len(hosts) != 1 or not self._guard.host_allowed(hosts[0]):
+            return web.json_response({"error": "this is no host name of the endpoint; add --allow-host"}, status=403)
+        is_listed = len(origins) == 1 and origins[0].lower() in self._origins
+        if origins and not is_listed and not (len(origins) == 1 and self._guard.origin_allowed(origins[0], hosts[0])):
+            return web.json_response({"error": "pages of that site may not connect; add --allow-origin"}, status=403)
+        return await handler(request)

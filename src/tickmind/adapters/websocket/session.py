@@ -1,0 +1,276 @@
+"""One client's connection: its frames go to the world as they are, and the world's answers come back."""
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from tickmind.adapters.websocket.errors import BadFrameError, failed_call, socket_error
+from tickmind.adapters.websocket.frames import FrameCodec
+from tickmind.adapters.websocket.limits import MAX_TOKEN_CHARS, SocketLimits
+from tickmind.adapters.websocket.outbox import SocketOutbox
+from tickmind.adapters.websocket.questions import Questions
+from tickmind.base import Secret, get_logger, redact
+from tickmind.wire import ControlClosedError, WireError
+from tickmind.wire.client.relay import ControlLink, RelayCaller, WorldRelay
+from tickmind.wire.v1 import control_pb2, viewer_pb2
+from tickmind.wire.v1 import door_pb2 as pb
+
+TOKEN = re.compile(rf"[\x21-\x7e]{{1,{MAX_TOKEN_CHARS.maximum}}}")
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SocketContext:
+    """What all connections of an endpoint share."""
+
+    relay: WorldRelay
+    limits: SocketLimits
+    admits: Callable[[Secret | None], str]  # why a caller with this token may not enter; empty if it may
+    world_readers: asyncio.Semaphore
+
+
+class SocketSession:
+    """Serves one WebSocket until the client leaves, control or watching ends, or a limit is passed.
+
+    `token` is the one of the handshake's headers, if there was one.
+    """
+
+    def __init__(
+        self,
+        socket: web.WebSocketResponse,
+        transport: asyncio.Transport | None,
+        codec: FrameCodec,
+        token: Secret | None,
+        context: SocketContext,
+    ) -> None:
+        self._socket = socket
+        self._transport = transport
+        self._codec = codec
+        self._token = token
+        self._context = context
+        self._limits = context.limits
+        self._outbox = SocketOutbox(context.limits.unsent)
+        self._caller: RelayCaller | None = None
+        self._link: ControlLink | None = None
+        self._lease_id = ""  # of the control
+        self._is_controlling = False  # from the first frame of the world until the last
+        self._watching: asyncio.Task[None] | None = None
+        self._questions: Questions | None = None
+        self._credit = context.limits.frames_per_s.maximum
+        self._credited_s = 0.0
+        self.is_stalled = False
+
+    async def run(self) -> None:
+        """Serve the client, and close the connection."""
+        sending = self._start(self._send())
+        reading = self._start(self._read())
+        try:
+            await asyncio.wait({sending, reading}, return_when=asyncio.FIRST_COMPLETED)
+            if reading.done() and self._outbox.ended:
+                await sending  # there may be a last frame
+        finally:
+            work = [task for task in (sending, reading, self._watching) if task is not None]
+            for task in work:
+                task.cancel()
+            await asyncio.gather(*work, return_exceptions=True)
+            if self._questions is not None:
+                await self._questions.close()
+            if self._link is not None:
+                await self._link.close()
+            await self._close()
+
+    def stop(self) -> None:
+        """Tell the client that the endpoint stops, and end the connection."""
+        self._fail(pb.SOCKET_ERROR_CODE_STOPPING, "the endpoint is stopping; connect again later", retry_after_ms=1000)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a part of the connection; whatever fails there, the client sees no inside of ours, and others go on."""
+
+        async def guarded() -> None:
+            try:
+                await work
+            except Exception:  # noqa: BLE001 - as above
+                _log.exception("a WebSocket connection failed")
+                self._fail(pb.SOCKET_ERROR_CODE_INTERNAL, "internal error of the endpoint; see its log")
+
+        return asyncio.create_task(guarded())
+
+    # frames up
+
+    async def _read(self) -> None:
+        """Read frames until the client leaves or the connection ends."""
+        try:
+            first = await self._receive(self._limits.first_frame_s.maximum)
+            if first is None:
+                return
+            self._caller = self._enter(first)
+            if self._caller is None:
+                return
+            first.ClearField("token")
+            await self._take(self._caller, first)
+            while not self._outbox.ended:
+                try:
+                    request = await self._receive(None if self._is_busy() else self._limits.idle_s.maximum)
+                    if request is None:
+                        return
+                    await self._take(self._caller, request)
+                except BadFrameError as error:
+                    self._put(socket_error(pb.SOCKET_ERROR_CODE_BAD_FRAME, str(error)))
+        except BadFrameError as error:
+            self._fail(pb.SOCKET_ERROR_CODE_BAD_FRAME, str(error))
+        except TimeoutError:
+            self._fail(pb.SOCKET_ERROR_CODE_SILENT, "no frame came for too long; connect again")
+        except WireError as error:
+            self._outbox.end(failed_call(error, ends=True))
+        except ConnectionError:
+            return
+
+    async def _receive(self, timeout_s: float | None) -> pb.SocketRequest | None:
+        """Wait for a frame, read more slowly after too many; None if the client is gone."""
+        await self._keep_pace()
+        message = await self._socket.receive(timeout=timeout_s)
+        if message.type not in {WSMsgType.TEXT, WSMsgType.BINARY}:
+            return None
+        return self._codec.read(message.data)
+
+    async def _keep_pace(self) -> None:
+        now_s, most = asyncio.get_running_loop().time(), self._limits.frames_per_s.maximum
+        self._credit = min(most, self._credit + (now_s - self._credited_s) * most) - 1
+        self._credited_s = now_s
+        if self._credit < 0:
+            await asyncio.sleep(-self._credit / most)
+
+    def _enter(self, first: pb.SocketRequest) -> RelayCaller | None:
+        """Check the token, and return the client's way to the world."""
+        token = self._token
+        if first.token:
+            if not TOKEN.fullmatch(first.token):
+                raise BadFrameError("token must be printable ASCII without spaces")
+            given = Secret(first.token)
+            if token is not None and given != token:
+                raise BadFrameError("the tokens of the header and of the first frame differ; send one of them")
+            token = given
+        why = self._context.admits(token)
+        if why:
+            self._fail(pb.SOCKET_ERROR_CODE_NOT_ALLOWED, why)
+            return None
+        return self._context.relay.caller(token)
+
+    async def _take(self, caller: RelayCaller, request: pb.SocketRequest) -> None:
+        if request.token:
+            raise BadFrameError("a token may be in the first frame only")
+        match request.WhichOneof("frame"):
+            case "control":
+                await self._control(caller, request.control)
+            case "watch":
+                if self._watching is not None:
+                    raise BadFrameError("watch: this connection watches already; open another one for another filter")
+                self._watching = self._start(self._watch(caller, request.watch))
+            case None:
+                raise BadFrameError(
+                    "exactly one of control, watch, describe, telemetry, snapshot and world must be set"
+                )
+            case _:
+                self._ask(caller, request)
+
+    async def _control(self, caller: RelayCaller, frame: control_pb2.ControlRequest) -> None:
+        kind = frame.WhichOneof("frame")
+        if kind is None:
+            raise BadFrameError("control: exactly one of open, intent, keepAlive and release must be set")
+        if self._link is None:
+            if kind != "open":
+                raise BadFrameError("control: the first of its frames must be open")
+            link = self._link = caller.control(self._take_down, self._control_ended)
+            opened = await link.open(frame)
+            self._take_down(opened)
+            if opened.WhichOneof("frame") == "opened":
+                link.start_silently()
+        elif kind == "open":
+            raise BadFrameError("control: one connection controls one entity; open another one for another entity")
+        elif not self._link.ended:
+            self._link.send_nowait(frame)
+
+    def _ask(self, caller: RelayCaller, request: pb.SocketRequest) -> None:
+        if self._questions is None:
+            self._questions = Questions(
+                caller, self._outbox.put_patiently, self._limits.questions, self._context.world_readers, self._start
+            )
+        if not self._questions.ask(request, self._lease_id):
+            words = f"{self._limits.questions.maximum} questions wait for their answers; ask again later"
+            code = pb.SOCKET_ERROR_CODE_OVERLOADED
+            self._put(socket_error(code, words, retry_after_ms=1000, request_id=request.request_id))
+
+    def _is_busy(self) -> bool:
+        return self._is_controlling or self._watching is not None
+
+    # frames down
+
+    def _take_down(self, frame: control_pb2.ControlResponse) -> None:
+        """Queue a frame of the control stream."""
+        response = pb.SocketResponse(control=frame)
+        match frame.WhichOneof("frame"):
+            case "observation":
+                self._outbox.put_newest(response)
+            case "closed":
+                self._is_controlling = False
+                self._outbox.end(response)
+            case "opened":
+                self._is_controlling = True
+                self._lease_id = frame.opened.lease.lease_id
+                self._put(response)
+            case _:
+                self._put(response)
+
+    def _control_ended(self, failure: WireError | None) -> None:
+        """End the connection: after `closed` or as the client asked, without more words."""
+        self._is_controlling = False
+        is_plain_end = failure is None or isinstance(failure, ControlClosedError)
+        self._outbox.end(None if is_plain_end or failure is None else failed_call(failure, ends=True))
+
+    async def _watch(self, caller: RelayCaller, request: viewer_pb2.StreamViewerEventsRequest) -> None:
+        try:
+            async for event in caller.viewer_events(request):
+                self._put(pb.SocketResponse(watch=event))
+            self._outbox.end()
+        except WireError as error:
+            self._outbox.end(failed_call(error, ends=True))
+
+    def _put(self, frame: pb.SocketResponse) -> None:
+        if not self._outbox.put(frame):
+            self.is_stalled = True
+            words = f"{self._limits.unsent.maximum} frames wait to be read; read faster, and connect again"
+            self._fail(pb.SOCKET_ERROR_CODE_STALLED, words, at_once=True)
+
+    def _fail(self, code: pb.SocketErrorCode, words: str, *, retry_after_ms: int = 0, at_once: bool = False) -> None:
+        error = socket_error(code, redact(words), retry_after_ms=retry_after_ms, ends=True)
+        self._outbox.end(error, at_once=at_once)
+
+    async def _send(self) -> None:
+        """Send what waits until the end, or until the client takes too long for one frame."""
+        try:
+            while (frame := await self._outbox.next()) is not None:
+                data = self._codec.write(frame)
+                async with asyncio.timeout(self._limits.stall_s.maximum):
+                    await self._write(data)
+        except TimeoutError:
+            self.is_stalled = True
+            if self._transport is not None:
+                self._transport.abort()
+        except ConnectionError:
+            return  # reading ends, too
+
+    def _write(self, data: str | bytes) -> Coroutine[Any, Any, None]:
+        return self._socket.send_str(data) if isinstance(data, str) else self._socket.send_bytes(data)
+
+    async def _close(self) -> None:
+        """Close the WebSocket, without waiting for a client that stalls."""
+        try:
+            async with asyncio.timeout(self._limits.close_s.maximum):
+                await self._socket.close(code=WSCloseCode.OK, drain=False)
+        except (ConnectionError, TimeoutError):
+            if self._transport is not None:
+                self._transport.abort()

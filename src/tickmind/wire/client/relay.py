@@ -1,0 +1,150 @@
+"""Calls of many callers over a few connections, for a bridge that passes messages on as they are."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import grpc.aio
+
+from tickmind.base import Limit, Secret
+from tickmind.wire.client.calls import call_error, open_channel
+from tickmind.wire.client.connection import WorldEndpoint
+from tickmind.wire.client.link import Link
+from tickmind.wire.errors import WireError
+from tickmind.wire.v1 import control_pb2, entity_pb2, telemetry_pb2, viewer_pb2
+from tickmind.wire.v1.control_pb2_grpc import ControlServiceStub
+from tickmind.wire.v1.entity_pb2_grpc import EntityDiscoveryStub
+from tickmind.wire.v1.telemetry_pb2_grpc import AgentTelemetryStub
+from tickmind.wire.v1.viewer_pb2_grpc import ViewerServiceStub
+
+MAX_RELAY_CHANNELS = Limit("number of connections of a bridge to its world", 4)
+
+ControlLink: TypeAlias = Link[control_pb2.ControlRequest, control_pb2.ControlResponse]
+Report: TypeAlias = (
+    telemetry_pb2.ReportThoughtRequest | telemetry_pb2.ReportStatusRequest | telemetry_pb2.ReportInsightsRequest
+)
+ReportAnswer: TypeAlias = (
+    telemetry_pb2.ReportThoughtResponse | telemetry_pb2.ReportStatusResponse | telemetry_pb2.ReportInsightsResponse
+)
+
+
+class _Stubs:
+    """The services of a world on one connection."""
+
+    def __init__(self, connection: WorldEndpoint) -> None:
+        self.channel = open_channel(connection)
+        self.control = ControlServiceStub(self.channel)
+        self.entities = EntityDiscoveryStub(self.channel)
+        self.telemetry = AgentTelemetryStub(self.channel)
+        self.viewer = ViewerServiceStub(self.channel)
+
+
+class WorldRelay:
+    """A world for the callers of a bridge: `caller` returns the calls of one of them, with the caller's own token.
+
+    The bridge has no rights of its own: a token in `connection` is not used.
+
+        relay = WorldRelay(WorldEndpoint("127.0.0.1:50051"))
+        page = await relay.caller(token).entities(request)
+    """
+
+    def __init__(self, connection: WorldEndpoint, *, channels: Limit = MAX_RELAY_CHANNELS) -> None:
+        self._connection = replace(connection, token=None)
+        self._most = int(channels.maximum)
+        self._open: list[_Stubs] = []
+        self._turn = 0
+
+    def __repr__(self) -> str:
+        return f"WorldRelay({self._connection.address!r})"
+
+    def caller(self, token: Secret | None) -> "RelayCaller":
+        """Return the calls of one caller, on the connection whose turn it is."""
+        if len(self._open) < self._most:
+            self._open.append(_Stubs(self._connection))
+        self._turn = (self._turn + 1) % len(self._open)
+        return RelayCaller(self._open[self._turn], replace(self._connection, token=token))
+
+    async def close(self) -> None:
+        """Close all connections and the streams on them."""
+        while self._open:
+            await self._open.pop().channel.close()
+
+
+class RelayCaller:
+    """The calls of one caller. Messages are neither read nor changed; errors are those of `WorldClient`."""
+
+    def __init__(self, stubs: _Stubs, connection: WorldEndpoint) -> None:
+        self._stubs = stubs
+        self._connection = connection
+
+    def control(
+        self,
+        on_frame: Callable[[control_pb2.ControlResponse], None],
+        on_end: Callable[[WireError | None], None],
+    ) -> ControlLink:
+        """Return a control stream, to be opened with the caller's first frame; it keeps no lease alive by itself."""
+        metadata = self._connection.metadata
+        return Link(
+            lambda: self._stubs.control.Control(metadata=metadata),
+            self._connection,
+            encode=_as_it_is,
+            decode=_as_it_is,
+            on_frame=on_frame,
+            on_end=on_end,
+            awaits=lambda: False,
+        )
+
+    async def entities(
+        self, request: entity_pb2.ListControllableEntitiesRequest
+    ) -> entity_pb2.ListControllableEntitiesResponse:
+        """Return a page of actors."""
+        answer: entity_pb2.ListControllableEntitiesResponse = await self._call(
+            self._stubs.entities.ListControllableEntities, request
+        )
+        return answer
+
+    async def snapshot(self, request: viewer_pb2.GetViewerSnapshotRequest) -> viewer_pb2.GetViewerSnapshotResponse:
+        """Return the world after the last recorded tick."""
+        answer: viewer_pb2.GetViewerSnapshotResponse = await self._call(self._stubs.viewer.GetViewerSnapshot, request)
+        return answer
+
+    async def report(self, request: Report) -> ReportAnswer:
+        """Report a thought, a status or insights."""
+        calls: dict[type, Any] = {
+            telemetry_pb2.ReportThoughtRequest: self._stubs.telemetry.ReportThought,
+            telemetry_pb2.ReportStatusRequest: self._stubs.telemetry.ReportStatus,
+            telemetry_pb2.ReportInsightsRequest: self._stubs.telemetry.ReportInsights,
+        }
+        answer: ReportAnswer = await self._call(calls[type(request)], request)
+        return answer
+
+    def world(self, request: entity_pb2.StreamWorldRequest) -> AsyncIterator[entity_pb2.StreamWorldResponse]:
+        """Iterate over the parts of everything that never changes in a run."""
+        return self._stream(self._stubs.entities.StreamWorld, request, self._connection.timeout_s)
+
+    def viewer_events(
+        self, request: viewer_pb2.StreamViewerEventsRequest
+    ) -> AsyncIterator[viewer_pb2.StreamViewerEventsResponse]:
+        """Iterate over the events of each tick that pass the filter, until the stream breaks."""
+        return self._stream(self._stubs.viewer.StreamViewerEvents, request, None)
+
+    async def _call(self, method: Callable[..., Awaitable[Any]], request: Any) -> Any:
+        connection = self._connection
+        try:
+            return await method(request, metadata=connection.metadata, timeout=connection.timeout_s)
+        except grpc.aio.AioRpcError as error:
+            raise call_error(error, connection) from None
+
+    async def _stream(self, method: Callable[..., Any], request: Any, timeout_s: float | None) -> AsyncIterator[Any]:
+        call = method(request, metadata=self._connection.metadata, timeout=timeout_s)
+        try:
+            async for message in call:
+                yield message
+        except grpc.aio.AioRpcError as error:
+            raise call_error(error, self._connection) from None
+        finally:
+            call.cancel()
+
+
+def _as_it_is(message: Any) -> Any:
+    return message
