@@ -48,6 +48,7 @@ interface Chosen {
 
 export class Game {
   phase: Phase = "joining";
+  needsToken = false; // the world asks for the token of its operator
   problem = ""; // why it is over, or what is wrong for the moment
   moment: Moment | null = null;
   rules: Rules = { kinds: new Map(), uses: new Map() };
@@ -125,6 +126,11 @@ export class Game {
   /** A direction is held down, or let go. */
   hold(way: Way | null): void {
     if (way && way !== this.held) this.step(way);
+    this.held = way;
+  }
+
+  /** Some of the keys were let go: go on in what is left of the direction, without a step of its own. */
+  keep(way: Way | null): void {
     this.held = way;
   }
 
@@ -275,7 +281,9 @@ export class Game {
         return this.closed(down.reason, down.retryMs);
       case "error":
         if (down.code === "unreachable" || down.code === "stalled") return this.broken();
-        if (down.ends) this.end(down.message || "The world has ended the connection");
+        this.needsToken = down.code === "not_allowed";
+        if (this.needsToken) this.end("To play here takes the token of the world's operator.");
+        else if (down.ends) this.end(down.message || "The world has ended the connection.");
     }
   }
 
