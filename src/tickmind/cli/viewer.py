@@ -46,9 +46,7 @@ def viewer(
     ] = None,
     play: Annotated[
         bool | None,
-        typer.Option(
-            "--play/--no-play", help="Let visitors play characters; by default on this machine only."
-        ),
+        typer.Option("--play/--no-play", help="Let visitors play characters; by default on this machine only."),
     ] = None,
 ) -> None:
     """Show a running world in the browser. Ctrl-C stops it."""

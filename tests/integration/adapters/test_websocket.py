@@ -3,7 +3,7 @@
 import pytest
 from tests.kits.socket_client import SUBPROTOCOLS, connected
 
-from tickmind.adapters.websocket import WebSocketServer, WebSocketConfig
+from tickmind.adapters.websocket import WebSocketConfig, WebSocketServer
 from tickmind.wire import WorldEndpoint
 from tickmind.wire.v1 import action_pb2
 

@@ -1,6 +1,6 @@
 /** Ways over the tiles that a character has seen. */
 
-import { STEPS, WAYS, placeOf, type Moment, type Way } from "./frames";
+import { STEPS, WAYS, type Moment, type Way } from "./frames";
 
 /** The ground as far as the character has seen it: what was seen before is taken to be as it was. */
 export class Known {
@@ -31,10 +31,11 @@ export function canStep(known: Known, x: number, y: number, way: Way): boolean {
   return !dx || !dy || (known.isWalkable(x + dx, y) && known.isWalkable(x, y + dy));
 }
 
+const STRAIGHT_FIRST = [...WAYS].sort((one, other) => one.length - other.length);
 const MOST_TILES = 20_000; // that are looked at
 
 /**
- * The first step of a shortest way to a tile, or to one beside it (`beside`), around people who stand in the way.
+ * The first step of a shortest way to a tile that `isGoal` names, around people who stand in the way.
  * `null`: there is none that is known; "there": no step is needed.
  */
 export function firstStep(known: Known, moment: Moment, isGoal: (x: number, y: number) => boolean): Way | "there" | null {
@@ -47,7 +48,7 @@ export function firstStep(known: Known, moment: Moment, isGoal: (x: number, y: n
     const next: [number, number][] = [];
     for (const [x, y] of edge) {
       const first = begun.get(y * 65536 + x) ?? null;
-      for (const way of [...WAYS].sort((one, other) => one.length - other.length)) {
+      for (const way of STRAIGHT_FIRST) {
         const [dx, dy] = STEPS[way];
         const key = (y + dy) * 65536 + x + dx;
         if (begun.has(key) || taken.has(key) || !canStep(known, x, y, way)) continue;
@@ -76,6 +77,3 @@ export function distance(box: Box, x: number, y: number): number {
 }
 
 export const tileBox = (x: number, y: number): Box => ({ x, y, width: 1, height: 1 });
-
-/** Whether a tile can be known to be in sight at all. */
-export const inWindow = (moment: Moment, x: number, y: number): boolean => placeOf(moment, x, y) >= 0;
