@@ -17,7 +17,7 @@ from tickmind.cli.world.scenarios import TILE_ART
 if TYPE_CHECKING:
     from tickmind.record import RunReader
     from tickmind.viewer.frames.tile_art import TileArt
-    from tickmind.viewer.server import Handler, ViewerConfig
+    from tickmind.viewer.server import ViewerConfig
 
 WAIT_S = 5.0  # for the world's first answer
 Host = Annotated[str, typer.Option(help="The address to listen on; other machines' access needs TLS and tokens.")]
@@ -44,16 +44,10 @@ def viewer(
     runs: Annotated[
         Path | None, typer.Option(help="The folder of the world's runs, to find the picture of each run's own map.")
     ] = None,
-    play: Annotated[
-        bool | None,
-        typer.Option("--play/--no-play", help="Let visitors play characters; by default on this machine only."),
-    ] = None,
 ) -> None:
     """Show a running world in the browser. Ctrl-C stops it."""
     import asyncio
 
-    from tickmind.adapters.websocket import WebSocketEndpoint
-    from tickmind.viewer.access import is_loopback
     from tickmind.viewer.frames.tile_art import read_tile_art
     from tickmind.viewer.sources.live import LiveSource
     from tickmind.wire import WorldClient
@@ -68,11 +62,7 @@ def viewer(
         return read_tile_art(runs / run_id / TILE_ART) if runs is not None and is_name else None
 
     async def show() -> None:
-        async with (
-            WorldClient(connection) as client,
-            LiveSource(client, tile_art_of=art_of) as source,
-            WebSocketEndpoint(connection, tokens=config.tokens) as door,
-        ):
+        async with WorldClient(connection) as client, LiveSource(client, tile_art_of=art_of) as source:
 
             async def begin() -> None:
                 if not await source.ready(WAIT_S):
@@ -83,8 +73,7 @@ def viewer(
                     )
                     typer.echo(why, err=True)
 
-            may_play = is_loopback(host) if play is None else play
-            await _serve(source, config, begin, door.handle if may_play else None)
+            await _serve(source, config, begin)
 
     asyncio.run(show())
 
@@ -193,12 +182,7 @@ async def _nothing() -> None:
     """Wait for nothing."""
 
 
-async def _serve(
-    source: Any,
-    config: "ViewerConfig",
-    begin: Callable[[], Awaitable[None]] = _nothing,
-    play: "Handler | None" = None,
-) -> None:
+async def _serve(source: Any, config: "ViewerConfig", begin: Callable[[], Awaitable[None]] = _nothing) -> None:
     import asyncio
     import signal
 
@@ -208,7 +192,7 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    server: AbstractAsyncContextManager[ViewerServer] = ViewerServer(source, config, play=play)
+    server: AbstractAsyncContextManager[ViewerServer] = ViewerServer(source, config)
     async with server as serving:
         typer.echo(f"The viewer is at {serving.url}; Ctrl-C stops it.", err=True)
         await begin()

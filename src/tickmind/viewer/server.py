@@ -1,4 +1,4 @@
-"""The viewer's web server: the page, the frames, and the live stream. It is read-only, but for those who may play."""
+"""The viewer's web server: the page, the frames, and the live stream. It is read-only."""
 
 import asyncio
 import re
@@ -22,7 +22,6 @@ MAX_STALL_S = Limit("time that a watcher takes for one frame", 20, "s")
 MAX_CLOSE_S = Limit("time that a watcher takes to close", 1, "s")
 MAX_HELLO_S = Limit("time until a watcher has sent its token", 10, "s")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,17}")
-PLAY_PATH = "/ws/v1"
 _FRAMES = "application/vnd.tickmind.frames"
 _log = get_logger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -42,15 +41,12 @@ class ViewerConfig:
 class ViewerServer:
     """Serves one source of frames to any number of browsers. Use it in `async with`; `url` is its address.
 
-    `play` answers the WebSockets over which persons play; without it the page offers no play. It checks tokens itself.
-
     async with LiveSource(WorldClient("127.0.0.1:50051")) as source, ViewerServer(source) as server:
         print(server.url)
     """
 
-    def __init__(self, source: FrameSource, config: ViewerConfig | None = None, *, play: Handler | None = None) -> None:
+    def __init__(self, source: FrameSource, config: ViewerConfig | None = None) -> None:
         self._source = source
-        self._play = play
         self._config = config or ViewerConfig()
         self._access: RequestGuard = access_for(
             self._config.host,
@@ -84,8 +80,6 @@ class ViewerServer:
         app.router.add_get("/api/mind", self._api(self._mind))
         app.router.add_get("/api/whole-mind", self._api(self._whole_mind))
         app.router.add_get("/live", self._live)
-        if self._play is not None:
-            app.router.add_get(PLAY_PATH, self._play)
         # A browser that disconnects cancels its request: a page that jumps on does not wait for its last position.
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
         await self._runner.setup()
@@ -166,8 +160,7 @@ class ViewerServer:
         return _frames(self._source.hello())
 
     async def _span(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
-        live = self._source.watchers is not None
-        return _json({**self._source.span().shown(), "live": live, "play": live and self._play is not None})
+        return _json({**self._source.span().shown(), "live": self._source.watchers is not None})
 
     async def _window(self, request: web.Request) -> web.StreamResponse:
         first, last = _number(request, "first"), _number(request, "last")
