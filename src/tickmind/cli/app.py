@@ -30,6 +30,7 @@ from tickmind.cli.runs.report import report
 from tickmind.cli.runs.story import story
 from tickmind.cli.up import up
 from tickmind.cli.viewer import replay, viewer
+from tickmind.cli.websocket import websocket
 from tickmind.cli.world.commands import world
 from tickmind.cli.world.placing import despawn, spawn
 
@@ -134,6 +135,7 @@ app.command()(runner)
 app.add_typer(runs_app)
 app.command(short_help="Start a world, its characters and their models.")(up)
 app.command()(viewer)
+app.command(short_help="Serve a running world over WebSocket.")(websocket)
 app.command()(world)
 app.command("world spawn", short_help="Bring an actor into a running world.")(spawn)
 app.command("world despawn", short_help="Take an actor out of a running world.")(despawn)

@@ -1,6 +1,6 @@
 """`tickmind viewer` and `tickmind replay`: a world in the browser, live or recorded."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tickmind.base import ConfigError
+from tickmind.base import ConfigError, Secret
 from tickmind.base.garbage import settle
 from tickmind.cli.outputs import write_output
 from tickmind.cli.world.endpoint import WORLD, WorldAddress, WorldCa, WorldTokenFile, world_endpoint
 from tickmind.cli.world.scenarios import TILE_ART
 
 if TYPE_CHECKING:
+    import asyncio
+    from ssl import SSLContext
+
     from tickmind.record import RunReader
     from tickmind.viewer.frames.tile_art import TileArt
-    from tickmind.viewer.server import ViewerConfig
+    from tickmind.viewer.server import MountedHandler, ViewerConfig
+    from tickmind.wire import WorldEndpoint
 
 WAIT_S = 5.0  # for the world's first answer
 Host = Annotated[str, typer.Option(help="The address to listen on; other machines' access needs TLS and tokens.")]
@@ -44,16 +48,25 @@ def viewer(
     runs: Annotated[
         Path | None, typer.Option(help="The folder of the world's runs, to find the picture of each run's own map.")
     ] = None,
+    play: Annotated[
+        bool | None,
+        typer.Option(
+            "--play/--no-play",
+            help="Whether characters can be taken over a WebSocket at /ws/v1; by default on this machine only.",
+        ),
+    ] = None,
 ) -> None:
     """Show a running world in the browser. Ctrl-C stops it."""
     import asyncio
 
+    from tickmind.viewer.access import is_loopback
     from tickmind.viewer.frames.tile_art import read_tile_art
     from tickmind.viewer.sources.live import LiveSource
     from tickmind.wire import WorldClient
 
     config = _config(host, port, tls, token_file, allow_host)
     connection = world_endpoint(world, world_token_file, world_ca)
+    may_play = is_loopback(host) if play is None else play
 
     def art_of(run_id: str) -> "TileArt | None":
         if tiles is not None:
@@ -73,7 +86,7 @@ def viewer(
                     )
                     typer.echo(why, err=True)
 
-            await _serve(source, config, begin)
+            await _serve(source, config, begin, _playing(connection, config) if may_play else ())
 
     asyncio.run(show())
 
@@ -153,12 +166,25 @@ def _place_of(run: str, runs: Path) -> tuple[Path, str]:
     return runs, run
 
 
+def _playing(world: "WorldEndpoint", config: "ViewerConfig") -> "tuple[MountedHandler, ...]":
+    """Return the endpoint for those who play; it has no rights of the viewer, only those of each caller's own token."""
+    from tickmind.adapters.websocket import WebSocketEndpoint
+
+    return (WebSocketEndpoint(world, tokens=config.tokens),)
+
+
 def _config(
     host: str, port: int, tls: Path | None, token_file: Path | None, allow_host: list[str] | None
 ) -> "ViewerConfig":
     from tickmind.viewer.server import ViewerConfig
 
-    tokens: tuple[Any, ...] = ()
+    tokens, context = exposure(tls, token_file)
+    return ViewerConfig(host=host, port=port, tokens=tokens, tls=context, more_hosts=tuple(allow_host or ()))
+
+
+def exposure(tls: Path | None, token_file: Path | None) -> "tuple[tuple[Secret, ...], SSLContext | None]":
+    """Return the tokens and the certificate that a web server needs beyond this machine."""
+    tokens: tuple[Secret, ...] = ()
     if token_file is not None:
         from tickmind.server import load_tokens
 
@@ -175,24 +201,35 @@ def _config(
             context.load_cert_chain(tls / "cert.pem", tls / "key.pem")
         except (OSError, ssl.SSLError) as error:
             raise ConfigError(f"cert.pem and key.pem in {tls} can't be used: {error}") from error
-    return ViewerConfig(host=host, port=port, tokens=tokens, tls=context, more_hosts=tuple(allow_host or ()))
+    return tokens, context
 
 
 async def _nothing() -> None:
     """Wait for nothing."""
 
 
-async def _serve(source: Any, config: "ViewerConfig", begin: Callable[[], Awaitable[None]] = _nothing) -> None:
+def stop_signal() -> "asyncio.Event":
+    """Return an event that Ctrl-C or a termination sets."""
     import asyncio
     import signal
-
-    from tickmind.viewer.server import ViewerServer
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    server: AbstractAsyncContextManager[ViewerServer] = ViewerServer(source, config)
+    return stop
+
+
+async def _serve(
+    source: Any,
+    config: "ViewerConfig",
+    begin: Callable[[], Awaitable[None]] = _nothing,
+    mounted: "Sequence[MountedHandler]" = (),
+) -> None:
+    from tickmind.viewer.server import ViewerServer
+
+    stop = stop_signal()
+    server: AbstractAsyncContextManager[ViewerServer] = ViewerServer(source, config, mounted)
     async with server as serving:
         typer.echo(f"The viewer is at {serving.url}; Ctrl-C stops it.", err=True)
         await begin()

@@ -1,11 +1,12 @@
-"""The viewer's web server: the page, the frames, and the live stream. It is read-only."""
+"""The viewer's web server: the page, the frames, and the live stream. All of that is read-only."""
 
 import asyncio
 import re
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Protocol
 
 import orjson
 from aiohttp import WSCloseCode, WSMsgType, web
@@ -22,9 +23,24 @@ MAX_STALL_S = Limit("time that a watcher takes for one frame", 20, "s")
 MAX_CLOSE_S = Limit("time that a watcher takes to close", 1, "s")
 MAX_HELLO_S = Limit("time until a watcher has sent its token", 10, "s")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,17}")
+PLAY_PATH = "/ws/v1"  # the page offers to play where something answers there
 _FRAMES = "application/vnd.tickmind.frames"
 _log = get_logger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class MountedHandler(Protocol):
+    """Another part's answers to requests for one path, behind the viewer's checks of `Host` and `Origin`."""
+
+    @property
+    def path(self) -> str:
+        """The path."""
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer a request."""
+
+    async def close(self) -> None:
+        """End the answers that go on, as the viewer stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +61,11 @@ class ViewerServer:
         print(server.url)
     """
 
-    def __init__(self, source: FrameSource, config: ViewerConfig | None = None) -> None:
+    def __init__(
+        self, source: FrameSource, config: ViewerConfig | None = None, mounted: Sequence[MountedHandler] = ()
+    ) -> None:
         self._source = source
+        self._mounted = tuple(mounted)
         self._config = config or ViewerConfig()
         self._access: RequestGuard = access_for(
             self._config.host,
@@ -80,6 +99,8 @@ class ViewerServer:
         app.router.add_get("/api/mind", self._api(self._mind))
         app.router.add_get("/api/whole-mind", self._api(self._whole_mind))
         app.router.add_get("/live", self._live)
+        for other in self._mounted:
+            app.router.add_get(other.path, other.handle)
         # A browser that disconnects cancels its request: a page that jumps on does not wait for its last position.
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
         await self._runner.setup()
@@ -105,7 +126,7 @@ class ViewerServer:
         stopping = (
             self._close(socket, WSCloseCode.GOING_AWAY, b"the viewer is stopping") for socket in list(self._sockets)
         )
-        await asyncio.gather(*stopping)
+        await asyncio.gather(*stopping, *(other.close() for other in self._mounted))
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -160,7 +181,9 @@ class ViewerServer:
         return _frames(self._source.hello())
 
     async def _span(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
-        return _json({**self._source.span().shown(), "live": self._source.watchers is not None})
+        live = self._source.watchers is not None
+        play = live and any(other.path == PLAY_PATH for other in self._mounted)
+        return _json({**self._source.span().shown(), "live": live, "play": play})
 
     async def _window(self, request: web.Request) -> web.StreamResponse:
         first, last = _number(request, "first"), _number(request, "last")

@@ -27,7 +27,7 @@ async def playable(market):
     async with (
         LiveSource(market.client) as source,
         WebSocketEndpoint(WorldEndpoint(market.server.address)) as door,
-        ViewerServer(source, ViewerConfig(port=0), play=door.handle) as viewer,
+        ViewerServer(source, ViewerConfig(port=0), (door,)) as viewer,
     ):
         assert await source.ready(120)
         yield viewer

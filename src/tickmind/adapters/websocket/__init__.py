@@ -7,6 +7,7 @@ the JSON schema of the frames.
 from tickmind.adapters.websocket.endpoint import WebSocketEndpoint
 from tickmind.adapters.websocket.errors import BadFrameError, WebSocketAddressError, WebSocketError
 from tickmind.adapters.websocket.limits import SocketLimits
+from tickmind.adapters.websocket.schema import frame_schema
 from tickmind.adapters.websocket.server import WebSocketConfig, WebSocketServer
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "WebSocketEndpoint",
     "WebSocketError",
     "WebSocketServer",
+    "frame_schema",
 ]

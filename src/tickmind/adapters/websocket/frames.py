@@ -52,6 +52,8 @@ class JsonFrames:
         """Read a frame up; raises `BadFrameError` if it is none."""
         if isinstance(data, bytes):
             raise BadFrameError(f"frames of {JSON_SUBPROTOCOL} are text; this one is binary")
+        if not data.lstrip().startswith("{"):
+            raise BadFrameError("the frame is no SocketRequest in JSON: it is no object")
         request = pb.SocketRequest()
         try:
             json_format.Parse(data, request, max_recursion_depth=MAX_DEPTH)

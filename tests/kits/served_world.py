@@ -1,9 +1,7 @@
-"""Real worlds behind real gRPC servers on free ports."""
+"""Real worlds behind real gRPC servers on free ports, for tests."""
 
 import asyncio
 from contextlib import asynccontextmanager
-
-import pytest
 
 from tickmind.server import ServerConfig, TickPace, WorldServer
 from tickmind.server.testing import meadow
@@ -41,23 +39,3 @@ async def came_true(condition):
     async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - a count on the other side has no event
             await asyncio.sleep(0.01)
-
-
-@pytest.fixture
-def until():
-    return came_true
-
-
-@pytest.fixture
-def serve():
-    return serving
-
-
-@pytest.fixture
-def talk():
-    return talking
-
-
-@pytest.fixture
-def lockstep():
-    return LOCKSTEP
