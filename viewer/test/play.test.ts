@@ -26,7 +26,8 @@ function observationOf({ walls = [] as [number, number][], tick = 7, x = 10, y =
   };
 }
 
-const STALL = { objectId: "stall:1", kind: "bread_stall", x: 11, y: 10, state: "default", items: [{ kind: "bread", quantity: "8" }], owner: "ada" };
+const STALL = { objectId: "stall:1", kind: "bread_stall", x: 11, y: 10, state: "default", owner: "ada" };
+const SHELF = { objectId: "ground:11,10", kind: "ground", x: 11, y: 10, items: [{ kind: "bread", quantity: "8" }] }; // what the stall holds
 const OPENED = {
   lease: { leaseId: "secret", entityId: "bo", controllerId: "person:1", epoch: "5", ttlMs: 8000 },
   kinds: [
@@ -64,19 +65,20 @@ describe("what is perceived", () => {
 
 describe("the menu", () => {
   it("sells what the stall beside one has, for what one can pay", () => {
-    const here = momentOf(observationOf({ visibleObjects: [STALL] }));
+    const here = momentOf(observationOf({ visibleObjects: [STALL, SHELF] }));
     expect(words(here)).toContain("Bread stall: Buy bread");
     here.me.inventory[0].quantity = 1;
     expect(words(here)).toContain("Bread stall: Buy bread (You need 2 coin)");
-    here.things[0].items = [];
+    here.things[1].items = [];
     expect(words(here)).toContain("Bread stall: Buy bread (Sold out)");
+    expect(words(here).join()).not.toContain("On the ground");
   });
 
   it("offers nothing of what is out of reach, and no more than buying at a stall of another one", () => {
     expect(words(momentOf(observationOf({ visibleObjects: [{ ...STALL, x: 12 }] }))).filter((one) => one.startsWith("Bread"))).toEqual([]);
-    const own = momentOf(observationOf({ visibleObjects: [{ ...STALL, owner: "bo" }] }));
+    const own = momentOf(observationOf({ visibleObjects: [{ ...STALL, owner: "bo" }, SHELF] }));
     expect(words(own)).toEqual(expect.arrayContaining(["Bread stall: Take bread", "Bread stall: Put in coin"]));
-    expect(words(momentOf(observationOf({ visibleObjects: [STALL] })))).not.toContain("Bread stall: Take bread");
+    expect(words(momentOf(observationOf({ visibleObjects: [STALL, SHELF] })))).not.toContain("Bread stall: Take bread");
   });
 
   it("names the tools that work takes", () => {
@@ -105,7 +107,7 @@ describe("the menu", () => {
   });
 
   it("lets the sleeping do nothing but wake up", () => {
-    const here = momentOf(observationOf({ visibleObjects: [STALL] }));
+    const here = momentOf(observationOf({ visibleObjects: [STALL, SHELF] }));
     here.me.status = 1;
     expect(words(here)).toEqual(["You are asleep: Wake up"]);
   });

@@ -102,9 +102,11 @@ class Authority:
             ttl_ms=lease_ttl_ms,
             secrets=secrets,
             incarnation=incarnation,
-            on_change=self._control_changed,
+            on_change=lambda rows, on: self._hand_over(
+                rows, LifecycleKind.CONTROLLED if on else LifecycleKind.UNCONTROLLED
+            ),
             on_lost=self._lease_lost,
-            on_borrowed=self.inbox.forget,
+            on_played=lambda rows, on: self._hand_over(rows, LifecycleKind.PLAYED if on else LifecycleKind.UNPLAYED),
         )
         self.placements = PlacementQueue(world, limits.placements)
         self.streams = Streams(limits)
@@ -383,7 +385,8 @@ class Authority:
     def present(self) -> list[Changes]:
         """Return the present state as changes, for new readers of the lifecycle."""
         self.leases.expire()
-        return self.lifecycle.present(self.world.tick_id, self._present, self.leases.controlled)
+        leases = self.leases
+        return self.lifecycle.present(self.world.tick_id, self._present, leases.controlled, leases.played)
 
     def world_on_record(self) -> WorldView:
         """Return the world after the last recorded tick; the same object until the next one."""
@@ -426,10 +429,9 @@ class Authority:
 
     # Callbacks of leases
 
-    def _control_changed(self, rows: "Int32", controlled: bool) -> None:
-        if not controlled:
-            self.inbox.forget(rows)
-        self._announce(LifecycleKind.CONTROLLED if controlled else LifecycleKind.UNCONTROLLED, rows)
+    def _hand_over(self, rows: "Int32", kind: LifecycleKind) -> None:
+        self.inbox.forget(rows)
+        self._announce(kind, rows)
         self.on_progress()
 
     def _announce(self, kind: LifecycleKind, rows: "Int32") -> None:

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import type { Moment, SeenThing, Way } from "../play/frames";
 import type { Game } from "../play/game";
-import { menuOf, offerTo, pockets, type Choice, type Group } from "../play/menu";
+import { isShelf, menuOf, offerTo, pockets, type Choice, type Group } from "../play/menu";
 import { distance, tileBox } from "../play/path";
 import { count, plain } from "../words";
 import { Said, Swatch } from "./parts";
@@ -217,6 +217,7 @@ function placesOf(app: App, game: Game, moment: Moment): Place[] {
   for (const thing of moment.things) {
     const kind = game.rules.kinds.get(thing.kind);
     if (!thing.verbs.length && !thing.items.length && !kind?.container) continue;
+    if (thing.kind === "ground" && isShelf(moment, game.rules, thing)) continue;
     const known = nearest.get(thing.kind);
     if (!known || distance(thing, x, y) < distance(known, x, y)) nearest.set(thing.kind, thing);
   }

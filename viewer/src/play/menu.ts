@@ -1,7 +1,7 @@
 /** What is possible here and now, from what the character perceives and what the world allows. */
 
 import { count, plain } from "../words";
-import { ASLEEP, type Intent, type ItemCount, type Moment, type OfferSeen, type PriceInfo, type Rules, type SeenPerson, type SeenThing, type WorkInfo } from "./frames";
+import { ASLEEP, type Intent, type ItemCount, type Moment, type OfferSeen, type PriceInfo, type Rules, type SeenPerson, type SeenThing, type Stack, type WorkInfo } from "./frames";
 import { distance, tileBox } from "./path";
 
 export interface Choice {
@@ -54,8 +54,13 @@ function work(moment: Moment, thing: SeenThing, verb: string, info: WorkInfo | u
   };
 }
 
+/** What a container holds lies on its tile. */
+function holds(moment: Moment, thing: SeenThing): Stack[] {
+  return moment.things.find((one) => one.kind === "ground" && one.x === thing.x && one.y === thing.y)?.items ?? [];
+}
+
 function trade(moment: Moment, thing: SeenThing, { item, price }: PriceInfo, buys: boolean): Choice {
-  const stock = thing.items.find((one) => one.kind === item)?.quantity ?? 0;
+  const stock = holds(moment, thing).find((one) => one.kind === item)?.quantity ?? 0;
   const missing = buys ? (stock ? lacks(moment, price) : "Sold out") : lacks(moment, [{ item, amount: 1 }]);
   const verb = buys ? "buy" : "sell";
   return {
@@ -69,7 +74,7 @@ function trade(moment: Moment, thing: SeenThing, { item, price }: PriceInfo, buy
 }
 
 function shelf(moment: Moment, thing: SeenThing): Choice[] {
-  const takes = thing.items.map((one) => ({
+  const takes = holds(moment, thing).map((one) => ({
     key: `take ${thing.id} ${one.kind}`,
     words: `Take ${plain(one.kind)}`,
     detail: `${count(one.quantity)} there`,
@@ -195,12 +200,17 @@ function rest(moment: Moment): Choice {
     : { key: "sleep", words: "Sleep", detail: "until you wake up", doing: "falling asleep", missing: "", intent: { sleep: {} } };
 }
 
+/** Whether items on the ground lie in a container, which is told with the container. */
+export function isShelf(moment: Moment, rules: Rules, ground: SeenThing): boolean {
+  return moment.things.some((one) => one.x === ground.x && one.y === ground.y && rules.kinds.get(one.kind)?.container != null);
+}
+
 /** All that is possible here and now, the nearest first. */
 export function menuOf(moment: Moment, rules: Rules, nameOf: NameOf): Group[] {
   const { me } = moment;
   if (me.status & ASLEEP) return [{ key: "self", title: "You are asleep", detail: "", person: "", choices: [rest(moment)] }];
   const groups: Group[] = [];
-  const near = moment.things.filter((one) => distance(one, me.x, me.y) <= 1);
+  const near = moment.things.filter((one) => distance(one, me.x, me.y) <= 1 && !(one.kind === "ground" && isShelf(moment, rules, one)));
   near.sort((one, other) => distance(one, me.x, me.y) - distance(other, me.x, me.y));
   for (const thing of near) {
     const choices = withThing(moment, rules, thing).slice(0, MOST_CHOICES);

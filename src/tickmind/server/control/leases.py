@@ -80,7 +80,7 @@ class Leases:
     `on_lost` with the rows that a grant has lost and the reason.
 
     A person borrows an actor (`borrow`): the agent keeps its lease or gets one, and decides nothing (`suspended`) until
-    the person's lease ends. `on_borrowed` is called with rows whose control went from one to the other.
+    the person's lease ends. `on_played` is called with rows that a person took or left.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Leases:
         incarnation: int = 1,
         on_change: "Callable[[Int32, bool], None]" = lambda _rows, _controlled: None,
         on_lost: "Callable[[Grant, Int32, Reason], None]" = lambda _grant, _rows, _reason: None,
-        on_borrowed: "Callable[[Int32], None]" = lambda _rows: None,
+        on_played: "Callable[[Int32, bool], None]" = lambda _rows, _played: None,
     ) -> None:
         count = len(entity_ids)
         self._entity_ids = entity_ids
@@ -105,7 +105,7 @@ class Leases:
         self._incarnation = incarnation
         self._on_change = on_change
         self._on_lost = on_lost
-        self._on_borrowed = on_borrowed
+        self._on_played = on_played
         self._holder: Int64 = np.full(count, NO_GRANT, dtype=np.int64)  # actor row -> number of its grant
         self._player: Int64 = np.full(count, NO_GRANT, dtype=np.int64)  # actor row -> number of the person's grant
         self._epoch: Int64 = np.full(count, incarnation << EPOCH_BITS, dtype=np.int64)  # actor row -> its last epoch
@@ -180,9 +180,9 @@ class Leases:
         grant, secret = self._grant(rows, controller_id, single=True, plays=True)
         self._player[row] = grant.number
         self._epoch[row] += 1
-        if player is None and self._holder[row] != NO_GRANT:
-            self._on_borrowed(rows)
         self._set_controlled(rows)
+        if player is None:
+            self._on_played(rows, True)
         return grant, self._lease(secret, row, controller_id)
 
     def acquire_many(self, rows: "Int32", controller_id: str, previous: Secret | None = None) -> BatchGrant | Closed:
@@ -355,7 +355,7 @@ class Leases:
         self._forget(grant, reason)
         self._set_controlled(rows)
         if grant.plays:
-            self._on_borrowed(rows[self._holder[rows] != NO_GRANT])
+            self._on_played(rows, False)
         self._on_lost(grant, rows, reason)
 
     def _forget(self, grant: Grant, reason: Reason) -> None:
