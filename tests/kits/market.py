@@ -87,7 +87,7 @@ class Market:
 
 
 @contextlib.asynccontextmanager
-async def market_day(*, sink=None, tick_s=0.8, lease_ttl_ms=10_000, agents=("bo", "ada")):
+async def market_day(*, sink=None, tick_s=0.8, lease_ttl_ms=60_000, agents=("bo", "ada")):
     """A market whose ticks go by the clock, with agents that keep their leases."""
     world = TileWorld.from_scenario(parse_scenario(MARKET, "market.yaml"))
     log = sink.create(world.info, "market") if sink is not None else None

@@ -117,7 +117,7 @@ async def test_two_persons_play_in_one_world_and_none_takes_the_character_of_the
 
 async def test_a_person_whose_page_is_gone_loses_the_character_after_the_lease(browsing):
     async with (
-        market_day(lease_ttl_ms=1500) as market,
+        market_day(lease_ttl_ms=6000) as market,
         playable(market) as viewer,
         browsing() as browser,
     ):

@@ -6,6 +6,7 @@ import type { Film } from "../film/film";
 import { lightAt } from "../film/daylight";
 import type { Player } from "../film/player";
 import { seenFrom } from "../film/sight";
+import { Status } from "../frames/scene";
 import { sees, type Moment } from "../play/frames";
 import { Crowd } from "./crowd";
 import { Furniture } from "./furniture";
@@ -295,20 +296,21 @@ export class MapView {
 
   private labels(): Label[] {
     const selected = this.host.selected();
+    const { scene } = this.host.film;
     const found = new Map<number, Label>();
+    const label = (row: number, strong: boolean) => found.set(row, { row, strong, played: (scene.statusOf(row) & Status.PLAYED) > 0 });
     if (this.camera.scale >= NAMES_FROM) {
-      const { scene } = this.host.film;
       const [left, top] = this.camera.toTile(0, 0);
       const [right, bottom] = this.camera.toTile(this.camera.width, this.camera.height);
       for (let row = 0; row < scene.world.actors && found.size <= NAMES_UP_TO; row += 1) {
         const [x, y] = [scene.xOf(row), scene.yOf(row)];
         const inside = x >= left - 1 && x <= right && y >= top - 1 && y <= bottom;
-        if (inside && !scene.isAway(row)) found.set(row, { row, strong: false });
+        if (inside && !scene.isAway(row)) label(row, false);
       }
       if (found.size > NAMES_UP_TO) found.clear();
     }
-    if (this.hovered >= 0) found.set(this.hovered, { row: this.hovered, strong: true });
-    if (selected >= 0) found.set(selected, { row: selected, strong: true });
+    if (this.hovered >= 0) label(this.hovered, true);
+    if (selected >= 0) label(selected, true);
     return [...found.values()];
   }
 

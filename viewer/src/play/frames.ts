@@ -108,6 +108,7 @@ export interface PriceInfo {
 
 export interface KindRules {
   name: string;
+  states: number;
   works: Map<string, WorkInfo>; // "state verb" -> what it takes and gives
   tags: string[];
   stockItem: string;
@@ -234,6 +235,7 @@ export function rulesOf(opened: unknown): Rules {
     const shop = obj(kind.container);
     rules.kinds.set(str(kind.name), {
       name: str(kind.name),
+      states: list(kind.states).length,
       works,
       tags: strings(kind.tags),
       stockItem: str(kind.stockItem),

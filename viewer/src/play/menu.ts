@@ -215,7 +215,7 @@ export function menuOf(moment: Moment, rules: Rules, nameOf: NameOf): Group[] {
   for (const thing of near) {
     const choices = withThing(moment, rules, thing).slice(0, MOST_CHOICES);
     if (!choices.length) continue;
-    const states = thing.state && thing.state !== "default" ? plain(thing.state) : "";
+    const states = (rules.kinds.get(thing.kind)?.states ?? 0) > 1 ? plain(thing.state) : "";
     const owner = thing.owner && thing.owner !== me.id ? `of ${nameOf(thing.owner)}` : "";
     const title = thing.kind === "ground" ? "On the ground" : capital(plain(thing.kind));
     groups.push({ key: thing.id, title, detail: [owner, states].filter(Boolean).join(", "), person: "", choices });
