@@ -11,14 +11,24 @@ import { Player } from "./film/player";
 import type { Digest, Source } from "./film/source";
 import { Places } from "./film/places";
 import { Kind } from "./frames/layout";
-import { saidIn } from "./frames/scene";
+import { saidIn, Status } from "./frames/scene";
 import { World } from "./frames/world";
 import { readHash, writeHash, type Filters, type Tab } from "./hash";
+import type { Moment } from "./play/frames";
+import { Game, type Timers } from "./play/game";
+import { distance } from "./play/path";
+import { plain } from "./words";
 
 const PANEL_MS = 120; // how often panels follow a playing film
 const DIGEST_MS = 2000;
 const SPAN_MS = 1000;
 const ADDRESS_MS = 300; // how long something is shown before the address tells it: browsers bear few changes of it
+
+const TIMERS: Timers = {
+  now: () => performance.now(),
+  after: (ms, act) => window.setTimeout(act, ms),
+  stop: (timer) => window.clearTimeout(timer),
+};
 
 export class App {
   readonly world: World;
@@ -48,6 +58,9 @@ export class App {
   readonly filters = signal<Filters>({ types: [], actor: "", region: null });
   readonly digest = signal<Digest | null>(null);
   readonly drawnTick = signal<number | null>(null); // the tick that the map and its notices show completely
+  readonly mayPlay = signal(false); // whether visitors may take characters
+  readonly game = signal<Game | null>(null); // while a character is played here
+  readonly gameVersion = signal(0); // grows with every change of it
   readonly loaded = signal(0); // grows when frames came, for panels that list them
 
   private stopWatching = () => {};
@@ -77,6 +90,7 @@ export class App {
   static async open(source: Source): Promise<App> {
     const app = new App(new World(await source.hello()), source);
     app.film.span = await source.span();
+    app.mayPlay.value = app.film.span.play === true && source.door !== undefined;
     await app.begin();
     return app;
   }
@@ -213,6 +227,70 @@ export class App {
     this.select(row);
     this.visiting = row;
     this.map?.touch();
+  }
+
+  // Playing
+
+  nameOf(id: string): string {
+    const row = this.world.rowOf.get(id);
+    return (row !== undefined && this.world.personOf(row)?.name) || id;
+  }
+
+  /** Whether a person plays a character at the tick that is shown. */
+  isPlayed(row: number): boolean {
+    return (this.film.scene.statusOf(row) & Status.PLAYED) > 0;
+  }
+
+  /** Take a character; from now on the page shows the newest tick and what that character sees. */
+  play(row: number, token = this.source.door?.token ?? ""): void {
+    const { door } = this.source;
+    if (!door || this.game.peek()) return;
+    const name = `person:${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
+    const game = new Game(this.world.actorIds[row], name, door.dial, TIMERS, token, () => (this.gameVersion.value += 1));
+    this.goLive();
+    batch(() => {
+      this.selected.value = row;
+      this.following.value = true;
+      this.panel.value = true;
+      this.game.value = game;
+    });
+    game.start();
+  }
+
+  playAgain(token: string): void {
+    const row = this.selected.peek();
+    this.game.value = null;
+    this.play(row, token);
+  }
+
+  /** Give the character back to its agent. */
+  leave(): void {
+    const game = this.game.peek();
+    if (!game) return;
+    game.leave();
+    batch(() => {
+      this.game.value = null;
+      this.tab.value = "inspector";
+    });
+    this.map?.touch();
+  }
+
+  /** What the character perceives that is played here. */
+  perceived(): Moment | null {
+    const game = this.game.peek();
+    return game && !game.over ? game.moment : null;
+  }
+
+  /** Somebody who plays has pointed to a tile: walk there, or to who or what is there. */
+  tap(x: number, y: number, row: number): void {
+    const game = this.game.peek();
+    const moment = game?.moment;
+    if (!game || !moment) return;
+    const person = row >= 0 ? moment.people.find((one) => one.id === this.world.actorIds[row]) : undefined;
+    const thing = moment.things.find((one) => distance(one, x, y) === 0);
+    if (person) game.goToPerson(person, this.nameOf(person.id));
+    else if (thing) game.goToThing(thing, thing.kind === "ground" ? "spot" : plain(thing.kind));
+    else game.goTo(x, y);
   }
 
   follow(on: boolean): void {

@@ -148,14 +148,17 @@ export class EventLog {
     for (let at = changes.length - 1; at >= 0; at -= 1) {
       const { row, before, after } = changes[at];
       if (!passes(row)) continue;
-      if ((before ^ after) & GONE) yield [3 * at + 2, row, () => (after & GONE ? "leaves the world" : "comes into the world"), false];
+      if ((before ^ after) & GONE) yield [4 * at + 2, row, () => (after & GONE ? "leaves the world" : "comes into the world"), false];
       if ((before | after) & GONE) continue; // nobody controls who is away
       const [down, gone] = [Boolean(after & Status.INCAPACITATED), Boolean(after & Status.UNCONTROLLED)];
       if ((before ^ after) & Status.INCAPACITATED) {
-        yield [3 * at + 1, row, () => (down ? "is too weak to go on" : "is on its feet again"), down];
+        yield [4 * at + 1, row, () => (down ? "is too weak to go on" : "is on its feet again"), down];
       }
       if ((before ^ after) & Status.UNCONTROLLED) {
-        yield [3 * at, row, () => (gone ? "has nobody who controls it" : "is controlled"), gone];
+        yield [4 * at, row, () => (gone ? "has nobody who controls it" : "is controlled"), gone];
+      }
+      if ((before ^ after) & Status.PLAYED) {
+        yield [4 * at + 3, row, () => (after & Status.PLAYED ? "is played by a person" : "is played by a person no more"), false];
       }
     }
   }

@@ -3,6 +3,8 @@
 import type { App } from "./app";
 import { SPEEDS } from "./film/player";
 import { TABS } from "./hash";
+import type { Way } from "./play/frames";
+import type { Game } from "./play/game";
 
 const PAN = 90; // pixels
 
@@ -10,6 +12,8 @@ export function onKey(app: App, event: KeyboardEvent): void {
   const target = event.target as HTMLElement;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (app.help.value) return; // it has the keyboard for itself
+  const game = app.game.peek();
+  if (game && !game.over) return void onPlayKey(app, game, event);
   if (event.key === "Escape") {
     if (target.matches("input[type=search]")) target.blur();
     else app.select(-1);
@@ -23,6 +27,47 @@ export function onKey(app: App, event: KeyboardEvent): void {
   if (!act) return;
   event.preventDefault();
   act();
+}
+
+const UP = { ArrowUp: "N", w: "N" };
+const DOWN = { ArrowDown: "S", s: "S" };
+const LEFT = { ArrowLeft: "W", a: "W" };
+const RIGHT = { ArrowRight: "E", d: "E" };
+const ARROWS: Record<string, string> = { ...UP, ...DOWN, ...LEFT, ...RIGHT };
+const down = new Set<string>(); // parts of the direction that are held
+
+/** The direction of the keys that are held; opposite ones cancel each other. */
+export function wayOf(parts: ReadonlySet<string>): Way | null {
+  const upright = parts.has("N") === parts.has("S") ? "" : parts.has("N") ? "N" : "S";
+  const across = parts.has("W") === parts.has("E") ? "" : parts.has("W") ? "W" : "E";
+  return ((upright + across) as Way) || null;
+}
+
+function onPlayKey(app: App, game: Game, event: KeyboardEvent): void {
+  const target = event.target as HTMLElement;
+  if (target.matches("input, textarea, select")) return;
+  const part = ARROWS[event.key];
+  const presses = target.matches("button, summary") && (event.key === " " || event.key === "Enter");
+  if (part) {
+    down.add(part);
+    if (!event.repeat) game.hold(wayOf(down));
+  } else if (presses) return;
+  else if (event.key === "Enter" || event.key === "t") document.getElementById("speak")?.focus();
+  else if (event.key === " " || event.key === "Escape") game.stop();
+  else if (event.key === "q") app.map?.camera.zoom(1 / 1.3);
+  else if (event.key === "e") app.map?.camera.zoom(1.3);
+  else if (event.key === "?") app.help.value = true;
+  else return;
+  event.preventDefault();
+}
+
+export function onKeyUp(app: App, event: KeyboardEvent): void {
+  const part = ARROWS[event.key];
+  if (!part) return;
+  down.delete(part);
+  const game = app.game.peek();
+  if (!game || game.over) down.clear();
+  else game.keep(wayOf(down));
 }
 
 function actionOf(app: App, event: KeyboardEvent): (() => void) | null {

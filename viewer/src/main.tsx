@@ -6,8 +6,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { App } from "./app";
 import { MapView } from "./draw/map";
 import { ClipSource, HttpSource, TokenNeeded, type Source } from "./film/source";
-import { onKey } from "./keys";
+import { onKey, onKeyUp } from "./keys";
 import { Help, Legend, SidePanel, TopBar } from "./panels/frame";
+import { Pad } from "./panels/play";
 import { Timeline } from "./panels/timeline";
 import "./style.css";
 
@@ -26,7 +27,12 @@ function Page({ app }: { app: App }) {
   useEffect(() => {
     let stopped = false;
     const keys = (event: KeyboardEvent) => onKey(app, event);
+    const released = (event: KeyboardEvent) => onKeyUp(app, event);
+    const leave = () => app.leave();
     window.addEventListener("keydown", keys);
+    window.addEventListener("keyup", released);
+    window.addEventListener("blur", () => app.game.peek()?.hold(null));
+    window.addEventListener("pagehide", leave);
     void MapView.open(canvas.current!, overlay.current!, minimap.current!, {
       film: app.film,
       player: app.player,
@@ -40,12 +46,15 @@ function Page({ app }: { app: App }) {
       select: (row) => app.select(row),
       follow: (on) => app.follow(on),
       hover: (row) => (app.hovered.value = row),
+      perceived: () => app.perceived(),
+      tap: (x, y, row) => app.tap(x, y, row),
     }).then(
       (map) => {
         app.map = map;
         window.tickmindViewer = { app, map };
         effect(() => {
-          void [app.sight.value, app.daylight.value, app.zoneNames.value, app.selected.value, app.panel.value];
+          document.getElementById("app")?.classList.toggle("playing", app.game.value !== null);
+          void [app.gameVersion.value, app.sight.value, app.daylight.value, app.zoneNames.value, app.selected.value, app.panel.value];
           map.touch();
         });
         const draw = (now: number) => {
@@ -61,6 +70,8 @@ function Page({ app }: { app: App }) {
     return () => {
       stopped = true;
       window.removeEventListener("keydown", keys);
+      window.removeEventListener("keyup", released);
+      window.removeEventListener("pagehide", leave);
     };
   }, []);
   const name = `Map of ${app.world.info.name} with ${app.world.actors} characters`;
@@ -72,13 +83,14 @@ function Page({ app }: { app: App }) {
           <canvas ref={canvas} role="img" aria-label={name} />
           <div class="overlay" ref={overlay} aria-hidden="true" />
           <Legend app={app} />
+          <Pad app={app} />
           <canvas class="minimap" ref={minimap} role="img" aria-label="The whole map, small" />
           {app.waiting.value && <p class="waiting">Loading ticks</p>}
           {problem && <p class="problem">{problem}</p>}
         </div>
         <SidePanel app={app} />
       </main>
-      <Timeline app={app} />
+      {!app.game.value && <Timeline app={app} />}
       <Help app={app} />
     </>
   );

@@ -49,7 +49,9 @@ export type LifecycleKind =
   | "LIFECYCLE_KIND_SPAWNED"
   | "LIFECYCLE_KIND_DESPAWNED"
   | "LIFECYCLE_KIND_CONTROLLED"
-  | "LIFECYCLE_KIND_UNCONTROLLED";
+  | "LIFECYCLE_KIND_UNCONTROLLED"
+  | "LIFECYCLE_KIND_PLAYED"
+  | "LIFECYCLE_KIND_UNPLAYED";
 
 /** Why something was refused or failed. The number is the code of packed columns. */
 export type Reason =
@@ -96,7 +98,8 @@ export type Reason =
   | "REASON_AWAY"
   | "REASON_STILL_WALKING"
   | "REASON_ALREADY_THERE"
-  | "REASON_NONE_LEFT";
+  | "REASON_NONE_LEFT"
+  | "REASON_PLAYED";
 
 /** What went wrong with a WebSocket. */
 export type SocketErrorCode =
@@ -343,6 +346,8 @@ export interface ControlOpen {
   previousLeaseId: string;
   /** Whether to send the floors of the tiles in sight. */
   wantFloors: boolean;
+  /** Whether a person plays the entity and borrows it from its agent, if it has one. The agent perceives on, its intents are refused until the person leaves or the person's lease runs out. Only with the right of an operator. */
+  play: boolean;
 }
 
 /** The lease that keeps the entity under control. */
@@ -721,6 +726,8 @@ export interface KindInfo {
   width: number;
   /** The number of its tiles from north to south; one if it is 0. */
   height: number;
+  /** In how many ticks what is left of its stock doubles; 0 if it grows one by one, or not at all. */
+  doublingTicks: number;
 }
 
 /** Exclusive control of an entity for a short time. */
@@ -1554,7 +1561,7 @@ export const FIELDS: Record<string, Record<string, string>> = {
   ContainerInfo: { holds: "n", sells: "*Price", buys: "*Price", hours: "?Hours" },
   ControlAck: { tickId: "n", ack: "?Ack" },
   ControlIntent: { tickId: "n", intent: "?Intent" },
-  ControlOpen: { entityId: "s", controllerId: "s", previousLeaseId: "s", wantFloors: "f" },
+  ControlOpen: { entityId: "s", controllerId: "s", previousLeaseId: "s", wantFloors: "f", play: "f" },
   ControlOpened: { lease: "?Lease", runId: "s", mindSeed: "n", thinkingTicks: "n", setting: "?WorldSetting", persona: "?Persona", kinds: "*KindInfo", items: "*ItemInfo", floors: "*FloorInfo", goals: "*GoalInfo" },
   ControlRequest: { open: "?ControlOpen", intent: "?ControlIntent", keepAlive: "?KeepAlive", release: "?Release" },
   ControlResponse: { opened: "?ControlOpened", observation: "?Observation", ack: "?ControlAck", closed: "?Closed" },
@@ -1582,7 +1589,7 @@ export const FIELDS: Record<string, Record<string, string>> = {
   ItemInfo: { name: "s", use: "*NeedChange", lasts: "n", becomes: "*ItemAmount" },
   ItemStack: { kind: "s", quantity: "n", itemId: "s" },
   KeepAlive: {},
-  KindInfo: { name: "s", states: "*StateInfo", tags: "*s", stockItem: "s", container: "?ContainerInfo", build: "?ActionInfo", mostBuilt: "n", width: "n", height: "n" },
+  KindInfo: { name: "s", states: "*StateInfo", tags: "*s", stockItem: "s", container: "?ContainerInfo", build: "?ActionInfo", mostBuilt: "n", width: "n", height: "n", doublingTicks: "n" },
   Lease: { leaseId: "s", entityId: "s", controllerId: "s", epoch: "n", ttlMs: "n" },
   Left: { entityId: "s", x: "n", y: "n" },
   LifecycleEvent: { tickId: "n", kind: "eLifecycleKind", entity: "?EntityInfo" },

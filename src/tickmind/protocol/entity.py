@@ -26,6 +26,8 @@ class LifecycleKind(StrEnum):
     DESPAWNED = "despawned"
     CONTROLLED = "controlled"
     UNCONTROLLED = "uncontrolled"
+    PLAYED = "played"  # a person has borrowed it from its agent, if it has one
+    UNPLAYED = "unplayed"  # the person has left
 
 
 @dataclass(frozen=True, slots=True)

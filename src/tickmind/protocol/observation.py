@@ -17,6 +17,7 @@ class ActorStatus(IntFlag):
     ASLEEP = 1
     INCAPACITATED = 2  # too hungry, or otherwise too weak, to do anything but wake, use items, speak and wait
     UNCONTROLLED = 4  # no controller holds a lease
+    PLAYED = 8  # a person plays it; in records and for viewers only, because characters see no difference
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,9 @@ class Reason(StrEnum):
     ALREADY_THERE = "already_there"  # the actor is in the world now, so it can't come into it
     NONE_LEFT = "none_left"  # as many of that kind are built as the world has room for
 
+    # Playing.
+    PLAYED = "played"  # a person plays the entity; the agent keeps its lease, and acts again when the person leaves
+
 
 REASONS = tuple(Reason)  # code -> reason
 REASON_CODES = {reason: code for code, reason in enumerate(REASONS)}

@@ -11,6 +11,7 @@ class SeenCharacter:
     """One character as it was last seen."""
 
     controlled: bool = False
+    played: bool = False  # by a person, who may stand still as long as it likes
     last_action: str = ""
     last_tick: int = 0  # of that action
     missed: int = 0  # ticks in a row under control without an action
@@ -47,6 +48,9 @@ class WorldWatcher:
             self._seen.pop(entity_id, None)
         elif event.kind in (LifecycleKind.CONTROLLED, LifecycleKind.UNCONTROLLED):
             self.control(entity_id, controlled=event.kind is LifecycleKind.CONTROLLED)
+        elif event.kind in (LifecycleKind.PLAYED, LifecycleKind.UNPLAYED):
+            self.of(entity_id).played = event.kind is LifecycleKind.PLAYED
+            self.of(entity_id).missed = 0
 
     def control(self, entity_id: str, *, controlled: bool) -> None:
         """Record whether a character has a controller."""
@@ -71,7 +75,7 @@ class WorldWatcher:
             self.of(report.entity_id).thinking = False
         if event.tick_id == self.tick_id + 1:
             for name, seen in self._seen.items():
-                if seen.controlled and name not in acted:
+                if seen.controlled and not seen.played and name not in acted:
                     seen.missed += 1
         self.tick_id, self.opened_s, self.ticked_s = event.tick_id, self.ticked_s, now_s
 

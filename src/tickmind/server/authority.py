@@ -38,7 +38,7 @@ from tickmind.server.delivery.lifecycle import Changes, Lifecycle
 from tickmind.server.delivery.outbox import Outbox
 from tickmind.server.delivery.reports import ReportBuffer, ReportSink
 from tickmind.server.delivery.streams import Stream, Streams
-from tickmind.server.delivery.viewing import Viewing
+from tickmind.server.delivery.viewing import Viewing, mark_played
 from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
 from tickmind.server.pace import TickPace
 from tickmind.server.statistics import ServerStatistics, TickTally
@@ -95,16 +95,19 @@ class Authority:
         self.bounds = ColumnBounds.of(info)
         self.clock = clock
         self.limits = limits
+        self.inbox = Inbox(len(info.actors))
         self.leases = Leases(
             [actor.entity_id for actor in info.actors],
             clock=clock,
             ttl_ms=lease_ttl_ms,
             secrets=secrets,
             incarnation=incarnation,
-            on_change=self._control_changed,
+            on_change=lambda rows, on: self._hand_over(
+                rows, LifecycleKind.CONTROLLED if on else LifecycleKind.UNCONTROLLED
+            ),
             on_lost=self._lease_lost,
+            on_played=lambda rows, on: self._hand_over(rows, LifecycleKind.PLAYED if on else LifecycleKind.UNPLAYED),
         )
-        self.inbox = Inbox(len(info.actors))
         self.placements = PlacementQueue(world, limits.placements)
         self.streams = Streams(limits)
         self.lifecycle = Lifecycle(info.actors)
@@ -124,6 +127,7 @@ class Authority:
         self._acks: dict[tuple[int, Reason], bytes] = {}  # tick and reason -> frame
         self.read_intents: dict[bytes, ControlIntent] = {}  # frame -> its decoded intent, in this tick
         self._view: WorldView | None = None  # the world after the last recorded tick
+        self._played = self.leases.played  # actor row -> whether a person played it in that tick
         self._present = world.present  # actor row -> whether it was there after that tick
         awaited = self.pace.awaited
         self._awaited = (
@@ -194,6 +198,8 @@ class Authority:
         single, batches = self.inbox.close()
         columns = merge([self.world.compile(single), *batches]) if batches else single
         record = self.world.step(columns, self.leases.controlled.copy(), self.placements.take())
+        self._played = self.leases.played
+        record = replace(record, actor_state=mark_played(record.actor_state, self._played))
         self.tally.ticks += 1
         self.tally.steps.add(self.clock.monotonic() - started_s)
         return record
@@ -246,8 +252,10 @@ class Authority:
         result = self.take(request.entity_id, request.controller_id, request.previous_lease_id)
         return result if isinstance(result, Closed) else result[1]
 
-    def take(self, entity_id: str, controller_id: str, previous: Secret | None) -> tuple[Grant, Lease] | Closed:
-        """Grant a lease and return it with its grant, for control streams; or return why not."""
+    def take(
+        self, entity_id: str, controller_id: str, previous: Secret | None, *, play: bool = False
+    ) -> tuple[Grant, Lease] | Closed:
+        """Grant a lease, or to `play` borrow the entity; return it with its grant for control streams, or why not."""
         if self.stopping:
             return Closed(Reason.STOPPING)
         row = self.world.row_of(entity_id)
@@ -255,7 +263,7 @@ class Authority:
             return Closed(Reason.UNKNOWN_ENTITY)
         if not self._present[row]:
             return Closed(Reason.AWAY)
-        return self.leases.acquire(row, controller_id, previous)
+        return (self.leases.borrow if play else self.leases.acquire)(row, controller_id, previous)
 
     def take_many(self, rows: "Int32", controller_id: str, previous: Secret | None) -> BatchGrant | Closed:
         """Grant all of these actors that are there and free; or return why none of them."""
@@ -274,9 +282,8 @@ class Authority:
             return self.refuse(Reason.STOPPING)
         if row is None:
             return self.refuse(Reason.UNKNOWN_ENTITY)
-        if reason := self.leases.check(request.lease_id, row):
-            return self.refuse(reason)
-        if reason := self.inbox.offer(row, request.tick_id, request.intent):
+        reason = self.leases.may_act(request.lease_id, row)
+        if reason := reason or self.inbox.offer(row, request.tick_id, request.intent):
             return self.refuse(reason)
         self.count_answers(1)
         return Ack(True)
@@ -313,10 +320,8 @@ class Authority:
         if row is None:
             return Reason.UNKNOWN_ENTITY
         grant = self.leases.grant_of(request.lease_id)
-        if isinstance(grant, Reason):
-            return grant
-        if reason := self.leases.check(request.lease_id, row):
-            return reason
+        if isinstance(grant, Reason) or (reason := self.leases.check(request.lease_id, row)):
+            return grant if isinstance(grant, Reason) else reason
         listener = ActorListener(row, grant, outbox, frames=False, want_floors=request.want_floors, once=request.once)
         self.audience.add(listener)
         self._plain.setdefault(grant.number, []).append(listener)
@@ -380,12 +385,14 @@ class Authority:
     def present(self) -> list[Changes]:
         """Return the present state as changes, for new readers of the lifecycle."""
         self.leases.expire()
-        return self.lifecycle.present(self.world.tick_id, self._present, self.leases.controlled)
+        leases = self.leases
+        return self.lifecycle.present(self.world.tick_id, self._present, leases.controlled, leases.played)
 
     def world_on_record(self) -> WorldView:
         """Return the world after the last recorded tick; the same object until the next one."""
         if self._view is None:
-            self._view = self.world.view()
+            view = self.world.view()
+            self._view = replace(view, actors=mark_played(view.actors, self._played))
         return self._view
 
     def snapshot(self, view: ViewFilter) -> ViewerSnapshot:
@@ -422,10 +429,9 @@ class Authority:
 
     # Callbacks of leases
 
-    def _control_changed(self, rows: "Int32", controlled: bool) -> None:
-        if not controlled:
-            self.inbox.forget(rows)
-        self._announce(LifecycleKind.CONTROLLED if controlled else LifecycleKind.UNCONTROLLED, rows)
+    def _hand_over(self, rows: "Int32", kind: LifecycleKind) -> None:
+        self.inbox.forget(rows)
+        self._announce(kind, rows)
         self.on_progress()
 
     def _announce(self, kind: LifecycleKind, rows: "Int32") -> None:

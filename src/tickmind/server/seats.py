@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32, UInt8
 
 WORN_OUT = 10  # times the allowed number of frames end a stream
-INVALID = REASON_CODES[Reason.INVALID_LEASE]
+INVALID, PLAYED = REASON_CODES[Reason.INVALID_LEASE], REASON_CODES[Reason.PLAYED]
 ACCEPTED = Ack(True)
 ReaderT = TypeVar("ReaderT", bound=ActorListener | Host)
 
@@ -109,9 +109,16 @@ class ControlSeat(_Seat[ActorListener]):
     """One actor controlled over one stream."""
 
     @classmethod
-    def open(cls, authority: Authority, opening: ControlOpen, stream: Stream[bytes]) -> "ControlSeat | None":
-        """Acquire control as the first frame asks; a refusal is the last frame down."""
-        taken = authority.take(opening.entity_id, opening.controller_id, opening.previous_lease_id)
+    def open(
+        cls, authority: Authority, opening: ControlOpen, stream: Stream[bytes], *, may_play: bool = False
+    ) -> "ControlSeat | None":
+        """Acquire control as the first frame asks; a refusal is the last frame down.
+
+        Raises `MessageError` for a person who may not borrow an entity.
+        """
+        if opening.play and not may_play:
+            raise MessageError("open.play", "false; only an operator may let persons play")
+        taken = authority.take(opening.entity_id, opening.controller_id, opening.previous_lease_id, play=opening.play)
         if isinstance(taken, Closed):
             stream.outbox.end(encode_down(taken).SerializeToString())
             return None
@@ -159,7 +166,9 @@ class ControlSeat(_Seat[ActorListener]):
         if overloaded:
             reason = Reason.OVERLOADED
         else:
-            reason = authority.inbox.offer(self._reader.row, frame.tick_id, frame.intent)
+            row = self._reader.row
+            reason = authority.leases.suspended(self._grant, row)
+            reason = reason or authority.inbox.offer(row, frame.tick_id, frame.intent)
         if reason:
             self._acknowledge(frame.tick_id, authority.refuse(reason))
         else:
@@ -234,11 +243,13 @@ class HostSeat(_Seat[Host]):
             authority.count_answers(accepted)
 
     def _offer(self, tick_id: int, intents: IntentColumns) -> "UInt8":
-        held = self._authority.leases.holds(self._grant, intents.actor)
-        if held.all():
+        leases = self._authority.leases
+        held = leases.holds(self._grant, intents.actor)
+        taken = held & ~leases.played[intents.actor]
+        if taken.all():
             return self._authority.inbox.offer_many(tick_id, intents)
-        codes = np.full(len(intents), INVALID, dtype=np.uint8)
-        codes[held] = self._authority.inbox.offer_many(tick_id, select(intents, held))
+        codes = np.where(held, PLAYED, INVALID).astype(np.uint8)
+        codes[taken] = self._authority.inbox.offer_many(tick_id, select(intents, taken))
         return codes
 
     def lose(self, rows: "Int32", reason: Reason) -> None:

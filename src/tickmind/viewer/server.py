@@ -23,6 +23,7 @@ MAX_STALL_S = Limit("time that a watcher takes for one frame", 20, "s")
 MAX_CLOSE_S = Limit("time that a watcher takes to close", 1, "s")
 MAX_HELLO_S = Limit("time until a watcher has sent its token", 10, "s")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,17}")
+PLAY_PATH = "/ws/v1"  # the page offers to play where something answers there
 _FRAMES = "application/vnd.tickmind.frames"
 _log = get_logger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -180,7 +181,9 @@ class ViewerServer:
         return _frames(self._source.hello())
 
     async def _span(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
-        return _json({**self._source.span().shown(), "live": self._source.watchers is not None})
+        live = self._source.watchers is not None
+        play = live and any(other.path == PLAY_PATH for other in self._mounted)
+        return _json({**self._source.span().shown(), "live": live, "play": play})
 
     async def _window(self, request: web.Request) -> web.StreamResponse:
         first, last = _number(request, "first"), _number(request, "last")

@@ -39,6 +39,7 @@ from tickmind.wire.v1 import (
 )
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
+OPERATOR = "token-of-the-operator"
 TOKEN = "a-token-of-this-world"
 
 
@@ -84,6 +85,9 @@ def requests(lease_id, entity_id="entity:1"):
             lease_id=lease_id, entity_id=entity_id
         ),
         "ControlService/Control": control_pb2.ControlRequest(
+            open=control_pb2.ControlOpen(entity_id=entity_id, controller_id="thief", previous_lease_id=lease_id)
+        ),
+        "OperatorService/Play": control_pb2.ControlRequest(
             open=control_pb2.ControlOpen(entity_id=entity_id, controller_id="thief", previous_lease_id=lease_id)
         ),
         "ControlService/ControlBatch": control_pb2.ControlBatchRequest(
@@ -243,3 +247,20 @@ async def test_no_call_does_anything_with_a_lease_that_is_not_the_callers(serve,
         assert authority.inbox.answered.sum() == 0
         assert (await client.submit(mine, 1, Move(Direction.E))).reason is Reason.NONE
         assert authority.statistics().accepted == 1
+
+
+async def test_persons_play_with_the_right_of_an_operator_only(serve, channel_to):
+    config = ServerConfig("127.0.0.1:0", tokens=(Secret(TOKEN),), operator_tokens=(Secret(OPERATOR),))
+    opening = control_pb2.ControlRequest(
+        open=control_pb2.ControlOpen(entity_id="entity:1", controller_id="person:Ada", play=True)
+    )
+    play, control = "/tickmind.v1.OperatorService/Play", "/tickmind.v1.ControlService/Control"
+    client, operator = (("authorization", f"Bearer {TOKEN}"),), (("authorization", f"Bearer {OPERATOR}"),)
+    async with serve(config=config, running=False) as server:
+        channel = channel_to(server)
+        assert await ask(channel, play, opening) == "UNAUTHENTICATED"
+        assert await ask(channel, play, opening, client) == "PERMISSION_DENIED"
+        assert await ask(channel, control, opening, client) == "INVALID_ARGUMENT"
+        assert not server.authority.leases.played.any()
+        assert (await ask(channel, play, opening, operator)).opened.lease.lease_id
+        assert server.authority.leases.played.tolist()[0]

@@ -35,7 +35,7 @@ REASONS_EVER = (
     " overloaded lease_held stopping out_of_bounds not_walkable illegal_diagonal tile_contested swap cycle occupied"
     " blocked_by_failed_move asleep incapacitated not_asleep too_tired unknown_kind unknown_target nothing_here"
     " not_in_inventory inventory_full not_usable too_far wrong_state missing_item target_occupied closed"
-    " not_a_container not_owner container_full not_for_sale no_offer away still_walking already_there none_left"
+    " not_a_container not_owner container_full not_for_sale no_offer away still_walking already_there none_left played"
 )
 
 

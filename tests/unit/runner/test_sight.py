@@ -65,6 +65,19 @@ def test_only_who_is_controlled_can_miss_an_intent(sight):
     assert sight.of(first).missed == 0
 
 
+def test_a_person_who_plays_may_stand_still_and_the_agent_has_missed_nothing(sight):
+    first = names(sight)[0]
+    sight.control(first, controlled=True)
+    sight.tick(tick(1), 0.0)
+    sight.lifecycle(happened(first, LifecycleKind.PLAYED))
+    for number in (2, 3, 4):
+        sight.tick(tick(number), 1.0)
+    assert sight.of(first).missed == 0
+    sight.lifecycle(happened(first, LifecycleKind.UNPLAYED))
+    sight.tick(tick(5), 1.0)
+    assert sight.of(first).missed == 1
+
+
 def test_ticks_that_were_not_seen_count_for_nothing(sight):
     first = names(sight)[0]
     sight.control(first, controlled=True)

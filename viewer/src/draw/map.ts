@@ -6,6 +6,8 @@ import type { Film } from "../film/film";
 import { lightAt } from "../film/daylight";
 import type { Player } from "../film/player";
 import { seenFrom } from "../film/sight";
+import { Status } from "../frames/scene";
+import { sees, type Moment } from "../play/frames";
 import { Crowd } from "./crowd";
 import { Furniture } from "./furniture";
 import { Ground } from "./ground";
@@ -33,6 +35,8 @@ export interface MapHost {
   select(row: number): void;
   follow(on: boolean): void;
   hover(row: number): void;
+  perceived(): Moment | null; // by the one who is played here
+  tap(x: number, y: number, row: number): void; // by who plays
 }
 
 export class MapView {
@@ -45,6 +49,9 @@ export class MapView {
   private readonly world = new Container();
   private readonly sight = new Graphics();
   private readonly ring = new Graphics();
+  private readonly veil = new Graphics(); // over what one who plays does not see
+  private readonly front = new Container();
+  private veilKey = "";
   private readonly uniforms = cameraUniforms();
   private readonly ground: Ground;
   private readonly crowd: Crowd;
@@ -88,7 +95,9 @@ export class MapView {
       this.furniture.view,
       this.crowd.people,
       this.crowd.badges,
+      this.front,
     );
+    this.front.addChild(this.veil);
     this.listen();
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement as HTMLElement);
     this.resize();
@@ -159,6 +168,7 @@ export class MapView {
     this.dirty = false;
     this.setUniforms(now);
     this.drawSight();
+    this.drawVeil();
     this.drawRing();
     const [left, top] = this.camera.toTile(0, 0);
     const [right, bottom] = this.camera.toTile(this.camera.width, this.camera.height);
@@ -217,13 +227,15 @@ export class MapView {
     uniforms.update();
     this.world.scale.set(camera.scale);
     this.world.position.set(camera.width / 2 - camera.x * camera.scale, camera.height / 2 - camera.y * camera.scale);
+    this.front.scale.copyFrom(this.world.scale);
+    this.front.position.copyFrom(this.world.position);
   }
 
   /** The field of view of the selected character. */
   private drawSight(): void {
     const { film } = this.host;
     const row = this.host.selected();
-    const on = row >= 0 && this.host.sight() && this.camera.scale > 3 && !film.scene.isAway(row);
+    const on = row >= 0 && !this.host.perceived() && this.host.sight() && this.camera.scale > 3 && !film.scene.isAway(row);
     const key = on ? `${row} ${film.scene.tick} ${film.scene.thingsVersion}` : "";
     if (key === this.sightKey) return;
     this.sightKey = key;
@@ -243,6 +255,31 @@ export class MapView {
     this.sight.stroke({ color: 0xffe27a, alpha: 0.85, width: 0.07 });
   }
 
+  /** Dim what the one who is played does not see. */
+  private drawVeil(): void {
+    const moment = this.host.perceived();
+    const key = moment ? `${moment.tick}` : "";
+    if (key === this.veilKey) return;
+    this.veilKey = key;
+    this.veil.clear();
+    if (!moment) return;
+    const { width, height } = this.host.film.world.info;
+    const { me, radius } = moment;
+    const [left, top] = [Math.max(0, me.x - radius), Math.max(0, me.y - radius)];
+    const [right, bottom] = [Math.min(width, me.x + radius + 1), Math.min(height, me.y + radius + 1)];
+    this.veil.rect(0, 0, width, top).rect(0, bottom, width, height - bottom);
+    this.veil.rect(0, top, left, bottom - top).rect(right, top, width - right, bottom - top);
+    for (let y = top; y < bottom; y += 1) {
+      let from = left;
+      for (let x = left; x <= right; x += 1) {
+        if (x < right && !sees(moment, x, y)) continue;
+        if (x > from) this.veil.rect(from, y, x - from, 1);
+        from = x + 1;
+      }
+    }
+    this.veil.fill({ color: 0x0b0f18, alpha: 0.62 });
+  }
+
   private drawRing(): void {
     this.ring.clear();
     for (const [row, colour] of [
@@ -259,20 +296,21 @@ export class MapView {
 
   private labels(): Label[] {
     const selected = this.host.selected();
+    const { scene } = this.host.film;
     const found = new Map<number, Label>();
+    const label = (row: number, strong: boolean) => found.set(row, { row, strong, played: (scene.statusOf(row) & Status.PLAYED) > 0 });
     if (this.camera.scale >= NAMES_FROM) {
-      const { scene } = this.host.film;
       const [left, top] = this.camera.toTile(0, 0);
       const [right, bottom] = this.camera.toTile(this.camera.width, this.camera.height);
       for (let row = 0; row < scene.world.actors && found.size <= NAMES_UP_TO; row += 1) {
         const [x, y] = [scene.xOf(row), scene.yOf(row)];
         const inside = x >= left - 1 && x <= right && y >= top - 1 && y <= bottom;
-        if (inside && !scene.isAway(row)) found.set(row, { row, strong: false });
+        if (inside && !scene.isAway(row)) label(row, false);
       }
       if (found.size > NAMES_UP_TO) found.clear();
     }
-    if (this.hovered >= 0) found.set(this.hovered, { row: this.hovered, strong: true });
-    if (selected >= 0) found.set(selected, { row: selected, strong: true });
+    if (this.hovered >= 0) label(this.hovered, true);
+    if (selected >= 0) label(selected, true);
     return [...found.values()];
   }
 
@@ -338,7 +376,12 @@ export class MapView {
     });
     const release = (event: PointerEvent) => {
       if (!held.delete(event.pointerId)) return;
-      if (event.type === "pointerup" && travelled <= 4) host.select(this.pick(...point(event)));
+      if (event.type === "pointerup" && travelled <= 4) {
+        const at = point(event);
+        const [x, y] = camera.toTile(...at);
+        if (host.perceived()) host.tap(Math.floor(x), Math.floor(y), this.pick(...at));
+        else host.select(this.pick(...at));
+      }
       this.dirty = true;
     };
     canvas.addEventListener("pointerup", release);
@@ -346,7 +389,7 @@ export class MapView {
     canvas.addEventListener("pointerleave", () => this.setHovered(-1));
     canvas.addEventListener("dblclick", (event) => {
       const row = this.pick(...point(event));
-      if (row < 0) return;
+      if (row < 0 || host.perceived()) return;
       host.select(row);
       host.follow(true);
       camera.go(camera.x, camera.y, Math.max(camera.scale, 40));

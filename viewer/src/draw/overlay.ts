@@ -14,6 +14,7 @@ export interface Speech {
 export interface Label {
   row: number;
   strong: boolean;
+  played: boolean; // by a person
 }
 
 interface Bubble {
@@ -180,7 +181,7 @@ export class Overlay {
       element.remove();
       this.labels.delete(row);
     }
-    for (const [rank, { row, strong, place }] of placed.entries()) {
+    for (const [rank, { row, strong, played, place }] of placed.entries()) {
       let element = this.labels.get(row);
       if (!element) {
         element = document.createElement("div");
@@ -190,6 +191,7 @@ export class Overlay {
         this.root.append(element);
         this.labels.set(row, element);
       }
+      element.classList.toggle("played", played);
       element.classList.toggle("strong", strong);
       element.style.zIndex = String(rank);
       const [x, y] = camera.toScreen(place[0] + 0.5, place[1] + 0.98);

@@ -3,6 +3,7 @@
 import { unpack, type Frame } from "../frames/layout";
 import { NOTHING, type MindReport, type WholeMind } from "../frames/mind";
 import type { Thought } from "../frames/notes";
+import { dialHere, type Dial } from "../play/door";
 
 export interface Span {
   run_id: string; // which run these ticks are of; empty while nobody knows
@@ -11,6 +12,7 @@ export interface Span {
   growing: boolean;
   connected: boolean;
   live: boolean;
+  play?: boolean; // whether visitors may take characters
 }
 
 export interface Digest {
@@ -34,6 +36,8 @@ export interface Source {
   wholeMind?(actor: number, tick: number, signal: AbortSignal): Promise<WholeMind>;
   /** Calls back with each new frame until the returned function is called. */
   watch(onFrame: (frame: Frame) => void, onState: (connected: boolean) => void): () => void;
+  /** Where persons play; missing where there is no server. */
+  readonly door?: { dial: Dial; token: string };
 }
 
 /** The server requires a token. */
@@ -46,6 +50,11 @@ export class HttpSource implements Source {
   private token = sessionStorage.getItem(TOKEN_KEY) ?? "";
 
   constructor(private readonly base = "") {}
+
+  /** What a game needs to know of the server: how to connect, and with which token. */
+  get door(): { dial: Dial; token: string } {
+    return { dial: dialHere(this.base), token: this.token };
+  }
 
   setToken(token: string): void {
     this.token = token;

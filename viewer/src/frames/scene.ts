@@ -3,7 +3,7 @@
 import { Kind, Tag, type Frame } from "./layout";
 import type { World } from "./world";
 
-export const Status = { ASLEEP: 1, INCAPACITATED: 2, UNCONTROLLED: 4 } as const;
+export const Status = { ASLEEP: 1, INCAPACITATED: 2, UNCONTROLLED: 4, PLAYED: 8 } as const;
 
 /** x and y of a character that is not in the world: it has not come yet, or has left. */
 export const AWAY = -1;

@@ -9,6 +9,7 @@ import { Charts } from "./charts";
 import { Inspector } from "./inspector";
 import { Log, Talk } from "./lists";
 import { Swatch } from "./parts";
+import { PlayPanel } from "./play";
 
 const FOUND = 8; // characters that are offered
 const TITLES: Record<Tab, string> = { inspector: "Character", log: "Events", talk: "Talk", charts: "Charts" };
@@ -128,6 +129,14 @@ export function SidePanel({ app }: { app: App }) {
     app.tab.value = TABS[(TABS.indexOf(tab) + by + TABS.length) % TABS.length];
     window.requestAnimationFrame(() => bar.current?.querySelector<HTMLElement>("[aria-selected=true]")?.focus());
   };
+  const game = app.game.value;
+  if (game) {
+    return (
+      <aside class="side playing" aria-label="Play">
+        <PlayPanel app={app} game={game} />
+      </aside>
+    );
+  }
   return (
     <aside class="side" aria-label="Details" hidden={!app.panel.value}>
       <div class="tabs" role="tablist" aria-label="Panels" ref={bar} onKeyDown={move}>
@@ -164,7 +173,7 @@ const LEGEND: [kind: string, words: string][] = [
 ];
 
 export function Legend({ app }: { app: App }) {
-  if (!app.legend.value) return null;
+  if (!app.legend.value || app.game.value) return null;
   return (
     <section class="legend" aria-label="Legend">
       <ul>
@@ -215,6 +224,13 @@ const KEYS: [keys: string, words: string][] = [
   ["Esc", "let go of the character"],
 ];
 
+const PLAY_KEYS: [keys: string, words: string][] = [
+  ["arrows, w a s d", "walk; hold two for a diagonal"],
+  ["Enter or t", "say something"],
+  ["space", "stop"],
+  ["q  e", "zoom out or in"],
+];
+
 /** The browser's own dialog: it keeps the focus inside, gives it back, and closes by Escape. */
 export function Help({ app }: { app: App }) {
   const open = app.help.value;
@@ -249,7 +265,7 @@ export function Help({ app }: { app: App }) {
       <div>
         <h2>Keys</h2>
         <dl>
-          {KEYS.map(([keys, words]) => (
+          {(app.game.value ? PLAY_KEYS : KEYS).map(([keys, words]) => (
             <div key={keys}>
               <dt>
                 <kbd>{keys}</kbd>

@@ -11,6 +11,7 @@ import type { Person } from "../frames/world";
 import { AWAY, resultOf } from "../frames/scene";
 import { count, deed, effect, money, plain, seconds } from "../words";
 import { Board, Memories, Needs, Tree, useMind } from "./mind";
+import { PlayButton } from "./play";
 import { WholeMindView } from "./whole_mind";
 import { AGAIN_MS, Chips, Fold, Said, Swatch, When, Who, useEarlier } from "./parts";
 
@@ -300,6 +301,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
         </p>
         <Chips status={scene.statusOf(row)} thinking={note?.state === "deliberating"} away={away} />
         <div class="buttons">
+          <PlayButton app={app} row={row} />
           <button type="button" aria-pressed={app.following.value} onClick={() => app.follow(!app.following.value)}>
             Follow
           </button>

@@ -60,6 +60,7 @@ export function Chips({ status, thinking, away }: { status: number; thinking: bo
   if (away) chips.push(["away", "away"]);
   else {
     if (status & Status.UNCONTROLLED) chips.push(["uncontrolled", "nobody controls it"]);
+    if (status & Status.PLAYED) chips.push(["played", "played by a person"]);
     if (status & Status.ASLEEP) chips.push(["asleep", "asleep"]);
     if (status & Status.INCAPACITATED) chips.push(["fallen", "too weak to go on"]);
   }

@@ -184,7 +184,7 @@ class SocketSession:
         if self._link is None:
             if kind != "open":
                 raise BadFrameError("control: the first of its frames must be open")
-            link = self._link = caller.control(self._take_down, self._control_ended)
+            link = self._link = caller.control(self._take_down, self._control_ended, play=frame.open.play)
             opened = await link.open(frame)
             self._take_down(opened)
             if opened.WhichOneof("frame") == "opened":

@@ -1,4 +1,4 @@
-"""Leases: at most one controller per actor, for a short time, proved by a secret."""
+"""Leases: at most one controller per actor, for a short time, proved by a secret. A person may borrow an actor."""
 
 import hashlib
 import heapq
@@ -24,10 +24,18 @@ HELD = REASON_CODES[Reason.LEASE_HELD]
 class Grant:
     """A lease inside the server, of one actor or of all actors of a host; only a hash of the secret is kept."""
 
-    __slots__ = ("controller_id", "ended", "expires_s", "key", "number", "observed_tick", "rows", "single")
+    __slots__ = ("controller_id", "ended", "expires_s", "key", "number", "observed_tick", "plays", "rows", "single")
 
     def __init__(
-        self, number: int, rows: "Int32", key: bytes, controller_id: str, expires_s: float, *, single: bool
+        self,
+        number: int,
+        rows: "Int32",
+        key: bytes,
+        controller_id: str,
+        expires_s: float,
+        *,
+        single: bool,
+        plays: bool = False,
     ) -> None:
         self.number = number
         self.rows = rows  # all rows granted; some may be lost since
@@ -35,6 +43,7 @@ class Grant:
         self.controller_id = controller_id
         self.expires_s = expires_s
         self.single = single
+        self.plays = plays  # whether it is a person's, who borrows the actor from its agent
         self.ended = Reason.NONE  # why it ended
         self.observed_tick = 0  # the last tick whose observation was requested singly
 
@@ -69,6 +78,9 @@ class Leases:
     `incarnation` counts the starts of the server: of two leases of an actor the newer has the greater epoch, also
     when the older was granted before a restart. `on_change` is called with rows whose control began or ended, and
     `on_lost` with the rows that a grant has lost and the reason.
+
+    A person borrows an actor (`borrow`): the agent keeps its lease or gets one, and decides nothing (`suspended`) until
+    the person's lease ends. `on_played` is called with rows that a person took or left.
     """
 
     def __init__(
@@ -81,6 +93,7 @@ class Leases:
         incarnation: int = 1,
         on_change: "Callable[[Int32, bool], None]" = lambda _rows, _controlled: None,
         on_lost: "Callable[[Grant, Int32, Reason], None]" = lambda _grant, _rows, _reason: None,
+        on_played: "Callable[[Int32, bool], None]" = lambda _rows, _played: None,
     ) -> None:
         count = len(entity_ids)
         self._entity_ids = entity_ids
@@ -92,7 +105,9 @@ class Leases:
         self._incarnation = incarnation
         self._on_change = on_change
         self._on_lost = on_lost
+        self._on_played = on_played
         self._holder: Int64 = np.full(count, NO_GRANT, dtype=np.int64)  # actor row -> number of its grant
+        self._player: Int64 = np.full(count, NO_GRANT, dtype=np.int64)  # actor row -> number of the person's grant
         self._epoch: Int64 = np.full(count, incarnation << EPOCH_BITS, dtype=np.int64)  # actor row -> its last epoch
         self._controlled: Bool = np.zeros(count, dtype=np.bool_)
         self._grants: dict[int, Grant] = {}  # number -> grant that is not over
@@ -118,6 +133,12 @@ class Leases:
     def controlled(self) -> "Bool":
         """Actor row -> whether its lease is held, as of the last `expire`. Read-only for callers."""
         return self._controlled
+
+    @property
+    def played(self) -> "Bool":
+        """Actor row -> whether a person plays it, as of the last `expire`."""
+        played: Bool = self._player != NO_GRANT
+        return played
 
     def expire(self) -> None:
         """End all leases whose time is over."""
@@ -145,6 +166,25 @@ class Leases:
         self._give(grant, rows, new=holder is None)
         return grant, self._lease(secret, row, controller_id)
 
+    def borrow(self, row: int, controller_id: str, previous: Secret | None = None) -> tuple[Grant, Lease] | Closed:
+        """Grant an actor to a person, whether an agent holds it or not; one person has it at a time."""
+        self.expire()
+        player = self._grants.get(int(self._player[row]))
+        rows = np.array([row], dtype=np.int32)
+        if player is not None:
+            if player is not self._previous(previous, controller_id, plays=True):
+                return Closed(Reason.PLAYED, self._left_ms(player))
+            self._player[row] = NO_GRANT
+            self._forget(player, Reason.INVALID_LEASE)
+            self._on_lost(player, rows, Reason.INVALID_LEASE)
+        grant, secret = self._grant(rows, controller_id, single=True, plays=True)
+        self._player[row] = grant.number
+        self._epoch[row] += 1
+        self._set_controlled(rows)
+        if player is None:
+            self._on_played(rows, True)
+        return grant, self._lease(secret, row, controller_id)
+
     def acquire_many(self, rows: "Int32", controller_id: str, previous: Secret | None = None) -> BatchGrant | Closed:
         """Grant all of these actors that are free, under one secret. The previous lease ends as a whole."""
         self.expire()
@@ -166,11 +206,23 @@ class Leases:
         )
 
     def check(self, lease_id: Secret, row: int) -> Reason:
-        """Return whether a secret gives control of an actor now, as a reason."""
+        """Return whether a secret is that of a lease of an actor now, as a reason."""
         grant = self._find(lease_id)
         if isinstance(grant, Reason):
             return grant
-        return Reason.NONE if self._holder[row] == grant.number else Reason.INVALID_LEASE
+        holder = self._player if grant.plays else self._holder
+        return Reason.NONE if holder[row] == grant.number else Reason.INVALID_LEASE
+
+    def may_act(self, lease_id: Secret, row: int) -> Reason:
+        """Return whether the holder of a secret decides what an actor does now, as a reason."""
+        grant = self._find(lease_id)
+        if isinstance(grant, Reason):
+            return grant
+        return self.check(lease_id, row) or self.suspended(grant, row)
+
+    def suspended(self, grant: Grant, row: int) -> Reason:
+        """Return `PLAYED` if a person decides what an agent's actor does now."""
+        return Reason.PLAYED if not grant.plays and self._player[row] != NO_GRANT else Reason.NONE
 
     def renew(self, lease_id: Secret) -> Lease | Closed:
         """Renew the lease of one actor for its whole lifetime; an expired lease can't be renewed."""
@@ -215,11 +267,13 @@ class Leases:
 
     def take_back(self, rows: "Int32", reason: Reason) -> None:
         """Take actors from those that control them; a grant that has no actor left ends."""
+        for number in self._player[rows][self._player[rows] != NO_GRANT].tolist():
+            self._end(self._grants[number], reason)
         holders = self._holder[rows]
         for number in np.unique(holders[holders != NO_GRANT]).tolist():
             grant, lost = self._grants[number], rows[holders == number]
-            self._controlled[lost] = False
-            self._on_change(lost, False)
+            self._holder[lost] = NO_GRANT
+            self._set_controlled(lost)
             self._lose(grant, lost, reason)
 
     def _lease(self, secret: Secret, row: int, controller_id: str) -> Lease:
@@ -238,18 +292,21 @@ class Leases:
             return Reason.EXPIRED_LEASE
         return grant
 
-    def _previous(self, previous: Secret | None, controller_id: str) -> Grant | None:
-        """Return a controller's running lease, if the secret is right."""
+    def _previous(self, previous: Secret | None, controller_id: str, *, plays: bool = False) -> Grant | None:
+        """Return a controller's running lease, or a person's, if the secret is right."""
         grant = self._find(previous) if previous is not None else Reason.NONE
-        return grant if isinstance(grant, Grant) and grant.controller_id == controller_id else None
+        if not isinstance(grant, Grant) or grant.controller_id != controller_id or grant.plays != plays:
+            return None
+        return grant
 
     def _left_ms(self, grant: Grant) -> int:
         return max(1, round((grant.expires_s - self._clock.monotonic()) * 1000))
 
-    def _grant(self, rows: "Int32", controller_id: str, *, single: bool) -> tuple[Grant, Secret]:
+    def _grant(self, rows: "Int32", controller_id: str, *, single: bool, plays: bool = False) -> tuple[Grant, Secret]:
         secret = Secret(self._secrets())
         expires_s = self._clock.monotonic() + self._ttl_s
-        grant = Grant(self._next_number, rows, self._hash(secret), controller_id, expires_s, single=single)
+        key = self._hash(secret)
+        grant = Grant(self._next_number, rows, key, controller_id, expires_s, single=single, plays=plays)
         self._next_number += 1
         self._grants[grant.number] = self._by_key[grant.key] = grant
         heapq.heappush(self._due, (expires_s, grant.number))
@@ -259,11 +316,21 @@ class Leases:
         self._holder[rows] = grant.number
         self._epoch[rows] += 1
         if new and len(rows):
-            self._controlled[rows] = True
-            self._on_change(rows, True)
+            self._set_controlled(rows)
+
+    def _set_controlled(self, rows: "Int32") -> None:
+        """Note whose control has begun or ended; that of an actor that is played does not, whatever its agent does."""
+        now = (self._holder[rows] != NO_GRANT) | (self._player[rows] != NO_GRANT)
+        changed = self._controlled[rows] != now
+        self._controlled[rows] = now
+        for controlled in (True, False):
+            some = rows[changed & (now == controlled)]
+            if len(some):
+                self._on_change(some, controlled)
 
     def _held(self, grant: Grant) -> "Int32":
-        held: Int32 = grant.rows[self._holder[grant.rows] == grant.number]
+        holder = self._player if grant.plays else self._holder
+        held: Int32 = grant.rows[holder[grant.rows] == grant.number]
         return held
 
     def _lose(self, grant: Grant, rows: "Int32", reason: Reason) -> None:
@@ -279,17 +346,16 @@ class Leases:
         given_up = rows[~np.isin(rows, kept)]
         self._holder[rows] = NO_GRANT
         self._forget(grant, Reason.INVALID_LEASE)
-        if len(given_up):
-            self._controlled[given_up] = False
-            self._on_change(given_up, False)
+        self._set_controlled(given_up)
         self._on_lost(grant, rows, Reason.INVALID_LEASE)
 
     def _end(self, grant: Grant, reason: Reason) -> None:
         rows = self._held(grant)
-        self._holder[rows] = NO_GRANT
+        (self._player if grant.plays else self._holder)[rows] = NO_GRANT
         self._forget(grant, reason)
-        self._controlled[rows] = False
-        self._on_change(rows, False)
+        self._set_controlled(rows)
+        if grant.plays:
+            self._on_played(rows, False)
         self._on_lost(grant, rows, reason)
 
     def _forget(self, grant: Grant, reason: Reason) -> None:

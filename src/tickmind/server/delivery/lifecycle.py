@@ -48,13 +48,14 @@ class Lifecycle:
         """Remove a reader."""
         self._readers.pop(reader, None)
 
-    def present(self, tick_id: int, there: "Bool", controlled: "Bool") -> list[Changes]:
+    def present(self, tick_id: int, there: "Bool", controlled: "Bool", played: "Bool") -> list[Changes]:
         """Return the present state as changes."""
         actors = np.arange(len(self.actors), dtype=np.int32)
-        return [
+        changes = [
             Changes(tick_id, LifecycleKind.SPAWNED, actors[there]),
             Changes(tick_id, LifecycleKind.CONTROLLED, actors[controlled]),
         ]
+        return [*changes, Changes(tick_id, LifecycleKind.PLAYED, actors[played])] if played.any() else changes
 
     def end(self) -> None:
         """End all readers' streams."""

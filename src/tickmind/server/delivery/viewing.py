@@ -11,6 +11,7 @@ import numpy as np
 from tickmind.protocol import (
     NO_REPORTS,
     ActorColumns,
+    ActorStatus,
     LifecycleEvent,
     NeedColumns,
     ObjectDelta,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MOST = int(MAX_EVENTS.maximum)  # entries of each list in one event; the rest is left out
+_PLAYED = np.int32(ActorStatus.PLAYED)
 _GROUND = re.compile(r"ground:([0-9]+),([0-9]+)")
 
 
@@ -172,6 +174,13 @@ class Viewing:
         at = np.array([place for _, place in placed], dtype=np.int32).reshape(-1, 2)
         held = self._lens(view).holds(at[:, 0], at[:, 1])
         return [delta for (delta, _), kept in zip(placed, held.tolist(), strict=True) if kept or delta.tile is not None]
+
+
+def mark_played(actors: ActorColumns, played: "Bool") -> ActorColumns:
+    """Return the actors with a mark on those that persons play; the world itself does not know of it."""
+    if not played.any():
+        return actors
+    return replace(actors, status_bits=np.where(played, actors.status_bits | _PLAYED, actors.status_bits))
 
 
 def _take(state: ActorColumns, rows: "Int32 | Bool") -> ActorColumns:

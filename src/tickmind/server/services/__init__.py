@@ -5,7 +5,7 @@ from typing import Any
 import grpc
 
 from tickmind.server.authority import Authority
-from tickmind.server.services.control import control_methods
+from tickmind.server.services.control import control_methods, play_method
 from tickmind.server.services.gate import CallGate
 from tickmind.server.services.methods import beside, plain
 from tickmind.server.services.operator_calls import operator_calls
@@ -35,6 +35,7 @@ def services_of(authority: Authority) -> dict[str, Any]:
     snapshots = Snapshots(authority)
     methods["ViewerService"]["GetViewerSnapshot"] = beside(snapshots.answer, others)
     methods["OperatorService"] = {name: beside(answer, others) for name, answer in operator_calls(authority).items()}
+    methods["OperatorService"]["Play"] = play_method(authority)
     names = {f"{PACKAGE}.{service}": handlers for service, handlers in methods.items()}
     return {name: grpc.method_handlers_generic_handler(name, methods) for name, methods in names.items()}
 

@@ -24,13 +24,10 @@ Opener: TypeAlias = Callable[[bytes, Stream[bytes]], AnySeat | None]
 
 def control_methods(authority: Authority) -> dict[str, Any]:
     """Return the methods of the service by name."""
-    acks = AckBatcher(0.0 if authority.pace.lockstep else authority.pace.tick_s)
+    acks = _acks(authority)
 
     def sit(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
-        opening = decode_up(parse(control_pb2.ControlRequest, data))
-        if not isinstance(opening, ControlOpen):
-            raise MessageError("the first frame", "open")
-        return ControlSeat.open(authority, opening, stream)
+        return _sit(authority, data, stream)
 
     def host(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
         opening = decode_batch_up(parse(control_pb2.ControlBatchRequest, data), authority.bounds)
@@ -45,6 +42,30 @@ def control_methods(authority: Authority) -> dict[str, Any]:
         await _serve(authority, context, StreamKind.CONTROL_BATCH, host, acks)
 
     return {"Control": two_way(control), "ControlBatch": two_way(control_batch)}
+
+
+def play_method(authority: Authority) -> Any:
+    """Return the method over which persons play; OperatorService has it, so that who calls it has the right."""
+    acks = _acks(authority)
+
+    def sit(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
+        return _sit(authority, data, stream, may_play=True)
+
+    async def play(context: Any) -> None:
+        await _serve(authority, context, StreamKind.CONTROL, sit, acks)
+
+    return two_way(play)
+
+
+def _acks(authority: Authority) -> AckBatcher:
+    return AckBatcher(0.0 if authority.pace.lockstep else authority.pace.tick_s)
+
+
+def _sit(authority: Authority, data: bytes, stream: Stream[bytes], *, may_play: bool = False) -> AnySeat | None:
+    opening = decode_up(parse(control_pb2.ControlRequest, data))
+    if not isinstance(opening, ControlOpen):
+        raise MessageError("the first frame", "open")
+    return ControlSeat.open(authority, opening, stream, may_play=may_play)
 
 
 async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: Opener, acks: AckBatcher) -> None:

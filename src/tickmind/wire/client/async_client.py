@@ -202,6 +202,14 @@ class WorldClient:
         opening = ControlOpen(entity_id, controller_id, previous, want_floors)
         return ControlSession(dial, self._connection, opening, release=release)
 
+    def play(
+        self, entity_id: str, controller_id: str, *, previous: Secret | None = None, release: bool = True
+    ) -> ControlSession:
+        """Control an entity for a person, who borrows it from its agent; the operator's token may be required."""
+        dial = partial(self._operator.Play, metadata=self._connection.metadata)
+        opening = ControlOpen(entity_id, controller_id, previous, play=True)
+        return ControlSession(dial, self._connection, opening, release=release)
+
     def control_batch(
         self,
         world: WorldInfo,

@@ -14,6 +14,7 @@ from tickmind.wire.errors import WireError
 from tickmind.wire.v1 import control_pb2, entity_pb2, telemetry_pb2, viewer_pb2
 from tickmind.wire.v1.control_pb2_grpc import ControlServiceStub
 from tickmind.wire.v1.entity_pb2_grpc import EntityDiscoveryStub
+from tickmind.wire.v1.operator_pb2_grpc import OperatorServiceStub
 from tickmind.wire.v1.telemetry_pb2_grpc import AgentTelemetryStub
 from tickmind.wire.v1.viewer_pb2_grpc import ViewerServiceStub
 
@@ -35,6 +36,7 @@ class _Stubs:
         self.channel = open_channel(connection)
         self.control = ControlServiceStub(self.channel)
         self.entities = EntityDiscoveryStub(self.channel)
+        self.operator = OperatorServiceStub(self.channel)
         self.telemetry = AgentTelemetryStub(self.channel)
         self.viewer = ViewerServiceStub(self.channel)
 
@@ -81,11 +83,17 @@ class RelayCaller:
         self,
         on_frame: Callable[[control_pb2.ControlResponse], None],
         on_end: Callable[[WireError | None], None],
+        *,
+        play: bool = False,
     ) -> ControlLink:
-        """Return a control stream, to be opened with the caller's first frame; it keeps no lease alive by itself."""
+        """Return a control stream, to be opened with the caller's first frame; it keeps no lease alive by itself.
+
+        One to `play` is for a person, and takes the right of an operator.
+        """
         metadata = self._connection.metadata
+        method = self._stubs.operator.Play if play else self._stubs.control.Control
         return Link(
-            lambda: self._stubs.control.Control(metadata=metadata),
+            lambda: method(metadata=metadata),
             self._connection,
             encode=_as_it_is,
             decode=_as_it_is,

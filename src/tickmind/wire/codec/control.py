@@ -55,12 +55,13 @@ def encode_up(frame: ControlUp) -> pb.ControlRequest:
             return pb.ControlRequest(keep_alive=pb.KeepAlive())
         case Release():
             return pb.ControlRequest(release=pb.Release())
-        case ControlOpen(entity_id, controller_id, previous, want_floors):
+        case ControlOpen(entity_id, controller_id, previous, want_floors, play):
             opening = pb.ControlOpen(
                 entity_id=entity_id,
                 controller_id=controller_id,
                 previous_lease_id=previous.reveal() if previous else "",
                 want_floors=want_floors,
+                play=play,
             )
             return pb.ControlRequest(open=opening)
         case _:
@@ -83,6 +84,7 @@ def decode_up(message: pb.ControlRequest) -> ControlUp:
         controller(opening.controller_id, "controller_id"),
         optional_secret(opening.previous_lease_id, "previous_lease_id"),
         opening.want_floors,
+        opening.play,
     )
 
 

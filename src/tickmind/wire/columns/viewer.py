@@ -72,7 +72,7 @@ TYPE_NUMBERS = {kind: code for code, kind in enumerate(ViewerEventType, start=1)
 STATE = (
     Column("x", I4, -1, "width"),  # -1: the actor is away
     Column("y", I4, -1, "height"),
-    Column("status_bits", I4, 0, 8),
+    Column("status_bits", I4, 0, 16),
     Column("facing", I1, 0, 8),
 )
 _NEED = int(MAX_NEED.maximum) + 1

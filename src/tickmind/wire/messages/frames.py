@@ -34,12 +34,16 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class ControlOpen:
-    """Requests control of an entity; `previous_lease_id` takes it back after a break."""
+    """Requests control of an entity; `previous_lease_id` takes it back after a break.
+
+    To `play` borrows it for a person, if it has an agent.
+    """
 
     entity_id: str
     controller_id: str
     previous_lease_id: Secret | None = None
     want_floors: bool = False
+    play: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@
                         ReportInsights              unary       for the record and the viewer only
     OperatorService     SpawnActor                  unary       answers after the tick in which the actor comes
                         DespawnActor                unary       answers after the tick in which the actor leaves
+                        Play                        both ways   as Control, for a person who borrows an entity
     grpc.health.v1      Check, Watch                            the standard service; "" is the whole server
 
 Refusals are answers. A call fails only with
@@ -39,6 +40,8 @@ Control streams:
   with the secret of that lease (`previous_lease_id`) may take the entity back before, over a new stream.
 - A newer stream for the same lease replaces the older one, which gets `closed` with INVALID_LEASE.
 - `closed` is the last frame down.
+- A person borrows an entity (`play`, over OperatorService.Play): its agent keeps its lease and its stream, perceives
+  on, and has its intents refused with PLAYED until the person releases the entity or the person's lease runs out.
 - Batches: one secret stands for all leases of the host; each entity keeps an epoch of its own. The observations of a
   tick come in `parts` parts, each whole in itself, with different observers. Intents may come in several batches too.
   What is wrong with one intent refuses that one; what is wrong with the frame itself ends the stream.

@@ -87,6 +87,7 @@ class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_STILL_WALKING: _ClassVar[Reason]
     REASON_ALREADY_THERE: _ClassVar[Reason]
     REASON_NONE_LEFT: _ClassVar[Reason]
+    REASON_PLAYED: _ClassVar[Reason]
 DIRECTION_UNSPECIFIED: Direction
 DIRECTION_N: Direction
 DIRECTION_NE: Direction
@@ -159,6 +160,7 @@ REASON_AWAY: Reason
 REASON_STILL_WALKING: Reason
 REASON_ALREADY_THERE: Reason
 REASON_NONE_LEFT: Reason
+REASON_PLAYED: Reason
 
 class Wait(_message.Message):
     __slots__ = ()

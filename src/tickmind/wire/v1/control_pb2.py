@@ -29,7 +29,7 @@ from tickmind.wire.v1 import lease_pb2 as tickmind_dot_v1_dot_lease__pb2
 from tickmind.wire.v1 import observation_pb2 as tickmind_dot_v1_dot_observation__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19tickmind/v1/control.proto\x12\x0btickmind.v1\x1a\x18tickmind/v1/action.proto\x1a\x19tickmind/v1/columns.proto\x1a\x18tickmind/v1/entity.proto\x1a\x17tickmind/v1/lease.proto\x1a\x1dtickmind/v1/observation.proto\"\x0b\n\tKeepAlive\"\t\n\x07Release\"E\n\x06\x43losed\x12#\n\x06reason\x18\x01 \x01(\x0e\x32\x13.tickmind.v1.Reason\x12\x16\n\x0eretry_after_ms\x18\x02 \x01(\x05\"\xc8\x01\n\x0e\x43ontrolRequest\x12(\n\x04open\x18\x01 \x01(\x0b\x32\x18.tickmind.v1.ControlOpenH\x00\x12,\n\x06intent\x18\x02 \x01(\x0b\x32\x1a.tickmind.v1.ControlIntentH\x00\x12,\n\nkeep_alive\x18\x03 \x01(\x0b\x32\x16.tickmind.v1.KeepAliveH\x00\x12\'\n\x07release\x18\x04 \x01(\x0b\x32\x14.tickmind.v1.ReleaseH\x00\x42\x07\n\x05\x66rame\"l\n\x0b\x43ontrolOpen\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x15\n\rcontroller_id\x18\x02 \x01(\t\x12\x1e\n\x11previous_lease_id\x18\x03 \x01(\tB\x03\x80\x01\x01\x12\x13\n\x0bwant_floors\x18\x04 \x01(\x08\"E\n\rControlIntent\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12#\n\x06intent\x18\x02 \x01(\x0b\x32\x13.tickmind.v1.Intent\"\xc8\x01\n\x0f\x43ontrolResponse\x12,\n\x06opened\x18\x01 \x01(\x0b\x32\x1a.tickmind.v1.ControlOpenedH\x00\x12/\n\x0bobservation\x18\x02 \x01(\x0b\x32\x18.tickmind.v1.ObservationH\x00\x12&\n\x03\x61\x63k\x18\x03 \x01(\x0b\x32\x17.tickmind.v1.ControlAckH\x00\x12%\n\x06\x63losed\x18\x04 \x01(\x0b\x32\x13.tickmind.v1.ClosedH\x00\x42\x07\n\x05\x66rame\"\xda\x02\n\rControlOpened\x12!\n\x05lease\x18\x01 \x01(\x0b\x32\x12.tickmind.v1.Lease\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x11\n\tmind_seed\x18\x03 \x01(\x03\x12\x16\n\x0ethinking_ticks\x18\x04 \x01(\x05\x12*\n\x07setting\x18\x05 \x01(\x0b\x32\x19.tickmind.v1.WorldSetting\x12%\n\x07persona\x18\x06 \x01(\x0b\x32\x14.tickmind.v1.Persona\x12$\n\x05kinds\x18\x07 \x03(\x0b\x32\x15.tickmind.v1.KindInfo\x12$\n\x05items\x18\x08 \x03(\x0b\x32\x15.tickmind.v1.ItemInfo\x12&\n\x06\x66loors\x18\t \x03(\x0b\x32\x16.tickmind.v1.FloorInfo\x12$\n\x05goals\x18\n \x03(\x0b\x32\x15.tickmind.v1.GoalInfo\"<\n\nControlAck\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12\x1d\n\x03\x61\x63k\x18\x02 \x01(\x0b\x32\x10.tickmind.v1.Ack\"\xd1\x01\n\x13\x43ontrolBatchRequest\x12-\n\x04open\x18\x01 \x01(\x0b\x32\x1d.tickmind.v1.ControlBatchOpenH\x00\x12+\n\x07intents\x18\x02 \x01(\x0b\x32\x18.tickmind.v1.IntentBatchH\x00\x12,\n\nkeep_alive\x18\x03 \x01(\x0b\x32\x16.tickmind.v1.KeepAliveH\x00\x12\'\n\x07release\x18\x04 \x01(\x0b\x32\x14.tickmind.v1.ReleaseH\x00\x42\x07\n\x05\x66rame\"X\n\x10\x43ontrolBatchOpen\x12\x15\n\rcontroller_id\x18\x01 \x01(\t\x12\r\n\x05\x61\x63tor\x18\x02 \x01(\x0c\x12\x1e\n\x11previous_lease_id\x18\x03 \x01(\tB\x03\x80\x01\x01\"K\n\x0bIntentBatch\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12+\n\x07intents\x18\x02 \x01(\x0b\x32\x1a.tickmind.v1.IntentColumns\"\x80\x02\n\x14\x43ontrolBatchResponse\x12\x31\n\x06opened\x18\x01 \x01(\x0b\x32\x1f.tickmind.v1.ControlBatchOpenedH\x00\x12\x35\n\x0cobservations\x18\x02 \x01(\x0b\x32\x1d.tickmind.v1.ObservationBatchH\x00\x12%\n\x04\x61\x63ks\x18\x03 \x01(\x0b\x32\x15.tickmind.v1.AckBatchH\x00\x12\'\n\x04lost\x18\x04 \x01(\x0b\x32\x17.tickmind.v1.LeasesLostH\x00\x12%\n\x06\x63losed\x18\x05 \x01(\x0b\x32\x13.tickmind.v1.ClosedH\x00\x42\x07\n\x05\x66rame\"\xbf\x01\n\x12\x43ontrolBatchOpened\x12\x15\n\x08lease_id\x18\x01 \x01(\tB\x03\x80\x01\x01\x12\x0e\n\x06ttl_ms\x18\x02 \x01(\x05\x12\x0f\n\x07granted\x18\x03 \x01(\x0c\x12\r\n\x05\x65poch\x18\x04 \x01(\x0c\x12\x0f\n\x07refused\x18\x05 \x01(\x0c\x12\x16\n\x0erefused_reason\x18\x06 \x01(\x0c\x12\x0e\n\x06run_id\x18\x07 \x01(\t\x12\x11\n\tmind_seed\x18\x08 \x01(\x03\x12\x16\n\x0ethinking_ticks\x18\t \x01(\x05\"f\n\x10ObservationBatch\x12\x0c\n\x04part\x18\x01 \x01(\x05\x12\r\n\x05parts\x18\x02 \x01(\x05\x12\x35\n\x0cobservations\x18\x03 \x01(\x0b\x32\x1f.tickmind.v1.ObservationColumns\"V\n\x08\x41\x63kBatch\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x05\x12\x0f\n\x07refused\x18\x03 \x01(\x0c\x12\x16\n\x0erefused_reason\x18\x04 \x01(\x0c\"+\n\nLeasesLost\x12\r\n\x05\x61\x63tor\x18\x01 \x01(\x0c\x12\x0e\n\x06reason\x18\x02 \x01(\x0c\x32\xb3\x01\n\x0e\x43ontrolService\x12H\n\x07\x43ontrol\x12\x1b.tickmind.v1.ControlRequest\x1a\x1c.tickmind.v1.ControlResponse(\x01\x30\x01\x12W\n\x0c\x43ontrolBatch\x12 .tickmind.v1.ControlBatchRequest\x1a!.tickmind.v1.ControlBatchResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19tickmind/v1/control.proto\x12\x0btickmind.v1\x1a\x18tickmind/v1/action.proto\x1a\x19tickmind/v1/columns.proto\x1a\x18tickmind/v1/entity.proto\x1a\x17tickmind/v1/lease.proto\x1a\x1dtickmind/v1/observation.proto\"\x0b\n\tKeepAlive\"\t\n\x07Release\"E\n\x06\x43losed\x12#\n\x06reason\x18\x01 \x01(\x0e\x32\x13.tickmind.v1.Reason\x12\x16\n\x0eretry_after_ms\x18\x02 \x01(\x05\"\xc8\x01\n\x0e\x43ontrolRequest\x12(\n\x04open\x18\x01 \x01(\x0b\x32\x18.tickmind.v1.ControlOpenH\x00\x12,\n\x06intent\x18\x02 \x01(\x0b\x32\x1a.tickmind.v1.ControlIntentH\x00\x12,\n\nkeep_alive\x18\x03 \x01(\x0b\x32\x16.tickmind.v1.KeepAliveH\x00\x12\'\n\x07release\x18\x04 \x01(\x0b\x32\x14.tickmind.v1.ReleaseH\x00\x42\x07\n\x05\x66rame\"z\n\x0b\x43ontrolOpen\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x15\n\rcontroller_id\x18\x02 \x01(\t\x12\x1e\n\x11previous_lease_id\x18\x03 \x01(\tB\x03\x80\x01\x01\x12\x13\n\x0bwant_floors\x18\x04 \x01(\x08\x12\x0c\n\x04play\x18\x05 \x01(\x08\"E\n\rControlIntent\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12#\n\x06intent\x18\x02 \x01(\x0b\x32\x13.tickmind.v1.Intent\"\xc8\x01\n\x0f\x43ontrolResponse\x12,\n\x06opened\x18\x01 \x01(\x0b\x32\x1a.tickmind.v1.ControlOpenedH\x00\x12/\n\x0bobservation\x18\x02 \x01(\x0b\x32\x18.tickmind.v1.ObservationH\x00\x12&\n\x03\x61\x63k\x18\x03 \x01(\x0b\x32\x17.tickmind.v1.ControlAckH\x00\x12%\n\x06\x63losed\x18\x04 \x01(\x0b\x32\x13.tickmind.v1.ClosedH\x00\x42\x07\n\x05\x66rame\"\xda\x02\n\rControlOpened\x12!\n\x05lease\x18\x01 \x01(\x0b\x32\x12.tickmind.v1.Lease\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x11\n\tmind_seed\x18\x03 \x01(\x03\x12\x16\n\x0ethinking_ticks\x18\x04 \x01(\x05\x12*\n\x07setting\x18\x05 \x01(\x0b\x32\x19.tickmind.v1.WorldSetting\x12%\n\x07persona\x18\x06 \x01(\x0b\x32\x14.tickmind.v1.Persona\x12$\n\x05kinds\x18\x07 \x03(\x0b\x32\x15.tickmind.v1.KindInfo\x12$\n\x05items\x18\x08 \x03(\x0b\x32\x15.tickmind.v1.ItemInfo\x12&\n\x06\x66loors\x18\t \x03(\x0b\x32\x16.tickmind.v1.FloorInfo\x12$\n\x05goals\x18\n \x03(\x0b\x32\x15.tickmind.v1.GoalInfo\"<\n\nControlAck\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12\x1d\n\x03\x61\x63k\x18\x02 \x01(\x0b\x32\x10.tickmind.v1.Ack\"\xd1\x01\n\x13\x43ontrolBatchRequest\x12-\n\x04open\x18\x01 \x01(\x0b\x32\x1d.tickmind.v1.ControlBatchOpenH\x00\x12+\n\x07intents\x18\x02 \x01(\x0b\x32\x18.tickmind.v1.IntentBatchH\x00\x12,\n\nkeep_alive\x18\x03 \x01(\x0b\x32\x16.tickmind.v1.KeepAliveH\x00\x12\'\n\x07release\x18\x04 \x01(\x0b\x32\x14.tickmind.v1.ReleaseH\x00\x42\x07\n\x05\x66rame\"X\n\x10\x43ontrolBatchOpen\x12\x15\n\rcontroller_id\x18\x01 \x01(\t\x12\r\n\x05\x61\x63tor\x18\x02 \x01(\x0c\x12\x1e\n\x11previous_lease_id\x18\x03 \x01(\tB\x03\x80\x01\x01\"K\n\x0bIntentBatch\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12+\n\x07intents\x18\x02 \x01(\x0b\x32\x1a.tickmind.v1.IntentColumns\"\x80\x02\n\x14\x43ontrolBatchResponse\x12\x31\n\x06opened\x18\x01 \x01(\x0b\x32\x1f.tickmind.v1.ControlBatchOpenedH\x00\x12\x35\n\x0cobservations\x18\x02 \x01(\x0b\x32\x1d.tickmind.v1.ObservationBatchH\x00\x12%\n\x04\x61\x63ks\x18\x03 \x01(\x0b\x32\x15.tickmind.v1.AckBatchH\x00\x12\'\n\x04lost\x18\x04 \x01(\x0b\x32\x17.tickmind.v1.LeasesLostH\x00\x12%\n\x06\x63losed\x18\x05 \x01(\x0b\x32\x13.tickmind.v1.ClosedH\x00\x42\x07\n\x05\x66rame\"\xbf\x01\n\x12\x43ontrolBatchOpened\x12\x15\n\x08lease_id\x18\x01 \x01(\tB\x03\x80\x01\x01\x12\x0e\n\x06ttl_ms\x18\x02 \x01(\x05\x12\x0f\n\x07granted\x18\x03 \x01(\x0c\x12\r\n\x05\x65poch\x18\x04 \x01(\x0c\x12\x0f\n\x07refused\x18\x05 \x01(\x0c\x12\x16\n\x0erefused_reason\x18\x06 \x01(\x0c\x12\x0e\n\x06run_id\x18\x07 \x01(\t\x12\x11\n\tmind_seed\x18\x08 \x01(\x03\x12\x16\n\x0ethinking_ticks\x18\t \x01(\x05\"f\n\x10ObservationBatch\x12\x0c\n\x04part\x18\x01 \x01(\x05\x12\r\n\x05parts\x18\x02 \x01(\x05\x12\x35\n\x0cobservations\x18\x03 \x01(\x0b\x32\x1f.tickmind.v1.ObservationColumns\"V\n\x08\x41\x63kBatch\x12\x0f\n\x07tick_id\x18\x01 \x01(\x03\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x05\x12\x0f\n\x07refused\x18\x03 \x01(\x0c\x12\x16\n\x0erefused_reason\x18\x04 \x01(\x0c\"+\n\nLeasesLost\x12\r\n\x05\x61\x63tor\x18\x01 \x01(\x0c\x12\x0e\n\x06reason\x18\x02 \x01(\x0c\x32\xb3\x01\n\x0e\x43ontrolService\x12H\n\x07\x43ontrol\x12\x1b.tickmind.v1.ControlRequest\x1a\x1c.tickmind.v1.ControlResponse(\x01\x30\x01\x12W\n\x0c\x43ontrolBatch\x12 .tickmind.v1.ControlBatchRequest\x1a!.tickmind.v1.ControlBatchResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -51,31 +51,31 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONTROLREQUEST']._serialized_start=273
   _globals['_CONTROLREQUEST']._serialized_end=473
   _globals['_CONTROLOPEN']._serialized_start=475
-  _globals['_CONTROLOPEN']._serialized_end=583
-  _globals['_CONTROLINTENT']._serialized_start=585
-  _globals['_CONTROLINTENT']._serialized_end=654
-  _globals['_CONTROLRESPONSE']._serialized_start=657
-  _globals['_CONTROLRESPONSE']._serialized_end=857
-  _globals['_CONTROLOPENED']._serialized_start=860
-  _globals['_CONTROLOPENED']._serialized_end=1206
-  _globals['_CONTROLACK']._serialized_start=1208
-  _globals['_CONTROLACK']._serialized_end=1268
-  _globals['_CONTROLBATCHREQUEST']._serialized_start=1271
-  _globals['_CONTROLBATCHREQUEST']._serialized_end=1480
-  _globals['_CONTROLBATCHOPEN']._serialized_start=1482
-  _globals['_CONTROLBATCHOPEN']._serialized_end=1570
-  _globals['_INTENTBATCH']._serialized_start=1572
-  _globals['_INTENTBATCH']._serialized_end=1647
-  _globals['_CONTROLBATCHRESPONSE']._serialized_start=1650
-  _globals['_CONTROLBATCHRESPONSE']._serialized_end=1906
-  _globals['_CONTROLBATCHOPENED']._serialized_start=1909
-  _globals['_CONTROLBATCHOPENED']._serialized_end=2100
-  _globals['_OBSERVATIONBATCH']._serialized_start=2102
-  _globals['_OBSERVATIONBATCH']._serialized_end=2204
-  _globals['_ACKBATCH']._serialized_start=2206
-  _globals['_ACKBATCH']._serialized_end=2292
-  _globals['_LEASESLOST']._serialized_start=2294
-  _globals['_LEASESLOST']._serialized_end=2337
-  _globals['_CONTROLSERVICE']._serialized_start=2340
-  _globals['_CONTROLSERVICE']._serialized_end=2519
+  _globals['_CONTROLOPEN']._serialized_end=597
+  _globals['_CONTROLINTENT']._serialized_start=599
+  _globals['_CONTROLINTENT']._serialized_end=668
+  _globals['_CONTROLRESPONSE']._serialized_start=671
+  _globals['_CONTROLRESPONSE']._serialized_end=871
+  _globals['_CONTROLOPENED']._serialized_start=874
+  _globals['_CONTROLOPENED']._serialized_end=1220
+  _globals['_CONTROLACK']._serialized_start=1222
+  _globals['_CONTROLACK']._serialized_end=1282
+  _globals['_CONTROLBATCHREQUEST']._serialized_start=1285
+  _globals['_CONTROLBATCHREQUEST']._serialized_end=1494
+  _globals['_CONTROLBATCHOPEN']._serialized_start=1496
+  _globals['_CONTROLBATCHOPEN']._serialized_end=1584
+  _globals['_INTENTBATCH']._serialized_start=1586
+  _globals['_INTENTBATCH']._serialized_end=1661
+  _globals['_CONTROLBATCHRESPONSE']._serialized_start=1664
+  _globals['_CONTROLBATCHRESPONSE']._serialized_end=1920
+  _globals['_CONTROLBATCHOPENED']._serialized_start=1923
+  _globals['_CONTROLBATCHOPENED']._serialized_end=2114
+  _globals['_OBSERVATIONBATCH']._serialized_start=2116
+  _globals['_OBSERVATIONBATCH']._serialized_end=2218
+  _globals['_ACKBATCH']._serialized_start=2220
+  _globals['_ACKBATCH']._serialized_end=2306
+  _globals['_LEASESLOST']._serialized_start=2308
+  _globals['_LEASESLOST']._serialized_end=2351
+  _globals['_CONTROLSERVICE']._serialized_start=2354
+  _globals['_CONTROLSERVICE']._serialized_end=2533
 # @@protoc_insertion_point(module_scope)

@@ -40,16 +40,18 @@ class ControlRequest(_message.Message):
     def __init__(self, open: _Optional[_Union[ControlOpen, _Mapping]] = ..., intent: _Optional[_Union[ControlIntent, _Mapping]] = ..., keep_alive: _Optional[_Union[KeepAlive, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ...) -> None: ...
 
 class ControlOpen(_message.Message):
-    __slots__ = ("entity_id", "controller_id", "previous_lease_id", "want_floors")
+    __slots__ = ("entity_id", "controller_id", "previous_lease_id", "want_floors", "play")
     ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_ID_FIELD_NUMBER: _ClassVar[int]
     PREVIOUS_LEASE_ID_FIELD_NUMBER: _ClassVar[int]
     WANT_FLOORS_FIELD_NUMBER: _ClassVar[int]
+    PLAY_FIELD_NUMBER: _ClassVar[int]
     entity_id: str
     controller_id: str
     previous_lease_id: str
     want_floors: bool
-    def __init__(self, entity_id: _Optional[str] = ..., controller_id: _Optional[str] = ..., previous_lease_id: _Optional[str] = ..., want_floors: _Optional[bool] = ...) -> None: ...
+    play: bool
+    def __init__(self, entity_id: _Optional[str] = ..., controller_id: _Optional[str] = ..., previous_lease_id: _Optional[str] = ..., want_floors: _Optional[bool] = ..., play: _Optional[bool] = ...) -> None: ...
 
 class ControlIntent(_message.Message):
     __slots__ = ("tick_id", "intent")

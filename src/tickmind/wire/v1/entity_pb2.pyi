@@ -14,11 +14,15 @@ class LifecycleKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LIFECYCLE_KIND_DESPAWNED: _ClassVar[LifecycleKind]
     LIFECYCLE_KIND_CONTROLLED: _ClassVar[LifecycleKind]
     LIFECYCLE_KIND_UNCONTROLLED: _ClassVar[LifecycleKind]
+    LIFECYCLE_KIND_PLAYED: _ClassVar[LifecycleKind]
+    LIFECYCLE_KIND_UNPLAYED: _ClassVar[LifecycleKind]
 LIFECYCLE_KIND_UNSPECIFIED: LifecycleKind
 LIFECYCLE_KIND_SPAWNED: LifecycleKind
 LIFECYCLE_KIND_DESPAWNED: LifecycleKind
 LIFECYCLE_KIND_CONTROLLED: LifecycleKind
 LIFECYCLE_KIND_UNCONTROLLED: LifecycleKind
+LIFECYCLE_KIND_PLAYED: LifecycleKind
+LIFECYCLE_KIND_UNPLAYED: LifecycleKind
 
 class EntityInfo(_message.Message):
     __slots__ = ("entity_id", "type", "tags", "spawn_tick", "persona")

@@ -23,27 +23,28 @@ _sym_db = _symbol_database.Default()
 
 
 from tickmind.wire.v1 import action_pb2 as tickmind_dot_v1_dot_action__pb2
+from tickmind.wire.v1 import control_pb2 as tickmind_dot_v1_dot_control__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1atickmind/v1/operator.proto\x12\x0btickmind.v1\x1a\x18tickmind/v1/action.proto\"\x1c\n\x04Tile\x12\t\n\x01x\x18\x01 \x01(\x05\x12\t\n\x01y\x18\x02 \x01(\x05\"E\n\x11SpawnActorRequest\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x1d\n\x02\x61t\x18\x02 \x01(\x0b\x32\x11.tickmind.v1.Tile\"D\n\x12SpawnActorResponse\x12.\n\x07outcome\x18\x01 \x01(\x0b\x32\x1d.tickmind.v1.PlacementOutcome\"(\n\x13\x44\x65spawnActorRequest\x12\x11\n\tentity_id\x18\x01 \x01(\t\"F\n\x14\x44\x65spawnActorResponse\x12.\n\x07outcome\x18\x01 \x01(\x0b\x32\x1d.tickmind.v1.PlacementOutcome\"g\n\x10PlacementOutcome\x12#\n\x06reason\x18\x01 \x01(\x0e\x32\x13.tickmind.v1.Reason\x12\x0f\n\x07tick_id\x18\x02 \x01(\x03\x12\x1d\n\x02\x61t\x18\x03 \x01(\x0b\x32\x11.tickmind.v1.Tile2\xb5\x01\n\x0fOperatorService\x12M\n\nSpawnActor\x12\x1e.tickmind.v1.SpawnActorRequest\x1a\x1f.tickmind.v1.SpawnActorResponse\x12S\n\x0c\x44\x65spawnActor\x12 .tickmind.v1.DespawnActorRequest\x1a!.tickmind.v1.DespawnActorResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1atickmind/v1/operator.proto\x12\x0btickmind.v1\x1a\x18tickmind/v1/action.proto\x1a\x19tickmind/v1/control.proto\"\x1c\n\x04Tile\x12\t\n\x01x\x18\x01 \x01(\x05\x12\t\n\x01y\x18\x02 \x01(\x05\"E\n\x11SpawnActorRequest\x12\x11\n\tentity_id\x18\x01 \x01(\t\x12\x1d\n\x02\x61t\x18\x02 \x01(\x0b\x32\x11.tickmind.v1.Tile\"D\n\x12SpawnActorResponse\x12.\n\x07outcome\x18\x01 \x01(\x0b\x32\x1d.tickmind.v1.PlacementOutcome\"(\n\x13\x44\x65spawnActorRequest\x12\x11\n\tentity_id\x18\x01 \x01(\t\"F\n\x14\x44\x65spawnActorResponse\x12.\n\x07outcome\x18\x01 \x01(\x0b\x32\x1d.tickmind.v1.PlacementOutcome\"g\n\x10PlacementOutcome\x12#\n\x06reason\x18\x01 \x01(\x0e\x32\x13.tickmind.v1.Reason\x12\x0f\n\x07tick_id\x18\x02 \x01(\x03\x12\x1d\n\x02\x61t\x18\x03 \x01(\x0b\x32\x11.tickmind.v1.Tile2\xfc\x01\n\x0fOperatorService\x12M\n\nSpawnActor\x12\x1e.tickmind.v1.SpawnActorRequest\x1a\x1f.tickmind.v1.SpawnActorResponse\x12S\n\x0c\x44\x65spawnActor\x12 .tickmind.v1.DespawnActorRequest\x1a!.tickmind.v1.DespawnActorResponse\x12\x45\n\x04Play\x12\x1b.tickmind.v1.ControlRequest\x1a\x1c.tickmind.v1.ControlResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tickmind.v1.operator_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_TILE']._serialized_start=69
-  _globals['_TILE']._serialized_end=97
-  _globals['_SPAWNACTORREQUEST']._serialized_start=99
-  _globals['_SPAWNACTORREQUEST']._serialized_end=168
-  _globals['_SPAWNACTORRESPONSE']._serialized_start=170
-  _globals['_SPAWNACTORRESPONSE']._serialized_end=238
-  _globals['_DESPAWNACTORREQUEST']._serialized_start=240
-  _globals['_DESPAWNACTORREQUEST']._serialized_end=280
-  _globals['_DESPAWNACTORRESPONSE']._serialized_start=282
-  _globals['_DESPAWNACTORRESPONSE']._serialized_end=352
-  _globals['_PLACEMENTOUTCOME']._serialized_start=354
-  _globals['_PLACEMENTOUTCOME']._serialized_end=457
-  _globals['_OPERATORSERVICE']._serialized_start=460
-  _globals['_OPERATORSERVICE']._serialized_end=641
+  _globals['_TILE']._serialized_start=96
+  _globals['_TILE']._serialized_end=124
+  _globals['_SPAWNACTORREQUEST']._serialized_start=126
+  _globals['_SPAWNACTORREQUEST']._serialized_end=195
+  _globals['_SPAWNACTORRESPONSE']._serialized_start=197
+  _globals['_SPAWNACTORRESPONSE']._serialized_end=265
+  _globals['_DESPAWNACTORREQUEST']._serialized_start=267
+  _globals['_DESPAWNACTORREQUEST']._serialized_end=307
+  _globals['_DESPAWNACTORRESPONSE']._serialized_start=309
+  _globals['_DESPAWNACTORRESPONSE']._serialized_end=379
+  _globals['_PLACEMENTOUTCOME']._serialized_start=381
+  _globals['_PLACEMENTOUTCOME']._serialized_end=484
+  _globals['_OPERATORSERVICE']._serialized_start=487
+  _globals['_OPERATORSERVICE']._serialized_end=739
 # @@protoc_insertion_point(module_scope)

@@ -1,4 +1,5 @@
 from tickmind.wire.v1 import action_pb2 as _action_pb2
+from tickmind.wire.v1 import control_pb2 as _control_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Mapping as _Mapping

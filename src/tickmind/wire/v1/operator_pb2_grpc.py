@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from tickmind.wire.v1 import control_pb2 as tickmind_dot_v1_dot_control__pb2
 from tickmind.wire.v1 import operator_pb2 as tickmind_dot_v1_dot_operator__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
@@ -45,6 +46,11 @@ class OperatorServiceStub:
                 request_serializer=tickmind_dot_v1_dot_operator__pb2.DespawnActorRequest.SerializeToString,
                 response_deserializer=tickmind_dot_v1_dot_operator__pb2.DespawnActorResponse.FromString,
                 _registered_method=True)
+        self.Play = channel.stream_stream(
+                '/tickmind.v1.OperatorService/Play',
+                request_serializer=tickmind_dot_v1_dot_control__pb2.ControlRequest.SerializeToString,
+                response_deserializer=tickmind_dot_v1_dot_control__pb2.ControlResponse.FromString,
+                _registered_method=True)
 
 
 class OperatorServiceServicer:
@@ -65,6 +71,13 @@ class OperatorServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Play(self, request_iterator, context):
+        """Controls one entity as ControlService.Control does, for a person who may borrow it from its agent.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperatorServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -77,6 +90,11 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.DespawnActor,
                     request_deserializer=tickmind_dot_v1_dot_operator__pb2.DespawnActorRequest.FromString,
                     response_serializer=tickmind_dot_v1_dot_operator__pb2.DespawnActorResponse.SerializeToString,
+            ),
+            'Play': grpc.stream_stream_rpc_method_handler(
+                    servicer.Play,
+                    request_deserializer=tickmind_dot_v1_dot_control__pb2.ControlRequest.FromString,
+                    response_serializer=tickmind_dot_v1_dot_control__pb2.ControlResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -134,6 +152,33 @@ class OperatorService:
             '/tickmind.v1.OperatorService/DespawnActor',
             tickmind_dot_v1_dot_operator__pb2.DespawnActorRequest.SerializeToString,
             tickmind_dot_v1_dot_operator__pb2.DespawnActorResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Play(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/tickmind.v1.OperatorService/Play',
+            tickmind_dot_v1_dot_control__pb2.ControlRequest.SerializeToString,
+            tickmind_dot_v1_dot_control__pb2.ControlResponse.FromString,
             options,
             channel_credentials,
             insecure,
