@@ -12,7 +12,7 @@ from tests.acceptance.test_documents import RUN_CLI, fresh_environment
 from tests.kits.choices import chosen_by_prompt
 from tests.long import LONG, short_or_long
 
-from tickmind.cli.minds.relived import RelivedMinds
+from tickmind.lab.minds.relived import RelivedMinds
 from tickmind.llm.testing import FakeProvider, Late
 from tickmind.record import RunStore
 from tickmind.record.report.comparison import compare_runs

@@ -9,7 +9,7 @@ from typing import Any
 
 from tickmind.record.disk import Disk, write_whole
 from tickmind.record.errors import DamagedRunError, RunIdError, SchemaVersionError
-from tickmind.record.limits import MAX_META_BYTES
+from tickmind.record.limits import MAX_CHANGES, MAX_META_BYTES
 from tickmind.record.run_id import check_run_id, is_run_id
 
 META = "meta.json"
@@ -38,11 +38,29 @@ class TableMeta:
 
 
 @dataclass(frozen=True, slots=True)
+class RunChange:
+    """A change at which a branch leaves its parent after a tick: its kind, whom or what it concerns, and to what.
+
+    `lab` knows the kinds, such as `remember`.
+    """
+
+    tick_id: int
+    kind: str
+    who: str = ""  # id of an actor or of an object
+    what: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunParent:
-    """The run that a run branched off, and after which of its ticks; 0 is its beginning."""
+    """The run that a run branched off, after which of its ticks (0 is its beginning), and what was changed there.
+
+    The changes of a parent that is a branch itself, in the past that both share, come first.
+    """
 
     run_id: str
     tick_id: int
+    changes: tuple[RunChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +144,7 @@ def _typed(name: str, kind: Any, value: Any) -> Any:
             for table, one in value.items()
         }
     if name == "parent":
-        return None if value is None else RunParent(check_run_id(value["run_id"]), _typed("", int, value["tick_id"]))
+        return None if value is None else _parent(value)
     if name == "pace":
         return None if value is None else _pace(value["lockstep"], value["tps"])
     if kind == int | None:
@@ -134,6 +152,18 @@ def _typed(name: str, kind: Any, value: Any) -> Any:
     if type(value) is not kind:
         raise TypeError(f"{name} has a wrong type")
     return value
+
+
+def _parent(value: Mapping[str, Any]) -> RunParent:
+    changes = value.get("changes", ())
+    if not isinstance(changes, list | tuple):
+        raise TypeError("changes has a wrong type")
+    MAX_CHANGES.check(len(changes))
+    read = tuple(
+        RunChange(*(_typed("", int if one.name == "tick_id" else str, each[one.name]) for one in fields(RunChange)))
+        for each in changes
+    )
+    return RunParent(check_run_id(value["run_id"]), _typed("", int, value["tick_id"]), read)
 
 
 def _pace(lockstep: Any, tps: Any) -> RunPace:
