@@ -400,6 +400,7 @@ class RunStore:
             world=str(world.get("name", "")),
             created_at=meta.created_at,
             recovered=meta.recovered,
+            parent=meta.parent.run_id if meta.parent is not None else "",
         )
 
     def _state(self, meta: RunMeta, folder: Path) -> RunState:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tickmind.agent.contract import Launch
     from tickmind.cli.world.run import WorldRun
     from tickmind.record import RunChange, RunReader, RunStore
+    from tickmind.world import Scenario
 
 CHECKPOINT_TICKS = 60
 _ID_CHARS = 60  # of the parent in the id of a branch
@@ -104,9 +105,8 @@ def branch(
         done, asked = _live(
             store, run, branch_id, tick, going_on, changes, model, gateway, agents, folder, keeps=replies == "keep"
         )
-    typer.echo(
-        f"Run {branch_id}: the {tick:,} ticks of {run_id}, and {done:,} of its own; models were asked {asked:,} times."
-    )
+    own = f"{done:,} of its own, in which models were asked {asked:,} times"
+    typer.echo(f"Run {branch_id} has the {tick:,} ticks of {run_id}, and {own}.")
     typer.echo(f"`tickmind runs compare {run_id} {branch_id}{runs_option(folder)}` names the first difference.")
 
 
@@ -149,7 +149,7 @@ def _live(
             "there is no model to ask after that tick: set LLM_BASE_URL, name a gateway with --gateway URL, or keep "
             "the recorded replies wherever the prompt is the same with --replies keep"
         )
-    new = _begin(store, run, branch_id, tick, changes, agents, folder)
+    new = _begin(store, run, minds.scenario, branch_id, tick, changes, agents, folder)
     show = show_progress(tick + ticks)
 
     def on_tick(world: TileWorld) -> None:
@@ -178,6 +178,7 @@ def _live(
 def _begin(
     store: "RunStore",
     run: "RunReader",
+    scenario: "Scenario",
     branch_id: str,
     tick: int,
     changes: "Sequence[RunChange]",
@@ -187,6 +188,7 @@ def _begin(
     """Begin the new run, with the scenario and the mapping of its parent."""
     from tickmind.cli.world.run import WorldRuns
     from tickmind.cli.world.scenarios import TILE_ART
+    from tickmind.lab.branching.plan import with_changes
     from tickmind.record import RunParent
     from tickmind.record.replay.run_files import AGENTS, KEPT_FROM, SCENARIO
     from tickmind.world.scenario.scenario_reader import scenario_text
@@ -199,8 +201,9 @@ def _begin(
         mapping = f"{KEPT_FROM}{agents.resolve()}\n{scenario_text(agents)}"
     elif (parent / AGENTS).is_file():
         mapping = scenario_text(parent / AGENTS)
+    dropped = tuple(change for change in inherited if change.tick_id >= tick)
     new = WorldRuns(folder).begin(
-        scenario_text(parent / SCENARIO),
+        with_changes(scenario_text(parent / SCENARIO), scenario.interventions, changes, dropped),
         str(parent / SCENARIO),
         branch_id,
         tick_ms=run.info.tick_duration_ms,

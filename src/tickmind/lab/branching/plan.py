@@ -1,4 +1,4 @@
-"""`check_changes`: whether a run can be changed in some ways where it branches."""
+"""Checks of the changes at which a run branches, and the scenario of its world with them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -7,6 +7,8 @@ from tickmind.base import ConfigError
 from tickmind.lab.minds.changes import ChangeKind, persona_value
 from tickmind.mind.memory.memory import MAX_ENTRY_CHARS
 from tickmind.world import MAX_TEXT_CHARS
+from tickmind.world.scenario.scenario import Intervention
+from tickmind.world.scenario.scenario_reader import with_interventions
 
 if TYPE_CHECKING:
     from tickmind.record import RunChange, RunReader
@@ -18,7 +20,7 @@ def check_changes(run: "RunReader", changes: "Sequence[RunChange]") -> None:
     """Raise `ConfigError` for the first change that concerns nobody in the run, or says nothing that can be done."""
     names = [actor.entity_id for actor in run.info.actors]
     for change in changes:
-        if change.kind in (ChangeKind.ITEM, ChangeKind.STATE, ChangeKind.MODEL):
+        if change.kind in (ChangeKind.STATE, ChangeKind.MODEL):  # the scenario knows objects and states
             continue
         if change.who not in names:
             more = ", ..." if len(names) > _NAMED else ""
@@ -49,5 +51,34 @@ def _check(change: "RunChange") -> None:
                     f"--forget takes the number of a memory, not {change.value!r}; "
                     f"`tickmind mind RUN {change.who} --tick {change.tick_id} --json` lists them"
                 )
+        case ChangeKind.ITEM:
+            _amount(change)
         case ChangeKind.PERSONA:
             persona_value(change.what, change.value)
+
+
+def with_changes(
+    text: str, own: Sequence[Intervention], changes: "Sequence[RunChange]", dropped: "Sequence[RunChange]" = ()
+) -> str:
+    """Return the text of a scenario whose world is changed in the tick after each change.
+
+    `own` are the interventions of the parent's scenario; those of its `dropped` changes, which come after the branch,
+    are left out.
+    """
+    not_kept = set(filter(None, map(_intervention, dropped)))
+    wanted = [*(one for one in own if one not in not_kept), *filter(None, map(_intervention, changes))]
+    return text if wanted == list(own) else with_interventions(text, wanted)
+
+
+def _intervention(change: "RunChange") -> Intervention | None:
+    if change.kind == ChangeKind.ITEM:
+        return Intervention(change.tick_id + 1, change.who, change.what, _amount(change))
+    if change.kind == ChangeKind.STATE:
+        return Intervention(change.tick_id + 1, object_id=change.who, state=change.value)
+    return None
+
+
+def _amount(change: "RunChange") -> int:
+    if change.value.isascii() and change.value.isdigit():
+        return int(change.value)
+    raise ConfigError(f"{change.who}.inventory.{change.what} takes a whole number, not {change.value!r}")

@@ -1,5 +1,6 @@
 """Scenario files: YAML and a text map, turned into a checked `Scenario`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,18 +16,19 @@ from tickmind.world.scenario.calendar_reader import (
     read_calendar,
 )
 from tickmind.world.scenario.goal_reader import GoalReader, read_own_rules
+from tickmind.world.scenario.intervention_reader import InterventionReader, interventions_text
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
 from tickmind.world.scenario.map_reader import Land, read_map
 from tickmind.world.scenario.need_reader import WorldNeeds, own_need_names
 from tickmind.world.scenario.persona_files import read_persona_files, with_persona_files
-from tickmind.world.scenario.scenario import ActorSpawn, Scenario
+from tickmind.world.scenario.scenario import ActorSpawn, Intervention, Scenario
 from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_zones
 from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
 from tickmind.world.scenario.tiled.sections import TiledSections, tiled_sections, with_map_inside, with_sections
-from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table
+from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table, with_value
 
 SECTIONS = (
     "world",
@@ -47,6 +49,7 @@ SECTIONS = (
     "actors",
     "goals",
     "own_rules",
+    "interventions",
 )
 OTHER_SECTIONS = ("agents", "assignments", "defaults")  # of a runner's mapping in the same file
 
@@ -156,6 +159,7 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
     check_rule_times(given.get("rules"), given.get("calendar"))
     zones: tuple[ZoneInfo, ...] = ()
     goals: tuple[GoalInfo, ...] = ()
+    interventions: tuple[Intervention, ...] = ()
     if land is not None:
         zones = read.part((), read_zones, given.get("zones"), land)
         check_festival_places(given.get("calendar"), [zone.name for zone in zones])
@@ -171,6 +175,10 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         if (section := given.get("goals")) is not None:
             reader = GoalReader(zones, calendar, item_names, rules.inventory_limit, kinds, spawns.objects(), actors)
             goals = read.part((), reader.read, section)
+        if (section := given.get("interventions")) is not None:
+            objects = {thing.object_id: thing.kind for thing in spawns.objects()}
+            changer = InterventionReader(item_names, rules.inventory_limit, kinds, objects, actor_ids)
+            interventions = read.part((), changer.read, section)
     own_rules = read.part((), read_own_rules, given.get("own_rules"), goals)
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))
@@ -191,6 +199,7 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         setting=WorldSetting(zones, calendar),
         goals=goals,
         own_rules=own_rules,
+        interventions=interventions,
     )
     return scenario, tiled
 
@@ -202,3 +211,11 @@ def _read_thinking(node: Node | None) -> int:
     given = table(node)
     given.nothing_but("ticks")
     return leaf(given.need("ticks")).integer(1, MAX_THINKING_TICKS)
+
+
+def with_interventions(text: str, interventions: Sequence[Intervention]) -> str:
+    """Return the text of a scenario with these interventions, in place of those that are in it."""
+    value = interventions_text(interventions)
+    if "interventions" in read_tree(text, "scenario").entries:
+        return with_value(text, ("interventions",), value)
+    return f"{text.rstrip()}\n\ninterventions: {value}\n"
