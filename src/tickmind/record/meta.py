@@ -96,6 +96,11 @@ class RunMeta:
     log_schema_version: str = LOG_SCHEMA_VERSION
     api_version: str = API_VERSION
 
+    @property
+    def elsewhere_bytes(self) -> int:
+        """The size of the finished files that are not beside `meta.json`."""
+        return sum(table.size_bytes for table in self.tables.values()) if self.stored_at else 0
+
     def as_finished(self, **changes: Any) -> "RunMeta":
         """Return the run with all files in place, in the form of this version."""
         return replace(self, finished=True, log_schema_version=LOG_SCHEMA_VERSION, **changes)

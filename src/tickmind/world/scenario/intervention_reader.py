@@ -1,13 +1,13 @@
 """The section `interventions` of a scenario: what is changed from outside, and in which ticks."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from tickmind.base import Limit
 from tickmind.world.scenario.kind_reader import known
 from tickmind.world.scenario.kinds import ObjectKind
 from tickmind.world.scenario.limits import MAX_INVENTORY
-from tickmind.world.scenario.scenario import Intervention
+from tickmind.world.scenario.scenario import Intervention, ObjectSpawn
 from tickmind.world.scenario.yaml_nodes import Node, YamlMapping, many, quoted, table
 
 MAX_INTERVENTIONS = Limit("number of interventions in a world", 1000)
@@ -22,13 +22,13 @@ class InterventionReader:
         items: Collection[str],
         inventory_limit: int,
         kinds: Sequence[ObjectKind],
-        objects: Mapping[str, str],
+        objects: Sequence[ObjectSpawn],
         actors: Collection[str],
     ) -> None:
         self._items = items
         self._inventory_limit = min(inventory_limit, int(MAX_INVENTORY.maximum))
         self._kinds = {kind.name: kind for kind in kinds}
-        self._objects = objects  # id -> kind
+        self._objects = {thing.object_id: thing.kind for thing in objects}  # id -> kind
         self._actors = actors
 
     def read(self, node: Node) -> tuple[Intervention, ...]:

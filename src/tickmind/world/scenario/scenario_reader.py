@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tickmind.base import ConfigError
 from tickmind.base.problems import Problem, in_order
@@ -28,7 +29,7 @@ from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, 
 from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
 from tickmind.world.scenario.tiled.sections import TiledSections, tiled_sections, with_map_inside, with_sections
-from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table, with_value
+from tickmind.world.scenario.yaml_nodes import Node, YamlMapping, leaf, read_tree, table, with_value
 
 SECTIONS = (
     "world",
@@ -158,8 +159,7 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
     check_kind_times(given.get("kinds"), given.get("calendar"))
     check_rule_times(given.get("rules"), given.get("calendar"))
     zones: tuple[ZoneInfo, ...] = ()
-    goals: tuple[GoalInfo, ...] = ()
-    interventions: tuple[Intervention, ...] = ()
+    coming = _Coming()
     if land is not None:
         zones = read.part((), read_zones, given.get("zones"), land)
         check_festival_places(given.get("calendar"), [zone.name for zone in zones])
@@ -172,14 +172,10 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         check_owners(given.get("zones"), actor_ids)
         people.check_relations(actor_ids, is_kept=folder is None)
         check_size(given, [actor.persona for actor in actors])
-        if (section := given.get("goals")) is not None:
-            reader = GoalReader(zones, calendar, item_names, rules.inventory_limit, kinds, spawns.objects(), actors)
-            goals = read.part((), reader.read, section)
-        if (section := given.get("interventions")) is not None:
-            objects = {thing.object_id: thing.kind for thing in spawns.objects()}
-            changer = InterventionReader(item_names, rules.inventory_limit, kinds, objects, actor_ids)
-            interventions = read.part((), changer.read, section)
-    own_rules = read.part((), read_own_rules, given.get("own_rules"), goals)
+        goal_reader = GoalReader(zones, calendar, item_names, rules.inventory_limit, kinds, spawns.objects(), actors)
+        changer = InterventionReader(item_names, rules.inventory_limit, kinds, spawns.objects(), actor_ids)
+        coming = _read_coming(given, goal_reader, changer)
+    own_rules = read.part((), read_own_rules, given.get("own_rules"), coming.goals)
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))
     scenario = Scenario(
@@ -197,11 +193,26 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         ground=spawns.ground(),
         thinking_ticks=thinking_ticks,
         setting=WorldSetting(zones, calendar),
-        goals=goals,
+        goals=coming.goals,
         own_rules=own_rules,
-        interventions=interventions,
+        interventions=coming.interventions,
     )
     return scenario, tiled
+
+
+class _Coming(NamedTuple):
+    """What may come about in a world, and what is changed from outside."""
+
+    goals: tuple[GoalInfo, ...] = ()
+    interventions: tuple[Intervention, ...] = ()
+
+
+def _read_coming(given: YamlMapping, goal_reader: GoalReader, changer: InterventionReader) -> _Coming:
+    read, goals, interventions = given.place.source, given.get("goals"), given.get("interventions")
+    return _Coming(
+        () if goals is None else read.part((), goal_reader.read, goals),
+        () if interventions is None else read.part((), changer.read, interventions),
+    )
 
 
 def _read_thinking(node: Node | None) -> int:
