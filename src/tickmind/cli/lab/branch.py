@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
-from tickmind.base.files import RUNS_FOLDER, runs_option
+from tickmind.base.files import RUNS_FOLDER, read_at_most, replace_file, runs_option
 from tickmind.cli.runs.commands import Folder, RunId
 
 if TYPE_CHECKING:
@@ -191,6 +191,7 @@ def _begin(
     from tickmind.lab.branching.plan import with_changes
     from tickmind.record import RunParent
     from tickmind.record.replay.run_files import AGENTS, KEPT_FROM, SCENARIO
+    from tickmind.world.scenario.limits import MAX_TILE_ART_BYTES
     from tickmind.world.scenario.scenario_reader import scenario_text
 
     parent = store.folder(run.run_id)
@@ -213,7 +214,8 @@ def _begin(
         parent=RunParent(run.run_id, tick, (*shared, *changes)),
     )
     if (parent / TILE_ART).is_file():
-        shutil.copyfile(parent / TILE_ART, store.folder(branch_id) / TILE_ART)
+        art = read_at_most(parent / TILE_ART, int(MAX_TILE_ART_BYTES.maximum))
+        replace_file(store.folder(branch_id) / TILE_ART, art)
     new.log.pace = run.meta.pace
     return new
 
