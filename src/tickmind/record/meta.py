@@ -159,7 +159,9 @@ def _typed(name: str, kind: Any, value: Any) -> Any:
     return value
 
 
-def _parent(value: Mapping[str, Any]) -> RunParent:
+def _parent(value: Any) -> RunParent:
+    if not isinstance(value, dict):
+        raise TypeError("parent has a wrong type")
     changes = value.get("changes", ())
     if not isinstance(changes, list | tuple):
         raise TypeError("changes has a wrong type")

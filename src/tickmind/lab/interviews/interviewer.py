@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from tickmind.agent.character.sociable import SociableCharacter
 from tickmind.base import Limit, redact
@@ -28,8 +28,12 @@ You are interviewed about your life up to now. Answer in the first person, in on
 memories only. Behind each statement put the number of its memory in square brackets, as in [12]. If these memories do
 not answer the question, answer exactly: {unknown}"""
 
-WordAnswer = Callable[[str, str], str]
+WordAnswer: TypeAlias = Callable[[str, str], str]
 """Returns a model's reply to a system prompt and a message."""
+
+
+def _nothing(_question: str) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +84,16 @@ class Witness:
     people: Mapping[str, str] = field(default_factory=dict)  # id of a known person -> its name
     facts: Sequence[str] = ()  # that its persona knows from the beginning
     persona: str = ""  # its description
-    knows: Callable[[str], str] = lambda _question: ""  # what it knows besides, as where there is something to eat
+    knows: Callable[[str], str] = _nothing  # what it knows besides, as where there is something to eat
     thoughts: Sequence["Thought"] = ()
 
     @classmethod
     def of(cls, character: "Body", tick_id: int, thoughts: "Sequence[Thought]") -> Self:
         """Return a character that was lived again up to a tick."""
         people: dict[str, str] = {}
-        knows: Callable[[str], str] = lambda _question: ""  # noqa: E731  it is replaced below
+        knows: Callable[[str], str] = _nothing
         if isinstance(character, SociableCharacter):
-            people = {one.person_id: one.called for one in character.talker.people}
-            knows = character.answer
+            people, knows = {one.person_id: one.called for one in character.talker.people}, character.answer
         persona = character.persona
         return cls(
             character.entity_id,

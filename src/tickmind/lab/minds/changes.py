@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from tickmind.agent.character.body import Body
 from tickmind.base import ConfigError
@@ -46,7 +46,8 @@ def change_mind(character: Body, change: RunChange) -> None:
         case ChangeKind.PERSONA:
             if change.what in ("home", "work") and character.setting.zone(change.value) is None:
                 raise ConfigError(f"there is no zone {change.value!r} that could be the {change.what} of {change.who}")
-            character.persona = replace(character.persona, **{change.what: persona_value(change.what, change.value)})
+            values: dict[str, Any] = {change.what: persona_value(change.what, change.value)}
+            character.persona = replace(character.persona, **values)
 
 
 def persona_value(field: str, text: str) -> str | int | tuple[str, ...]:

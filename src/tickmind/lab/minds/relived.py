@@ -196,8 +196,9 @@ class RelivedMinds:
 
     def change(self, changes: "Sequence[RunChange]") -> None:
         """Apply changes to those of these minds that they concern; raises `ConfigError` for one that can't be."""
+        lived = {self._names[row] for row in self.rows}
         for change in changes:
-            if change.kind not in OF_MINDS or not any(change.who in one.group.entity_ids for one in self.groups):
+            if change.kind not in OF_MINDS or change.who not in lived:
                 continue
             host = self.host_of(change.who)
             if not isinstance(host, CharacterHost) or change.who not in host.entity_ids:
