@@ -11,7 +11,7 @@ from tests.kits.lived_runs import AGENTS, TICKS, record_villagers
 from typer.testing import CliRunner
 
 from tickmind.cli.app import app
-from tickmind.lab.interviews.interviewer import UNKNOWN, Interviewer, Witness
+from tickmind.lab.interviews.interviewer import UNKNOWN, AskedMind, Interviewer
 from tickmind.lab.interviews.tables import as_markdown
 from tickmind.mind.memory import EntryKind, Memory
 from tickmind.protocol import Thought
@@ -49,7 +49,7 @@ FACTS, UNKNOWN_QUESTIONS = list(planted()), list(unperceived())
 
 
 @pytest.fixture(scope="module")
-def witness():
+def mind():
     memory = Memory(day_ticks=600)
     for tick, (text, kind, about, _, _) in enumerate(FACTS, start=1):
         told_by = about if kind is EntryKind.HEARD else ""
@@ -59,7 +59,7 @@ def witness():
         Thought(1, 40, 41, "", "", reply="Honey again? The rope is more urgent."),
         Thought(1, 80, 81, "", "", reply="Honey, but after the interview."),
     ]
-    return Witness("ada", "Ada", 60, memory, PEOPLE, ("The chapel was built by monks.",), thoughts=thoughts)
+    return AskedMind("ada", "Ada", 60, memory, PEOPLE, ("The chapel was built by monks.",), thoughts=thoughts)
 
 
 def check_citations(answer, memory):
@@ -71,17 +71,17 @@ def check_citations(answer, memory):
 
 
 @pytest.mark.parametrize(("text", "question", "right"), [(fact[0], fact[3], fact[4]) for fact in FACTS])
-def test_a_planted_fact_is_answered_with_the_memory_of_it(witness, text, question, right):
-    answer = Interviewer(witness).ask(question)
+def test_a_planted_fact_is_answered_with_the_memory_of_it(mind, text, question, right):
+    answer = Interviewer(mind).ask(question)
     assert answer.known
     assert right in answer.text
     assert answer.citations
-    check_citations(answer, witness.memory)
+    check_citations(answer, mind.memory)
 
 
 @pytest.mark.parametrize("question", UNKNOWN_QUESTIONS)
-def test_what_was_never_perceived_is_not_known(witness, question):
-    answer = Interviewer(witness).ask(question)
+def test_what_was_never_perceived_is_not_known(mind, question):
+    answer = Interviewer(mind).ask(question)
     assert (answer.text, answer.known, answer.citations) == (UNKNOWN, False, ())
 
 
@@ -89,25 +89,25 @@ def test_there_are_fifty_questions_of_each_kind():
     assert (len(FACTS), len(UNKNOWN_QUESTIONS)) == (50, 50)
 
 
-def test_a_fact_of_the_persona_is_known_without_a_memory(witness):
-    answer = Interviewer(witness).ask("Who built the chapel?")
+def test_a_fact_of_the_persona_is_known_without_a_memory(mind):
+    answer = Interviewer(mind).ask("Who built the chapel?")
     assert (answer.text, answer.known, answer.citations) == ("The chapel was built by monks.", True, ())
 
 
-def test_the_last_thought_about_the_subject_up_to_the_tick_stands_beside_the_answer(witness):
-    thought = Interviewer(witness).ask("Who gave you honey?").thought
+def test_the_last_thought_about_the_subject_up_to_the_tick_stands_beside_the_answer(mind):
+    thought = Interviewer(mind).ask("Who gave you honey?").thought
     assert (thought.tick_id, thought.text) == (40, "Honey again? The rope is more urgent.")
     assert thought.address.endswith("#tick=40&actor=ada")
-    assert Interviewer(witness).ask("Who gave you salt?").thought is None
+    assert Interviewer(mind).ask("Who gave you salt?").thought is None
 
 
-def test_what_is_new_is_answered_with_the_latest_memories(witness):
-    answer = Interviewer(witness).ask("What happened today?")
+def test_what_is_new_is_answered_with_the_latest_memories(mind):
+    answer = Interviewer(mind).ask("What happened today?")
     assert len(answer.citations) == 3
-    check_citations(answer, witness.memory)
+    check_citations(answer, mind.memory)
 
 
-def test_a_model_words_only_what_the_memories_say_and_false_citations_are_dropped(witness):
+def test_a_model_words_only_what_the_memories_say_and_false_citations_are_dropped(mind):
     asked = []
 
     def word(system, message):
@@ -115,32 +115,30 @@ def test_a_model_words_only_what_the_memories_say_and_false_citations_are_droppe
         (number,) = re.findall(r"\[(\d+)\] Gita gave me 2 honey", message)
         return f"It was Gita [{number}, 977], I believe [4711]."
 
-    answer = Interviewer(witness, word=word).ask("Who gave you honey?")
+    answer = Interviewer(mind, word=word).ask("Who gave you honey?")
     assert (answer.by_model, answer.known) == (True, True)
     assert re.fullmatch(r"It was Gita \[\d+\], I believe\.", answer.text)
-    check_citations(answer, witness.memory)
+    check_citations(answer, mind.memory)
     assert len(answer.citations) == 1
     system, message = asked[0]
     assert "You are Ada." in system
     assert len(re.findall(r"^\[\d+\]", message, re.MULTILINE)) <= 8
 
 
-def test_an_answer_of_a_model_that_cites_nothing_is_not_known(witness):
-    answer = Interviewer(witness, word=lambda _system, _message: "A dragon gave it to me [9999].").ask(
-        "Who sells salt?"
-    )
+def test_an_answer_of_a_model_that_cites_nothing_is_not_known(mind):
+    answer = Interviewer(mind, word=lambda _system, _message: "A dragon gave it to me [9999].").ask("Who sells salt?")
     assert (answer.text, answer.known, answer.by_model) == (UNKNOWN, False, True)
 
 
-def test_a_model_is_not_asked_about_what_no_memory_has_to_do_with(witness):
+def test_a_model_is_not_asked_about_what_no_memory_has_to_do_with(mind):
     def refuse(_system, _message):
         raise AssertionError("there is nothing to word")
 
-    assert not Interviewer(witness, word=refuse).ask("Who stole velvet?").known
+    assert not Interviewer(mind, word=refuse).ask("Who stole velvet?").known
 
 
-def test_markdown_takes_no_marks_from_texts(witness):
-    table = as_markdown([Interviewer(witness).ask("Who stole | `velvet` [x](y)?")])
+def test_markdown_takes_no_marks_from_texts(mind):
+    table = as_markdown([Interviewer(mind).ask("Who stole | `velvet` [x](y)?")])
     assert r"\| \`velvet\` \[x\]" in table
 
 

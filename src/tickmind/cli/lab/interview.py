@@ -79,11 +79,11 @@ def interview(
     with store.open(run_id) as run, _wording(model, own_words=own_words) as word:
         if run.last_tick_id is None or (tick is not None and tick > run.last_tick_id):
             raise ConfigError(f"run {run_id} ends with tick {run.last_tick_id or 0}; choose one up to it")
-        witnesses = _interviewers(store, run, who or (), tick or run.last_tick_id, agents, word, replay)
+        interviewers = _interviewers(store, run, who or (), tick or run.last_tick_id, agents, word, replay)
         if not asked:
-            _converse(run_id, witnesses[0])
+            _converse(run_id, interviewers[0])
             return
-        answers = [one.ask(each) for one in witnesses for each in asked]
+        answers = [one.ask(each) for one in interviewers for each in asked]
     _put(run_id, answers, form, out)
 
 
@@ -101,7 +101,7 @@ def _interviewers(
     from tickmind.agent.character.body import Body
     from tickmind.cli.minds.commands import show_progress
     from tickmind.lab.errors import InterviewError
-    from tickmind.lab.interviews.interviewer import Interviewer, Witness
+    from tickmind.lab.interviews.interviewer import AskedMind, Interviewer
     from tickmind.lab.minds.relived import RelivedMinds, recorded_thoughts
 
     minds: RelivedMinds = RelivedMinds(store, run, who, agents=agents)
@@ -115,8 +115,8 @@ def _interviewers(
         for name in group.group.entity_ids if not who else [one for one in group.group.entity_ids if one in who]:
             character = host.character(name) if isinstance(host, CharacterHost) and name in host.entity_ids else None
             if isinstance(character, Body):
-                witness = Witness.of(character, tick, thoughts.get(name, ()))
-                made.append(Interviewer(witness, word=word, replay=replay))
+                asked = AskedMind.of(character, tick, thoughts.get(name, ()))
+                made.append(Interviewer(asked, word=word, replay=replay))
             elif who:
                 raise InterviewError(
                     f"{name} can't be asked: its agent is no Character, or took part in no tick up to {tick}"

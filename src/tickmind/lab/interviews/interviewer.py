@@ -74,7 +74,7 @@ class InterviewAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class AskedMind:
     """A mind after a tick, as far as an interview needs it. The mind is changed by no question."""
 
     who: str
@@ -111,12 +111,12 @@ class Witness:
 class Interviewer:
     """Ask one mind. Without `word` its own code answers; with it a model words what the memories say."""
 
-    def __init__(self, witness: Witness, *, word: WordAnswer | None = None, replay: str = REPLAY) -> None:
-        self._witness = witness
+    def __init__(self, mind: AskedMind, *, word: WordAnswer | None = None, replay: str = REPLAY) -> None:
+        self._mind = mind
         self._word = word
         self._replay = replay
         self._facts = Memory()
-        for fact in witness.facts:
+        for fact in mind.facts:
             self._facts.note(0, fact)
 
     def ask(self, question: str) -> InterviewAnswer:
@@ -125,11 +125,11 @@ class Interviewer:
         thought = self._thought_about(question)
         if self._word is not None and (entries := self._retrieved(question)):
             return self._worded(question, entries, thought, self._word)
-        if entry := self._remembered(self._witness.memory, question):
+        if entry := self._remembered(self._mind.memory, question):
             return self._answer(question, entry.text, (entry,), thought)
         if fact := self._remembered(self._facts, question):
             return self._answer(question, fact.text, (), thought)
-        if known := self._witness.knows(question):
+        if known := self._mind.knows(question):
             return self._answer(question, known, (), thought)
         if latest := self._latest(question):
             return self._answer(question, " ".join(entry.text for entry in latest), latest, thought)
@@ -137,32 +137,32 @@ class Interviewer:
 
     def _remembered(self, memory: Memory, question: str) -> MemoryEntry | None:
         return remembered_answer(
-            memory, self._witness.tick_id, question, self._words(question), self._about(question), lambda _entry: True
+            memory, self._mind.tick_id, question, self._words(question), self._about(question), lambda _entry: True
         )
 
     def _words(self, question: str) -> frozenset[str]:
         """Return the words that carry the meaning of a question, without the name of who is asked."""
-        return words_of(question) - words_of(self._witness.name)
+        return words_of(question) - words_of(self._mind.name)
 
     def _about(self, question: str) -> list[str]:
         asked = self._words(question)
-        return [person_id for person_id, called in self._witness.people.items() if words_of(called) & asked]
+        return [person_id for person_id, called in self._mind.people.items() if words_of(called) & asked]
 
     def _latest(self, question: str) -> tuple[MemoryEntry, ...]:
         """Return the newest memories, if anything new answers a question, as "What did you do today?"."""
         words = self._words(question) - words_of("do did happened happen new today lately now last happening")
-        return () if words or not is_open(question, ()) else tuple(self._witness.memory.latest(LATEST))
+        return () if words or not is_open(question, ()) else tuple(self._mind.memory.latest(LATEST))
 
     def _retrieved(self, question: str) -> list[MemoryEntry]:
         """Return the memories from which a model may word an answer: those that have to do with the question."""
-        witness, asked, about = self._witness, set(indexed_words(question)), self._about(question)
-        found = witness.memory.scored(witness.tick_id, question, about=about, most=RETRIEVED)
+        mind, asked, about = self._mind, set(indexed_words(question)), self._about(question)
+        found = mind.memory.scored(mind.tick_id, question, about=about, most=RETRIEVED)
         fit = [
             one.entry
             for one in found
             if asked & set(indexed_words(one.entry.text)) or set(about) & set(one.entry.about)
         ]
-        if (entry := self._remembered(witness.memory, question)) is not None and entry not in fit:
+        if (entry := self._remembered(mind.memory, question)) is not None and entry not in fit:
             fit = [entry, *fit[: RETRIEVED - 1]]
         return fit or list(self._latest(question))
 
@@ -170,9 +170,9 @@ class Interviewer:
         self, question: str, entries: Sequence[MemoryEntry], thought: ThoughtBeside | None, word: WordAnswer
     ) -> InterviewAnswer:
         """Have a model word an answer. Citations that do not exist are dropped; without any it is not known."""
-        witness = self._witness
+        mind = self._mind
         told = {entry.number: entry for entry in entries}
-        system = _INSTRUCTIONS.format(name=witness.name, persona=witness.persona, unknown=UNKNOWN)
+        system = _INSTRUCTIONS.format(name=mind.name, persona=mind.persona, unknown=UNKNOWN)
         lines = "\n".join(f"[{entry.number}] {entry.text}" for entry in sorted(entries, key=lambda one: one.tick))
         reply = " ".join(word(system, f"Your memories, the oldest first:\n{lines}\n\nThe question: {question}").split())
         cited: dict[int, MemoryEntry] = {}
@@ -197,7 +197,7 @@ class Interviewer:
         *,
         by_model: bool = False,
     ) -> InterviewAnswer:
-        who = self._witness.who
+        who = self._mind.who
         citations = tuple(
             Citation(
                 entry.number,
@@ -208,20 +208,20 @@ class Interviewer:
             )
             for entry in entries
         )
-        tick_id = self._witness.tick_id
+        tick_id = self._mind.tick_id
         return InterviewAnswer(who, tick_id, question, redact(text), True, citations, thought, by_model)
 
     def _unknown(self, question: str, thought: ThoughtBeside | None, *, by_model: bool = False) -> InterviewAnswer:
-        witness = self._witness
-        return InterviewAnswer(witness.who, witness.tick_id, question, UNKNOWN, False, (), thought, by_model)
+        mind = self._mind
+        return InterviewAnswer(mind.who, mind.tick_id, question, UNKNOWN, False, (), thought, by_model)
 
     def _thought_about(self, question: str) -> ThoughtBeside | None:
         """Return the last thought up to the tick that shares a word of meaning with a question."""
-        asked = set(indexed_words(question)) - words_of(self._witness.name)
-        past = [one for one in self._witness.thoughts if one.answered_tick <= self._witness.tick_id and one.reply]
+        asked = set(indexed_words(question)) - words_of(self._mind.name)
+        past = [one for one in self._mind.thoughts if one.answered_tick <= self._mind.tick_id and one.reply]
         for thought in sorted(past, key=lambda one: one.answered_tick, reverse=True):
             text = f"{thought.thinking} {thought.reply}".strip()
             if asked & set(indexed_words(text)):
-                address = tick_address(thought.asked_tick, self._witness.who, self._replay)
+                address = tick_address(thought.asked_tick, self._mind.who, self._replay)
                 return ThoughtBeside(thought.asked_tick, redact(text)[:THOUGHT_CHARS], address)
         return None
