@@ -11,8 +11,10 @@ from tests.kits.lived_runs import AGENTS, TICKS, record_villagers
 from typer.testing import CliRunner
 
 from tickmind.cli.app import app
+from tickmind.cli.lab.interview import _converse
 from tickmind.lab.interviews.interviewer import UNKNOWN, AskedMind, Interviewer
 from tickmind.lab.interviews.tables import as_markdown
+from tickmind.llm.testing import FakeProvider
 from tickmind.mind.memory import EntryKind, Memory
 from tickmind.protocol import Thought
 
@@ -184,6 +186,33 @@ def test_a_file_of_questions_for_all_characters_gives_a_table(runs, tmp_path):
     words = ("--questions", str(questions), "--format", "markdown", "--out", str(out))
     assert interview(runs, "lived", "entity:2", *words).exit_code == 0
     assert out.read_text().startswith("| who | question | answer |")
+
+
+def test_a_conversation_goes_on_until_an_empty_line(mind, monkeypatch, capsys):
+    lines = iter(["Who gave you honey?", "Who stole velvet?", "", "Who sells salt?"])
+    monkeypatch.setattr("builtins.input", lambda _prompt: next(lines))
+    _converse("lived", Interviewer(mind))
+    shown = capsys.readouterr().out
+    assert re.search(r"^Gita gave me 2 honey\.\n  memory \d+, tick \d+: Gita", shown)
+    assert shown.endswith("I do not know.\n")
+    assert next(lines) == "Who sells salt?"
+
+
+@pytest.mark.slow
+def test_a_model_that_is_configured_words_the_answers(runs, monkeypatch):
+    def answer(request):
+        return f"Something happened {re.findall(r'^(.[0-9]+.)', request.messages[-1].text, re.MULTILINE)[-1]}."
+
+    with FakeProvider.in_thread(answer, models=("m",)) as provider:
+        monkeypatch.setenv("LLM_BASE_URL", provider.base_url)
+        words = ("lived", "entity:1", "--question", "What happened?", "--format", "json")
+        worded = interview(runs, *words, "--model", "m")
+        own = interview(runs, *words, "--own-words")
+    assert (worded.exit_code, own.exit_code) == (0, 0), worded.output + own.output
+    (by_model,), (by_code,) = (json.loads(one.stdout)["answers"] for one in (worded, own))
+    assert (by_model["by_model"], by_code["by_model"]) == (True, False)
+    assert by_model["text"] == f"Something happened [{by_model['citations'][0]['number']}]."
+    assert by_model["citations"][0] in by_code["citations"]
 
 
 @pytest.mark.parametrize(
