@@ -11,8 +11,10 @@ import pytest
 from tests.acceptance.test_documents import RUN_CLI, fresh_environment
 from tests.kits.choices import chosen_by_prompt
 from tests.long import LONG, short_or_long
+from typer.testing import CliRunner
 
-from tickmind.cli.minds.relived import RelivedMinds
+from tickmind.cli.app import app
+from tickmind.lab.minds.relived import RelivedMinds
 from tickmind.llm.testing import FakeProvider, Late
 from tickmind.record import RunStore
 from tickmind.record.report.comparison import compare_runs
@@ -103,6 +105,13 @@ class Village:
         with self.store.open(run_id) as run:
             return RelivedMinds(self.store, run).live()
 
+    def branched(self, run_id, tick):
+        """A branch of a run without a change."""
+        words = ("branch", run_id, "--tick", str(tick), "--replies", "keep", "--runs", str(self.folder / "runs"))
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        return done.stdout.split()[1]
+
     def difference(self, first, second):
         """What two runs differ in; empty if they are the same."""
         with self.store.open(first) as one, self.store.open(second) as other:
@@ -128,6 +137,7 @@ def test_a_run_repeats_in_one_process_or_many_with_a_kill_and_from_its_replies(v
     assert village.difference(alone, killed) == ""
     played = village.live("--replies", "replay", "replies.jsonl", per_process=12)  # there is no model to ask
     assert village.difference(alone, played) == ""
+    assert village.difference(alone, village.branched(killed, TICKS // 2)) == ""
     for run_id in (killed, played):
         fidelity = village.relived(run_id)
         assert fidelity.exact, fidelity.differences

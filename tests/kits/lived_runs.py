@@ -34,6 +34,7 @@ def record_villagers(
 ) -> None:
     """Record a run of villagers in lockstep, with their mapping beside it; in its last ticks no agent acts."""
     run = WorldRuns(folder).begin(scenario, "clearing", run_id, seed=3, agents=agents)
+    run.state_pace(lockstep=True, tps=1)
     world = TileWorld.from_scenario(run.scenario)
     names = [actor.entity_id for actor in world.info.actors]
     host = CharacterHost(Villager, lambda name: Start(name, Settings({"food": ["berries"]})), client=SlowModel())

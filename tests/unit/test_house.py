@@ -168,6 +168,7 @@ WITH_ITS_EXTRA = {
     "mind": ["mind.embeddings", "mind.memory", "mind.reflection", "mind.talk"],
     "record": ["record", "cli.runs.commands"],
     "record,report": ["record.report", "cli.runs.report"],
+    "record,world": ["lab.branching.branch", "lab.interviews.interviewer", "cli.lab.branch", "cli.lab.interview"],
     "viewer": ["viewer"],
     "viewer,world": ["adapters.websocket", "cli.websocket"],
     "record,viewer": ["viewer.sources.replay", "viewer.export.clip", "cli.viewer"],

@@ -26,6 +26,9 @@ from tickmind.tick.hooks import checked
 
 if TYPE_CHECKING:
     from tickmind.llm.cassettes.replies import ReplyTransport
+    from tickmind.strategy.clients.client import AnyClient
+
+    PlayModel: TypeAlias = Callable[["ProcessContext", AnyClient | None], AnyClient | None]
 
 EXIT_FAILED = 1
 MOST_YOUNG = 200_000  # new objects after which garbage is collected even within a tick
@@ -49,10 +52,15 @@ class ProcessContext:
     faculties: dict[int, str] = field(default_factory=dict)  # entity of a character's faculty -> its name
     reply_transports: "list[ReplyTransport]" = field(default_factory=list)  # of models whose replies are kept
     past: PastMinds | None = None  # if the past of its minds is lived again
+    play: "PlayModel | None" = None  # stands before each of its models, or in place of one that is not there
 
     def start(self, entity_id: str) -> Start:
         """What one of its characters begins with."""
         return Start(entity_id, self.launch.settings)
+
+    def played(self, client: "AnyClient | None") -> "AnyClient | None":
+        """Return the client that stands before a model, if the process has one; else the model itself."""
+        return client if self.play is None else self.play(self, client)
 
 
 class _Function:

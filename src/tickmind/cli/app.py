@@ -21,6 +21,8 @@ from tickmind.cli.conformance.commands import conformance
 from tickmind.cli.demo import demo
 from tickmind.cli.doctor import doctor, how_to_install
 from tickmind.cli.gateway.commands import gateway_app
+from tickmind.cli.lab.branch import branch
+from tickmind.cli.lab.interview import interview
 from tickmind.cli.minds.commands import mind
 from tickmind.cli.model.commands import model_app
 from tickmind.cli.new import new_app
@@ -126,6 +128,8 @@ app.command(short_help="Try an agent in any language against the launch contract
 app.command(short_help="Watch a village of twelve live, talk and make plans.")(demo)
 app.command(short_help="Check this machine, and show what to do.")(doctor)
 app.add_typer(gateway_app)
+app.command(short_help="Branch a recorded run at a tick, with something changed.")(branch)
+app.command(short_help="Ask characters of a recorded run what they knew.")(interview)
 app.command(short_help="Print one mind of a recorded run at a tick.")(mind)
 app.add_typer(model_app)
 app.add_typer(new_app)

@@ -32,7 +32,7 @@ from tickmind.record.events import EventKind, RunEvent, TileArea
 from tickmind.record.live_log import LiveLog
 from tickmind.record.log.log_writer import LogOptions
 from tickmind.record.log.sync_policy import SyncPolicy
-from tickmind.record.meta import RunMeta, RunPace, RunParent, RunState
+from tickmind.record.meta import RunChange, RunMeta, RunPace, RunParent, RunState
 from tickmind.record.reader import ActorHistory, LlmCall, RunReader
 from tickmind.record.store import RunStore
 from tickmind.record.summary import RunSummary
@@ -60,6 +60,7 @@ __all__ = [
     "RecordError",
     "RecordOrderError",
     "RunBusyError",
+    "RunChange",
     "RunEvent",
     "RunExistsError",
     "RunFinishedError",

@@ -4,6 +4,7 @@ from tickmind.base import Limit
 
 MAX_FRAME_BYTES = Limit("size of one tick in the log", 96_000_000, "bytes")
 MAX_META_BYTES = Limit("size of meta.json", 16_000_000, "bytes")
+MAX_CHANGES = Limit("number of changes at which a run branched off", 1000)
 MAX_CHECKPOINT_BYTES = Limit("size of a checkpoint", 2_000_000_000, "bytes")
 MAX_PENDING_REPORTS = Limit("number of thoughts, statuses and insights pending for the next tick", 20_000)
 MAX_PENDING_CHARS = Limit("length of the thoughts pending for the next tick", 16_000_000, "characters")

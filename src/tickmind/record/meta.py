@@ -9,7 +9,7 @@ from typing import Any
 
 from tickmind.record.disk import Disk, write_whole
 from tickmind.record.errors import DamagedRunError, RunIdError, SchemaVersionError
-from tickmind.record.limits import MAX_META_BYTES
+from tickmind.record.limits import MAX_CHANGES, MAX_META_BYTES
 from tickmind.record.run_id import check_run_id, is_run_id
 
 META = "meta.json"
@@ -38,11 +38,29 @@ class TableMeta:
 
 
 @dataclass(frozen=True, slots=True)
+class RunChange:
+    """A change at which a branch leaves its parent after a tick: its kind, whom or what it concerns, and to what.
+
+    `lab` knows the kinds, such as `remember`.
+    """
+
+    tick_id: int
+    kind: str
+    who: str = ""  # id of an actor or of an object
+    what: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunParent:
-    """The run that a run branched off, and after which of its ticks; 0 is its beginning."""
+    """The run that a run branched off, after which of its ticks (0 is its beginning), and what was changed there.
+
+    The changes of a parent that is a branch itself, in the past that both share, come first.
+    """
 
     run_id: str
     tick_id: int
+    changes: tuple[RunChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +95,11 @@ class RunMeta:
     absences: bool = False  # whether actors were away in some tick; known when it is finished
     log_schema_version: str = LOG_SCHEMA_VERSION
     api_version: str = API_VERSION
+
+    @property
+    def elsewhere_bytes(self) -> int:
+        """The size of the finished files that are not beside `meta.json`."""
+        return sum(table.size_bytes for table in self.tables.values()) if self.stored_at else 0
 
     def as_finished(self, **changes: Any) -> "RunMeta":
         """Return the run with all files in place, in the form of this version."""
@@ -126,7 +149,7 @@ def _typed(name: str, kind: Any, value: Any) -> Any:
             for table, one in value.items()
         }
     if name == "parent":
-        return None if value is None else RunParent(check_run_id(value["run_id"]), _typed("", int, value["tick_id"]))
+        return None if value is None else _parent(value)
     if name == "pace":
         return None if value is None else _pace(value["lockstep"], value["tps"])
     if kind == int | None:
@@ -134,6 +157,20 @@ def _typed(name: str, kind: Any, value: Any) -> Any:
     if type(value) is not kind:
         raise TypeError(f"{name} has a wrong type")
     return value
+
+
+def _parent(value: Any) -> RunParent:
+    if not isinstance(value, dict):
+        raise TypeError("parent has a wrong type")
+    changes = value.get("changes", ())
+    if not isinstance(changes, list | tuple):
+        raise TypeError("changes has a wrong type")
+    MAX_CHANGES.check(len(changes))
+    read = tuple(
+        RunChange(*(_typed("", int if one.name == "tick_id" else str, each[one.name]) for one in fields(RunChange)))
+        for each in changes
+    )
+    return RunParent(check_run_id(value["run_id"]), _typed("", int, value["tick_id"]), read)
 
 
 def _pace(lockstep: Any, tps: Any) -> RunPace:

@@ -395,11 +395,11 @@ class RunStore:
             first_tick_id=first,
             last_tick_id=last,
             actors=world["actors"],
-            size_bytes=self._size(folder)
-            + (sum(one.size_bytes for one in meta.tables.values()) if meta.stored_at else 0),
+            size_bytes=self._size(folder) + meta.elsewhere_bytes,
             world=str(world.get("name", "")),
             created_at=meta.created_at,
             recovered=meta.recovered,
+            parent=meta.parent.run_id if meta.parent is not None else "",
         )
 
     def _state(self, meta: RunMeta, folder: Path) -> RunState:

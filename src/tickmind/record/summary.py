@@ -19,6 +19,7 @@ class RunSummary:
     created_at: str = ""
     recovered: bool = False  # finished after a crash
     problem: str = ""  # why it can't be read
+    parent: str = ""  # the run that it branched off
     loss: str = ""  # which ticks are not in the tables after recovery, and where they are
 
     @property

@@ -50,7 +50,7 @@ from tickmind.world.rules.needs_and_rest import (
 )
 from tickmind.world.rules.needs_reporting import NeedsBefore
 from tickmind.world.rules.objects import change_objects, grow_stock, interact
-from tickmind.world.rules.own_rules import OwnRule, run_own_rules
+from tickmind.world.rules.own_rules import OwnRule, intervene, run_own_rules
 from tickmind.world.rules.speech import speak
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.scenario import Scenario
@@ -198,6 +198,7 @@ class TileWorld:
         leave_alone(turn)
         feel_needs(turn)
         run_own_rules(turn, self._own_rules)
+        intervene(turn)
         reach_goals(turn)
         self._maps.update(self._state.object_state, turn.changed_objects, turn.bare_tiles)
         if turn.objects_moved:

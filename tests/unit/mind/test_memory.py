@@ -296,3 +296,13 @@ def test_an_embedding_that_fails_once_costs_one_question():
         memory.recall(1, "least")
     memory.note(2, "xyz")
     assert [found.meaning > 0.4 for found in memory.scored(2, "least")] == [True, False]
+
+
+def test_an_entry_can_be_forgotten_on_purpose_and_is_recalled_no_more():
+    memory = Memory()
+    first, second = (memory.note(tick, f"I saw bread at the mill {tick}.") for tick in (1, 2))
+    assert memory.recall(3, "bread")
+    assert memory.forget(first.number)
+    assert not memory.forget(first.number)
+    assert memory.recall(3, "bread") == [second]
+    assert memory.note(4, first.text).number > second.number

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tickmind.base import ManualClock
-from tickmind.record import DamagedRunError, LogOptions, RunPace, RunParent, RunStore, SyncPolicy
+from tickmind.record import DamagedRunError, LogOptions, RunChange, RunPace, RunParent, RunStore, SyncPolicy
 from tickmind.record.testing import MemoryDisk, RandomRun
 
 ROOT = Path("/runs")
@@ -48,14 +48,19 @@ def test_a_run_has_no_parent_unless_it_is_given_one(recorded):
 
 
 def test_the_parent_of_a_run_is_kept_until_it_is_finished_and_resumed(recorded):
-    parent = RunParent("spring", 120)
+    parent = RunParent("spring", 120, (RunChange(120, "item", "ada", "bread", "3"),))
+    kept = {
+        "run_id": "spring",
+        "tick_id": 120,
+        "changes": [{"tick_id": 120, "kind": "item", "who": "ada", "what": "bread", "value": "3"}],
+    }
     with recorded.create(parent=parent) as log:
         log.publish(recorded.run.tick())
-    assert recorded.meta()["parent"] == {"run_id": "spring", "tick_id": 120}
+    assert recorded.meta()["parent"] == kept
     log = recorded.resume()
     log.publish(recorded.run.tick())
     log.abandon()
-    assert recorded.meta()["parent"] == {"run_id": "spring", "tick_id": 120}
+    assert recorded.meta()["parent"] == kept
     with recorded.store.open("one", from_log=True) as reader:
         assert reader.meta.parent == parent
 
@@ -119,6 +124,9 @@ def test_the_pace_is_that_of_the_last_start_with_a_tick(recorded):
         {"parent": {"run_id": "spring"}},
         {"parent": {"run_id": 3, "tick_id": 1}},
         {"parent": {"run_id": "spring", "tick_id": "1"}},
+        {"parent": {"run_id": "spring", "tick_id": 1, "changes": {}}},
+        {"parent": {"run_id": "spring", "tick_id": 1, "changes": [{"tick_id": 1, "kind": "say"}]}},
+        {"parent": {"run_id": "spring", "tick_id": 1, "changes": ["say"]}},
         {"pace": 10},
         {"pace": {"lockstep": 1, "tps": 2.0}},
         {"pace": {"lockstep": False, "tps": "fast"}},

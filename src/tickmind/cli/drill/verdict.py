@@ -76,8 +76,8 @@ class Verdict:
 
 def judge(drill: Drill, runs: Path, run_id: str, *, tick_s: float) -> Verdict:
     """Judge a drill. The run must be finished, and all started processes must have ended."""
-    from tickmind.cli.world.run import SCENARIO
     from tickmind.record import RunStore
+    from tickmind.record.replay.run_files import SCENARIO
     from tickmind.world import TileWorld, load_scenario
 
     store, log = RunStore(runs), drill.log

@@ -13,8 +13,10 @@ from tickmind.cli.runs.commands import Folder, RunId
 from tickmind.cli.screen import harmless
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tickmind.agent import CharacterHost
-    from tickmind.cli.minds.relived import Fidelity
+    from tickmind.lab.minds.relived import Fidelity
 
 PROGRESS_TICKS = 500
 MAX_DEPTH = 32  # of the values that are shown
@@ -38,7 +40,7 @@ def mind(
     say how many intents and prompts came out as recorded.
     """
     from tickmind.agent import CharacterHost
-    from tickmind.cli.minds.relived import RelivedMinds
+    from tickmind.lab.minds.relived import RelivedMinds
     from tickmind.record import RunStore
 
     store = RunStore(folder)
@@ -46,7 +48,7 @@ def mind(
         if run.last_tick_id is None or (tick is not None and tick > run.last_tick_id):
             raise ConfigError(f"run {run_id} ends with tick {run.last_tick_id or 0}; choose one up to it")
         minds = RelivedMinds(store, run, [who], agents=agents)
-        fidelity = minds.live(tick, _show_progress(tick or run.last_tick_id))
+        fidelity = minds.live(tick, show_progress(tick or run.last_tick_id))
         host = minds.host_of(who)
         if not isinstance(host, CharacterHost):
             raise ConfigError(f"{who} has no mind that can be shown: its agent is no Character")
@@ -58,7 +60,9 @@ def mind(
     typer.echo(json.dumps(facts, indent=2) if as_json else harmless(_text(facts)))
 
 
-def _show_progress(last: int) -> Any:
+def show_progress(last: int) -> "Callable[[int], None]":
+    """Return what prints now and then how many ticks were lived again."""
+
     def show(tick_id: int) -> None:
         if tick_id % PROGRESS_TICKS == 0 and tick_id < last:
             typer.echo(f"lived {tick_id:,} of {last:,} ticks again", err=True)

@@ -12,7 +12,9 @@ from tickmind.cli.screen import harmless
 from tickmind.protocol.record import AWAY
 
 if TYPE_CHECKING:
-    from tickmind.record import RunReader, RunStore, RunSummary
+    from collections.abc import Iterator, Sequence
+
+    from tickmind.record import RunChange, RunReader, RunStore, RunSummary
     from tickmind.record.meta import RunPace, TableMeta
 
 Folder = Annotated[Path, typer.Option("--runs", help="The folder with the runs.")]
@@ -66,8 +68,10 @@ def list_runs(context: typer.Context, folder: Folder = RUNS_FOLDER) -> None:
     for heading in ("run", "state", "world", "ticks", "actors", "size", "began"):
         right = heading in ("ticks", "actors", "size")
         table.add_column(heading, justify="right" if right else "left", no_wrap=heading != "world")
-    for run in runs:
-        table.add_row(*(Text(harmless(cell)) for cell in _cells(run)))
+    for depth, run in _as_tree(runs):
+        name, *cells = _cells(run)
+        stem = f"{'  ' * (depth - 1)}└ " if depth else ""
+        table.add_row(*(Text(harmless(cell)) for cell in (f"{stem}{name}", *cells)))
     Console().print(table)
     for run in runs:
         if run.problem:
@@ -75,6 +79,21 @@ def list_runs(context: typer.Context, folder: Folder = RUNS_FOLDER) -> None:
     crashed = [run.run_id for run in runs if run.state == "crashed"]
     if crashed:
         typer.echo(f"\n{_what_to_do(crashed[0], folder)}")
+
+
+def _as_tree(runs: "Sequence[RunSummary]") -> "Iterator[tuple[int, RunSummary]]":
+    """Yield each run, and behind it the runs that branched off it, with their depth."""
+    known = {run.run_id for run in runs}
+    branches: dict[str, list[RunSummary]] = {}
+    for run in runs:
+        branches.setdefault(run.parent if run.parent in known else "", []).append(run)
+    waiting = [(0, run) for run in reversed(branches.pop("", []))]
+    while waiting or branches:
+        if not waiting:  # a circle, as only edited files have: shown as if its first run had no parent
+            waiting = [(0, run) for run in reversed(branches.pop(next(iter(branches))))]
+        depth, run = waiting.pop()
+        yield depth, run
+        waiting += [(depth + 1, each) for each in reversed(branches.pop(run.run_id, []))]
 
 
 def _what_to_do(run_id: str, folder: Path) -> str:
@@ -131,11 +150,28 @@ def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
         facts.insert(8, ("finished", meta.finished_at))
     if meta.parent is not None:
         facts.append(("parent", f"{meta.parent.run_id}, tick {meta.parent.tick_id:,}"))
+        facts += [("changed", _change_text(change)) for change in meta.parent.changes]
     if meta.stored_at:
         facts.append(("stored at", meta.stored_at))
     facts += [(f"{name}.parquet", _table_text(table)) for name, table in meta.tables.items()]
     width = max(len(name) for name, _ in facts)
     return [(name.ljust(width), value) for name, value in facts]
+
+
+def _change_text(change: "RunChange") -> str:
+    """Return a change as the option of `tickmind branch` has it."""
+    match change.kind:
+        case "item":
+            what = f"--set {change.who}.inventory.{change.what}={change.value}"
+        case "persona":
+            what = f"--set {change.who}.persona.{change.what}={change.value}"
+        case "state":
+            what = f"--set {change.who}.state={change.value}"
+        case "remove":
+            what = f"--remove {change.who}"
+        case _:
+            what = f"--{change.kind} {change.who}{'=' if change.who else ''}{change.value}"
+    return f"after tick {change.tick_id:,}: {what}"
 
 
 def _pace_text(pace: "RunPace | None") -> str:

@@ -192,8 +192,9 @@ def _open_run(
     from tickmind.world.scenario.scenario_reader import scenario_text
 
     try:
-        from tickmind.cli.world.run import DEFAULT_OPTIONS, KEPT_FROM, WorldRuns
+        from tickmind.cli.world.run import DEFAULT_OPTIONS, WorldRuns
         from tickmind.record import SyncPolicy
+        from tickmind.record.replay.run_files import KEPT_FROM
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"recording needs {error.name}, which is not installed; install tickmind[record], or record nothing "

@@ -14,17 +14,16 @@ from tickmind.record import (
     OsDisk,
     RecordError,
     RunPace,
+    RunParent,
     RunReader,
     RunStore,
 )
 from tickmind.record.disk import disk_fault, write_whole
+from tickmind.record.replay.run_files import AGENTS, SCENARIO
 from tickmind.record.tables.sealing import Progress, no_progress
 from tickmind.world import MAX_SCENARIO_BYTES, Scenario, TileWorld, parse_scenario
 from tickmind.world.scenario.scenario_reader import parse_to_keep
 
-SCENARIO = "scenario.yaml"
-AGENTS = "agents.yaml"  # the mapping that the run was started with
-KEPT_FROM = "# kept from "  # begins its first line, before the path of the file
 DEFAULT_OPTIONS = LogOptions(keep_log=True)  # so that a world can be resumed however it ended
 
 
@@ -105,16 +104,17 @@ class WorldRuns:
         seed: int | None = None,
         agents: str | None = None,
         folder: Path | None = None,
+        parent: RunParent | None = None,
     ) -> WorldRun:
         """Begin a run of the scenario in this text; `source` names it in messages.
 
         `tick_ms` is the length of a tick and `seed` the seed of this run, where they are not the scenario's.
         `agents` is the text of its mapping, if it has one of its own. `folder` is where the files are that the scenario
-        names; the run keeps what they hold.
+        names; the run keeps what they hold. `parent` is the run that it branches off.
         """
         kept = parse_to_keep(text, source, seed=seed, folder=folder)
         scenario = kept.scenario.with_ticks_of(tick_ms)
-        log = self._store.create(TileWorld.from_scenario(scenario).info, run_id, options=self._options)
+        log = self._store.create(TileWorld.from_scenario(scenario).info, run_id, options=self._options, parent=parent)
         try:
             write_whole(self._disk, self._store.folder(log.run_id) / SCENARIO, kept.text.encode())
             if kept.tile_art is not None:

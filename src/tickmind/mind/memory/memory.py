@@ -177,6 +177,14 @@ class Memory:
         numbers = (number for entry in known for number in entry.evidence or (entry.number,))
         return tuple(islice(dict.fromkeys(numbers), int(MAX_EVIDENCE.maximum)))
 
+    def forget(self, number: int) -> bool:
+        """Forget an entry, and return whether it was there. What was concluded from it stays."""
+        if number not in self._entries:
+            return False
+        self._drop((number,))
+        self.changes += 1
+        return True
+
     def tidy(self, tick: int) -> None:
         """Merge entries of earlier days that are of the same kind, subjects, place and speaker; called at night."""
         self._merge(tick - self._day_ticks)

@@ -13,8 +13,13 @@ _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 
 def address(sentence: ChronicleSentence, replay: str = REPLAY) -> str:
     """Return the address that shows what a sentence tells, while `tickmind replay` shows the run."""
-    who = f"&actor={quote(sentence.people[0], safe=':')}" if sentence.people else ""
-    return f"{replay}#tick={sentence.tick_id}{who}"
+    return tick_address(sentence.tick_id, sentence.people[0] if sentence.people else "", replay)
+
+
+def tick_address(tick_id: int, actor_id: str = "", replay: str = REPLAY) -> str:
+    """Return the address of a tick, and of an actor in it, while `tickmind replay` shows the run."""
+    who = f"&actor={quote(actor_id, safe=':')}" if actor_id else ""
+    return f"{replay}#tick={tick_id}{who}"
 
 
 def as_json(told: Chronicle, replay: str = REPLAY) -> str:

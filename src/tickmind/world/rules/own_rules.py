@@ -31,12 +31,14 @@ from tickmind.world.rules.needs_and_rest import incapacitate
 from tickmind.world.rules.objects import enter_state, in_the_way, place_object, remove_object
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.limits import MAX_INVENTORY, MAX_SCORE, MAX_TEXT_CHARS
+from tickmind.world.scenario.scenario import Intervention
 from tickmind.world.scenario.settings import NEED_MOST
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32
 
 _HERE = str(Path(__file__).parents[1])
+INTERVENTION = "intervention"  # name of the events that record what the scenario changes from outside
 _CHANCE = 16  # purpose of the random numbers
 _DRAWS = 1 << 32  # of one rule in one tick, at most
 _ACTIONS, _ACTIONS_PER_ACTOR = (
@@ -361,6 +363,37 @@ def run_own_rules(turn: Turn, rules: Sequence[tuple[str, OwnRule]]) -> None:
             turn.rule_events.append(RuleEvent(name, own=True, text=f"switched off after an error: {_fault(error)}"))
         else:
             tick.close()
+
+
+def intervene(turn: Turn) -> None:
+    """Carry out the interventions of this tick, in the order of the scenario, and record them."""
+    due = [one for one in turn.tables.scenario.interventions if one.tick_id == turn.tick_id]
+    if not due:
+        return
+    tick = RuleTick(turn, INTERVENTION, 0)
+    for one in due:
+        problem = _set_state(tick, one) if one.object_id else _set_items(tick, one)
+        if problem:
+            turn.rule_events.append(RuleEvent(INTERVENTION, own=True, text=problem))
+    tick.close()
+
+
+def _set_items(tick: RuleTick, one: Intervention) -> str:
+    """Give or take items so that an actor has so many; return what was not possible."""
+    missing = one.amount - tick.items(one.actor_id).get(one.item, 0)
+    if missing > 0:
+        given = tick.give_items(one.actor_id, one.item, missing)
+        return "" if given == missing else f"{one.actor_id} can carry {given} of {missing} {one.item} more"
+    if missing < 0:
+        tick.take_items(one.actor_id, one.item, -missing)
+    return ""
+
+
+def _set_state(tick: RuleTick, one: Intervention) -> str:
+    """Put an object into a state; return what was not possible."""
+    if tick.object_state(one.object_id) == one.state or tick.set_object_state(one.object_id, one.state):
+        return ""
+    return f"{one.object_id} can't be {one.state} now: it is not there, or an actor stands in its way"
 
 
 def _call(rule: Callable[[RuleTick], object], tick: RuleTick) -> None:

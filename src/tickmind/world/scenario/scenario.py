@@ -58,6 +58,18 @@ class GroundSpawn:
     y: int
 
 
+@dataclass(frozen=True, slots=True)
+class Intervention:
+    """An actor has so many items of a kind after a tick, or an object is in a state."""
+
+    tick_id: int
+    actor_id: str = ""
+    item: str = ""
+    amount: int = 0
+    object_id: str = ""
+    state: str = ""
+
+
 @dataclass(frozen=True, repr=False)
 class Scenario:
     """A world before its first tick, checked: every name in it exists, and no actor stands in a wall or on another.
@@ -83,6 +95,7 @@ class Scenario:
     goals: tuple[GoalInfo, ...] = ()
     own_rules: tuple[str, ...] = ()  # names of functions of the user, which are no part of a scenario
     scatters: bool = False  # whether the seed has chosen the places of some actors
+    interventions: tuple[Intervention, ...] = ()
 
     def __repr__(self) -> str:
         size = f"{self.width} x {self.height}, {len(self.actors)} actors, {len(self.objects)} objects"
@@ -180,6 +193,8 @@ class Scenario:
         for goal in self.goals:
             zone = self.setting.zone(goal.all_in or goal.each_in)
             yield "goal", goal, () if zone is None else zone.areas
+        if self.interventions:
+            yield "interventions", self.interventions
         if self.own_rules:  # they see places and times
             yield "own rules", self.own_rules, self.setting
             days = calendar.seasons, calendar.weather, calendar.festivals, calendar.night

@@ -1,7 +1,9 @@
 """Scenario files: YAML and a text map, turned into a checked `Scenario`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tickmind.base import ConfigError
 from tickmind.base.problems import Problem, in_order
@@ -15,18 +17,19 @@ from tickmind.world.scenario.calendar_reader import (
     read_calendar,
 )
 from tickmind.world.scenario.goal_reader import GoalReader, read_own_rules
+from tickmind.world.scenario.intervention_reader import InterventionReader, interventions_text
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
 from tickmind.world.scenario.map_reader import Land, read_map
 from tickmind.world.scenario.need_reader import WorldNeeds, own_need_names
 from tickmind.world.scenario.persona_files import read_persona_files, with_persona_files
-from tickmind.world.scenario.scenario import ActorSpawn, Scenario
+from tickmind.world.scenario.scenario import ActorSpawn, Intervention, Scenario
 from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_zones
 from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
 from tickmind.world.scenario.tiled.sections import TiledSections, tiled_sections, with_map_inside, with_sections
-from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table
+from tickmind.world.scenario.yaml_nodes import Node, YamlMapping, leaf, read_tree, table, with_value
 
 SECTIONS = (
     "world",
@@ -47,6 +50,7 @@ SECTIONS = (
     "actors",
     "goals",
     "own_rules",
+    "interventions",
 )
 OTHER_SECTIONS = ("agents", "assignments", "defaults")  # of a runner's mapping in the same file
 
@@ -155,7 +159,7 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
     check_kind_times(given.get("kinds"), given.get("calendar"))
     check_rule_times(given.get("rules"), given.get("calendar"))
     zones: tuple[ZoneInfo, ...] = ()
-    goals: tuple[GoalInfo, ...] = ()
+    coming = _Coming()
     if land is not None:
         zones = read.part((), read_zones, given.get("zones"), land)
         check_festival_places(given.get("calendar"), [zone.name for zone in zones])
@@ -168,10 +172,10 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         check_owners(given.get("zones"), actor_ids)
         people.check_relations(actor_ids, is_kept=folder is None)
         check_size(given, [actor.persona for actor in actors])
-        if (section := given.get("goals")) is not None:
-            reader = GoalReader(zones, calendar, item_names, rules.inventory_limit, kinds, spawns.objects(), actors)
-            goals = read.part((), reader.read, section)
-    own_rules = read.part((), read_own_rules, given.get("own_rules"), goals)
+        goal_reader = GoalReader(zones, calendar, item_names, rules.inventory_limit, kinds, spawns.objects(), actors)
+        changer = InterventionReader(item_names, rules.inventory_limit, kinds, spawns.objects(), actor_ids)
+        coming = _read_coming(given, goal_reader, changer)
+    own_rules = read.part((), read_own_rules, given.get("own_rules"), coming.goals)
     if read.problems or land is None or spawns is None:
         raise ScenarioError(source, in_order(read.problems))
     scenario = Scenario(
@@ -189,11 +193,27 @@ def _parse(text: str, source: str, seed: int | None, folder: Path | None) -> tup
         ground=spawns.ground(),
         thinking_ticks=thinking_ticks,
         setting=WorldSetting(zones, calendar),
-        goals=goals,
+        goals=coming.goals,
         own_rules=own_rules,
         scatters=spawns.scatters,
+        interventions=coming.interventions,
     )
     return scenario, tiled
+
+
+class _Coming(NamedTuple):
+    """What may come about in a world, and what is changed from outside."""
+
+    goals: tuple[GoalInfo, ...] = ()
+    interventions: tuple[Intervention, ...] = ()
+
+
+def _read_coming(given: YamlMapping, goal_reader: GoalReader, changer: InterventionReader) -> _Coming:
+    read, goals, interventions = given.place.source, given.get("goals"), given.get("interventions")
+    return _Coming(
+        () if goals is None else read.part((), goal_reader.read, goals),
+        () if interventions is None else read.part((), changer.read, interventions),
+    )
 
 
 def _read_thinking(node: Node | None) -> int:
@@ -203,3 +223,11 @@ def _read_thinking(node: Node | None) -> int:
     given = table(node)
     given.nothing_but("ticks")
     return leaf(given.need("ticks")).integer(1, MAX_THINKING_TICKS)
+
+
+def with_interventions(text: str, interventions: Sequence[Intervention]) -> str:
+    """Return the text of a scenario with these interventions, in place of those that are in it."""
+    value = interventions_text(interventions)
+    if "interventions" in read_tree(text, "scenario").entries:
+        return with_value(text, ("interventions",), value)
+    return f"{text.rstrip()}\n\ninterventions: {value}\n"

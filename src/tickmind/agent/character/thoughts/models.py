@@ -36,6 +36,10 @@ def find_model(stage: "ProcessContext", model: str = "") -> "AnyClient | None":
     The setting `model` names the model, `local_model: true` says that it is a llama.cpp server of this machine:
     grammars constrain it to short forms. Keys come from the secrets of the process. `model` is asked instead.
     """
+    return stage.played(_found_model(stage, model))
+
+
+def _found_model(stage: "ProcessContext", model: str) -> "AnyClient | None":
     client = find_client(stage, model)
     max_tokens = stage.launch.settings.whole("max_tokens", MAX_TOKENS)
     call = CallConfig(max_tokens=max_tokens, timeout_s=MOST_PATIENCE_S)  # the strategic layer learns its own timeout

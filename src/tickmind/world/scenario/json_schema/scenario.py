@@ -68,6 +68,7 @@ def scenario_schema(others: Mapping[str, Any] | None = None) -> Schema:
         personas=named("Who actors are, by their ids or by names of your own.", persona_schema()),
         actors=listed("Who lives there.", actor_schema(scattered=True)),
         own_rules=said("Rules of your own: entry points of the group tickmind.rules, by their names.", NAMES),
+        interventions=listed("What is changed from outside, and in which ticks.", _intervention()),
         goals=named("What can be reached, with a score or as the end of the run.", _goal()),
     )
     schema["properties"] |= dict(others or {})
@@ -193,6 +194,18 @@ def _calendar() -> Schema:
         ),
         weather=weather,
         festivals=named("Festivals, by their names.", festival),
+    )
+
+
+def _intervention() -> Schema:
+    return table(
+        "An actor has so many items after a tick, or an object is in a state.",
+        tick=number("The tick after which it is so.", 1),
+        actor=name("The id of the actor."),
+        item=name("The kind of items."),
+        amount=number("How many of them it has.", 0),
+        object=name("The id of the object."),
+        state=name("The state of the object."),
     )
 
 

@@ -3,10 +3,12 @@
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
 
 from tickmind.agent import CharacterHost
 from tickmind.agent.contract import Launch
@@ -16,11 +18,12 @@ from tickmind.agent.minds import PastMinds
 from tickmind.agent.reliving import PastTurn, play_turn
 from tickmind.agent.running import ProcessContext, load_host
 from tickmind.base import ConfigError
-from tickmind.cli.world.run import AGENTS, KEPT_FROM, SCENARIO
+from tickmind.lab.minds.changes import OF_MINDS, ChangeKind, change_mind
 from tickmind.protocol import RunInfo
 from tickmind.protocol.intent import ACTION_CODES, UNUSED, ActionType
 from tickmind.protocol.reports import TurnCode, decode_turns
-from tickmind.record.replay.past_world import PastTick, PastWorld
+from tickmind.record.replay.past_world import PastWorld
+from tickmind.record.replay.run_files import AGENTS, KEPT_FROM, SCENARIO
 from tickmind.runner.mapping import load_mapping
 from tickmind.runner.programs import is_python, python_runs
 from tickmind.runner.roster import Group, GroupRoster
@@ -29,9 +32,10 @@ from tickmind.world import TileWorld, load_scenario
 
 if TYPE_CHECKING:
     from tickmind.agent.minds import MindHost
-    from tickmind.protocol import Intent, IntentColumns, Thought
-    from tickmind.record import RunReader, RunStore
+    from tickmind.protocol import Intent, IntentColumns, Thought, TickRecord
+    from tickmind.record import RunChange, RunReader, RunStore
     from tickmind.runner.spec import RunnerMapping
+    from tickmind.world import Scenario
 
 RecordedIntent: TypeAlias = tuple[Any, ...]
 """Action, direction, kind, amount, target and speech."""
@@ -70,11 +74,40 @@ class Fidelity:
             self.differences.append(difference)
 
 
+class ThoughtSource(Protocol):
+    """Where minds whose past is lived again get their thoughts from."""
+
+    def context(self, launch: Launch, env: Mapping[str, str]) -> ProcessContext:
+        """Return the settings of a process for its host of minds."""
+        ...
+
+
+class RecordedPast:
+    """Recorded thoughts in their ticks; no model is asked, and none can be asked afterwards."""
+
+    def __init__(self, past: PastMinds) -> None:
+        self._past = past
+
+    def context(self, launch: Launch, env: Mapping[str, str]) -> ProcessContext:
+        """Return the settings of a process with the past of its minds."""
+        return ProcessContext(launch, {}, env, past=self._past)
+
+
 class RelivedMinds:
-    """Live the minds of a run again. Only the processes of the wanted characters are made; none means all of them."""
+    """Live the minds of a run again. Only the processes of the wanted characters are made; none means all of them.
+
+    Minds of a branch are changed where it left its parent. `source` is where they get their thoughts from, if that is
+    not the record alone.
+    """
 
     def __init__(
-        self, store: "RunStore", run: "RunReader", who: Sequence[str] = (), *, agents: Path | None = None
+        self,
+        store: "RunStore",
+        run: "RunReader",
+        who: Sequence[str] = (),
+        *,
+        agents: Path | None = None,
+        source: ThoughtSource | None = None,
     ) -> None:
         folder = store.folder(run.run_id)
         scenario_file = folder / SCENARIO
@@ -96,39 +129,84 @@ class RelivedMinds:
         missing = set(who) - {name for group in groups for name in group.entity_ids}
         if missing or not groups:
             raise ConfigError(f"no agent is assigned to {', '.join(sorted(missing)) or 'any actor'} in that run")
-        thoughts = self._thoughts()
         self._names = {row: actor.entity_id for row, actor in enumerate(run.info.actors)}
         wanted = {name for group in groups for name in group.entity_ids}
         self._turns = RecordedTurns(run, {name: row for row, name in self._names.items() if name in wanted})
         self._world = TileWorld.from_scenario(self._scenario)
-        self.groups = [self._relived(group, set(who), thoughts) for group in groups]
+        source = source or RecordedPast(PastMinds(recorded_thoughts(run), self._turns.questions))
+        self.groups = [self._relived(group, set(who), source) for group in groups]
+        self._hosts = [GuardedHost(relived.host) for relived in self.groups]
+        self._changes = () if run.meta.parent is None else run.meta.parent.changes
         self.fidelity = Fidelity()
+
+    @property
+    def scenario(self) -> "Scenario":
+        """The scenario of the run."""
+        return self._scenario
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The rows of the actors whose minds are lived again."""
+        return tuple(sorted(row for relived in self.groups for row in relived.rows))
+
+    @property
+    def is_lockstep(self) -> bool:
+        """Whether the world of the run waited for its minds."""
+        pace = self._run.meta.pace
+        return pace is not None and pace.lockstep
 
     def live(self, last: int | None = None, progress: Callable[[int], None] = lambda _tick: None) -> Fidelity:
         """Live up to and with a tick; return how much of it came out as recorded."""
-        hosts = [GuardedHost(relived.host) for relived in self.groups]
         for tick in PastWorld(self._run, self._scenario).ticks(last):
-            recorded = _by_row(tick.record.intents)
-            for relived, host in zip(self.groups, hosts, strict=True):
-                codes = self._turns.codes(tick.tick_id, relived.rows, recorded)
-                turn = self._turn(tick, relived, codes)
-                if not turn.observations:
-                    continue
-                self._compare(tick.tick_id, codes, play_turn(host, turn), recorded)
+            self.play_past(tick.world, tick.record)
+            for relived in self.groups:
                 relived.host.take_insights()
             progress(tick.tick_id)
         for relived in self.groups:
             self._compare_prompts(relived)
-        if not self._is_lockstep:  # there, minds are restored
+        if not self.is_lockstep:  # there, minds are restored
             for tick_id, name in self._turns.begun:
                 if last is None or tick_id <= last:
                     self.fidelity.note(f"tick {tick_id}: the process of {name} began anew, with its memories only")
         return self.fidelity
 
-    @property
-    def _is_lockstep(self) -> bool:
-        pace = self._run.meta.pace
-        return pace is not None and pace.lockstep
+    def play_past(self, world: TileWorld, record: "TickRecord") -> None:
+        """Live through a recorded tick that the world has begun, and compare the intents."""
+        recorded = _by_row(record.intents)
+        before = [change for change in self._changes if change.tick_id == record.tick_id - 1]
+        self.change(before)
+        for relived, host in zip(self.groups, self._hosts, strict=True):
+            codes = self._turns.codes(record.tick_id, relived.rows, recorded)
+            turn = self._turn(world, relived, codes)
+            if turn.observations:
+                intents = play_turn(host, turn)
+                said = {change.who for change in before if change.kind == ChangeKind.SAY}
+                chosen = {name: intent for name, intent in intents.items() if name not in said}
+                self._compare(record.tick_id, codes, chosen, recorded, said)
+
+    def play_on(self, world: TileWorld) -> "dict[int, Intent]":
+        """Live through a new tick that the world has begun; return the intents of all that are there, by row."""
+        chosen: dict[int, Intent] = {}
+        for relived, host in zip(self.groups, self._hosts, strict=True):
+            turn = self._turn(world, relived, dict.fromkeys(relived.rows, TurnCode.ACTED))
+            if turn.observations:
+                rows = {self._names[row]: row for row in relived.rows}
+                chosen |= {rows[name]: intent for name, intent in play_turn(host, turn).items()}
+        return chosen
+
+    def change(self, changes: "Sequence[RunChange]") -> None:
+        """Apply changes to those of these minds that they concern; raises `ConfigError` for one that can't be."""
+        lived = {self._names[row] for row in self.rows}
+        for change in changes:
+            if change.kind not in OF_MINDS or change.who not in lived:
+                continue
+            host = self.host_of(change.who)
+            if not isinstance(host, CharacterHost) or change.who not in host.entity_ids:
+                raise ConfigError(
+                    f"{change.who} has no mind that can be changed after tick {change.tick_id}: its agent is no "
+                    "Character, or took part in no tick before"
+                )
+            change_mind(host.character(change.who), change)
 
     def host_of(self, entity_id: str) -> "MindHost":
         """Return the host of a character."""
@@ -145,14 +223,7 @@ class RelivedMinds:
                 f"run {self._run.run_id} keeps no mapping of its agents; name it: `tickmind mind ... --agents FILE`"
             ) from error
 
-    def _thoughts(self) -> "dict[str, list[Thought]]":
-        thoughts: dict[str, dict[tuple[int, int, str], Thought]] = defaultdict(dict)
-        for report in self._run.thoughts():  # one that was reported twice counts once
-            thought = report.thought
-            thoughts[report.entity_id][thought.asked_tick, thought.answered_tick, thought.kind] = thought
-        return {name: list(several.values()) for name, several in thoughts.items()}
-
-    def _relived(self, group: Group, who: set[str], thoughts: "dict[str, list[Thought]]") -> RelivedGroup:
+    def _relived(self, group: Group, who: set[str], source: ThoughtSource) -> RelivedGroup:
         spec = group.spec
         option, what = python_runs(spec.cmd[1:]) if is_python(spec.cmd[0]) else ("", "")
         if not what or option == "-c":
@@ -168,7 +239,7 @@ class RelivedMinds:
         names = tuple(name for name in group.entity_ids if not who or name in who)
         launch = Launch(group.assignments("relived"), settings=spec.settings)
         env = {**os.environ, **dict(spec.env)}
-        host = load_host(option, what, ProcessContext(launch, {}, env, past=PastMinds(thoughts, self._turns.questions)))
+        host = load_host(option, what, source.context(launch, env))
         host.enter(self._run_info(names))
         rows = tuple(sorted(row for name in names if (row := self._world.row_of(name)) is not None))
         reader = ColumnReader(self._run.info) if len(group.entity_ids) > 1 else None
@@ -190,14 +261,15 @@ class RelivedMinds:
         places = " and ".join(str(path) for path in dict.fromkeys(tried))
         raise ConfigError(f"the agent's program is not at {places}; name its mapping with --agents FILE")
 
-    def _turn(self, tick: PastTick, relived: RelivedGroup, codes: "Mapping[int, TurnCode]") -> PastTurn:
-        deadline_ms = int(MAX_DURATION_MS.maximum) if self._is_lockstep else None
-        rows = [row for row in relived.rows if codes[row] is not TurnCode.MISSED and tick.present[row]]
+    def _turn(self, world: TileWorld, relived: RelivedGroup, codes: "Mapping[int, TurnCode]") -> PastTurn:
+        deadline_ms = int(MAX_DURATION_MS.maximum) if self.is_lockstep else None
+        present = world.present
+        rows = [row for row in relived.rows if codes[row] is not TurnCode.MISSED and present[row]]
         watching = {self._names[row] for row in rows if codes[row] is TurnCode.PERCEIVED}
         if relived.reader is None:
-            return PastTurn(tick.tick_id, tick.observe(rows, deadline_ms) if rows else (), watching)
-        observed = relived.reader.read(tick.observe_columns(rows, deadline_ms)) if rows else ()
-        return PastTurn(tick.tick_id, observed, watching)
+            return PastTurn(world.tick_id, world.observe(rows, deadline_ms) if rows else (), watching)
+        columns = world.observe_columns(np.asarray(rows, dtype=np.int32), deadline_ms) if rows else None
+        return PastTurn(world.tick_id, () if columns is None else relived.reader.read(columns), watching)
 
     def _compare(
         self,
@@ -205,12 +277,13 @@ class RelivedMinds:
         codes: "Mapping[int, TurnCode]",
         intents: "dict[str, Intent]",
         recorded: "Mapping[int, RecordedIntent]",
+        overruled: Collection[str] = (),
     ) -> None:
         """Compare the intents that were decisions: not those in place of a late act, nor those that came too late."""
         chosen = {row: intents[name] for row, name in self._names.items() if name in intents and row in codes}
         made = _by_row(self._world.compile(chosen))
         for row, code in codes.items():
-            if code is not TurnCode.ACTED or row not in recorded:
+            if code is not TurnCode.ACTED or row not in recorded or self._names[row] in overruled:
                 continue
             self.fidelity.intents += 1
             if made.get(row, _WAITED) == recorded[row]:
@@ -234,6 +307,15 @@ def _folder_of(mapping: Path) -> Path | None:
     with mapping.open(encoding="utf-8") as file:
         first = file.readline()
     return Path(first.removeprefix(KEPT_FROM).strip()).parent if first.startswith(KEPT_FROM) else None
+
+
+def recorded_thoughts(run: "RunReader") -> "dict[str, list[Thought]]":
+    """Return the thoughts of a run by character; one that was reported twice counts once."""
+    thoughts: dict[str, dict[tuple[int, int, str], Thought]] = defaultdict(dict)
+    for report in run.thoughts():
+        thought = report.thought
+        thoughts[report.entity_id][thought.asked_tick, thought.answered_tick, thought.kind] = thought
+    return {name: list(several.values()) for name, several in thoughts.items()}
 
 
 class RecordedTurns:

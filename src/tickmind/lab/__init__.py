@@ -1,0 +1,1 @@
+"""Runs as material: branch a run at a tick, and ask its characters afterwards."""

@@ -1,0 +1,1 @@
+"""Branches: new runs whose past is that of another, up to a tick."""

@@ -1,0 +1,1 @@
+"""Interviews: questions to characters of a recorded run as they were at a tick."""

@@ -1,0 +1,1 @@
+"""Minds of recorded runs, lived again."""
