@@ -1,12 +1,14 @@
 """Effect sizes: how large a difference is, beside whether it is chance."""
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_NO_SPREAD: Final = 1e-12  # of a deviation by its values, which is rounding only
 
 
 def cohens_d(treated: "NDArray[np.float64]", baseline: "NDArray[np.float64]") -> float | None:
@@ -16,7 +18,8 @@ def cohens_d(treated: "NDArray[np.float64]", baseline: "NDArray[np.float64]") ->
         return None
     squares = ((treated - treated.mean()) ** 2).sum() + ((baseline - baseline.mean()) ** 2).sum()
     pooled = math.sqrt(float(squares) / free)
-    return float(treated.mean() - baseline.mean()) / pooled if pooled > 0 else None
+    largest = max(float(np.abs(treated).max()), float(np.abs(baseline).max()))
+    return float(treated.mean() - baseline.mean()) / pooled if pooled > _NO_SPREAD * largest else None
 
 
 def paired_d(differences: "NDArray[np.float64]") -> float | None:
@@ -24,7 +27,8 @@ def paired_d(differences: "NDArray[np.float64]") -> float | None:
     if len(differences) < 2:
         return None
     deviation = float(differences.std(ddof=1))
-    return float(differences.mean()) / deviation if deviation > 0 else None
+    largest = float(np.abs(differences).max())
+    return float(differences.mean()) / deviation if deviation > _NO_SPREAD * largest else None
 
 
 def cliffs_delta(treated: "NDArray[np.float64]", baseline: "NDArray[np.float64]") -> float | None:

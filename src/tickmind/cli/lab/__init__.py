@@ -1,0 +1,1 @@
+"""`tickmind branch` and `tickmind interview`: commands that use recorded runs as material."""
