@@ -78,7 +78,7 @@ class _ExperimentReader:
         factors = tuple(self._factor(name, levels or {}) for name, levels in said.get("factors", {}).items())
         measures = tuple(self._measure(name, spec) for name, spec in said["measures"].items())
         model, budget = said.get("model", {}), said.get("budget", {})
-        if model and not {"base_url", "gateway_url"} & model.keys():
+        if "model" in said and not {"base_url", "gateway_url"} & model.keys():
             self._wrong(("model",), "it names no model; give base_url or gateway_url")
         if {"base_url", "gateway_url"} <= model.keys():
             self._wrong(("model",), "give base_url or gateway_url, not both: all models have one door")
@@ -177,11 +177,12 @@ class _ExperimentReader:
             self._wrong(("factors",), str(error), of_key=True)
 
     def _scenario_file(self) -> Path:
-        beside = self._file.parent / self._said["scenario"]
+        named = Path(self._said["scenario"])
+        beside = self._file.parent / named
         if beside.is_file():
             return beside
         try:
-            return self._find(Path(self._said["scenario"]))
+            return self._find(named)
         except ConfigError as error:
             self._wrong(("scenario",), str(error))
             return beside
@@ -189,7 +190,7 @@ class _ExperimentReader:
     def _agents_file(self) -> Path | None:
         if "agents" not in self._said:
             return None
-        path = self._file.parent / self._said["agents"]
+        path = self._file.parent / Path(self._said["agents"])
         if not path.is_file():
             self._wrong(("agents",), f"there is no file {path}")
         return path
@@ -202,7 +203,8 @@ class _ExperimentReader:
         found = []
         for levels in itertools.product(*(factor.levels for factor in factors)):
             pairs = tuple((factor.name, level.name) for factor, level in zip(factors, levels, strict=True))
-            patched, patched_agents, where = text, agents_text, ()
+            patched, patched_agents = text, agents_text
+            where: SettingPath = ("factors",)
             try:
                 for (factor_name, _), level in zip(pairs, levels, strict=True):
                     where = ("factors", factor_name, level.name)

@@ -31,7 +31,7 @@ def paired_permutation_p(differences: "NDArray[np.float64]", rng: np.random.Gene
         sums = np.zeros(2**count)
         for place, size in enumerate(sizes.tolist()):
             sums += np.where(numbers >> place & 1, size, -size)
-        return float(np.count_nonzero(np.abs(sums) >= least)) / 2**count
+        return int(np.count_nonzero(np.abs(sums) >= least)) / float(2**count)
     extreme = 1
     at_once = max(1, _CHUNK // count)
     for first in range(0, DRAWN, at_once):

@@ -68,7 +68,8 @@ class OpenedTables:
 
     def close_door(self, files: Iterable[Path]) -> None:
         """Allow no other file than these, no network and no extension from now on, for queries of other people."""
-        allowed = ", ".join(f"'{str(path).replace(chr(39), chr(39) * 2)}'" for path in files)
+        names = [name for path in files for name in (str(path), glob.escape(str(path)))]  # as views name them, too
+        allowed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
         for setting in (f"allowed_paths = [{allowed}]", "enable_external_access = false", "lock_configuration = true"):
             self.database.execute(f"SET {setting}")
 
