@@ -1,4 +1,4 @@
-"""`code_digest`: a digest of the code that decides how trials go, so that none is mixed with those of other code."""
+"""Digests of the code that decides how trials go and what they measure, so that none is mixed with those of other code."""
 
 import hashlib
 import sys
@@ -16,12 +16,21 @@ from tickmind.runner.programs import is_python, python_runs
 
 
 def code_digest(experiment: Experiment) -> str:
-    """Return a digest of tickmind itself, of the agents' programs and of the functions that measure.
+    """Return a digest of tickmind itself and of the agents' programs.
 
     Nothing is imported. Of a program or a module only its own file counts, not what it imports from elsewhere.
     """
-    digest = hashlib.blake2b(_package_digest(), digest_size=16)
-    for path in sorted(set(_programs(experiment)) | set(measure_files(experiment))):
+    return _digest_of(_programs(experiment), _package_digest())
+
+
+def measures_digest(experiment: Experiment) -> str:
+    """Return a digest of the functions that measure; raises `ConfigError` for a module that is not there."""
+    return _digest_of(measure_files(experiment), b"")
+
+
+def _digest_of(files: Iterable[Path], begin: bytes) -> str:
+    digest = hashlib.blake2b(begin, digest_size=16)
+    for path in sorted(set(files)):
         try:
             digest.update(path.read_bytes())
         except OSError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tickmind.base import Clock, ConfigError, SystemClock
-from tickmind.lab.experiments.code_digest import code_digest
+from tickmind.lab.experiments.code_digest import code_digest, measures_digest
 from tickmind.lab.experiments.executors import Executor
 from tickmind.lab.experiments.experiment import Experiment, Keep
 from tickmind.lab.experiments.ledger import SpendingLedger
@@ -86,7 +86,7 @@ class ExperimentRun:
         self._load_rules = load_rules
         self._clock = clock or SystemClock()
         self._store = TrialStore(folder)
-        self._code = code_digest(experiment)
+        self._code, self._measures_code = code_digest(experiment), measures_digest(experiment)
         self._orders = [self._order(place, seed, repeat) for place, seed, repeat in self._places()]
         self._tries: dict[str, int] = {}  # digest -> how often its worker was killed
 
@@ -117,6 +117,7 @@ class ExperimentRun:
             measures=experiment.measures,
             measures_file=str(experiment.file),
             code=self._code,
+            measures_code=self._measures_code,
             folder=str(self._store.folder.resolve()),
             keeps_run=experiment.keep is Keep.RUNS,
             model=experiment.model,

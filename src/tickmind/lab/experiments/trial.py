@@ -30,7 +30,8 @@ class TrialOrder:
     agents_folder: str  # where its programs are
     measures: tuple[MeasureSpec, ...]
     measures_file: str  # the experiment's file, for messages; its functions are beside it
-    code: str  # digest of the programs, see `code_digest`
+    code: str  # digest of tickmind and of the programs
+    measures_code: str  # digest of the functions that measure
     folder: str  # of the experiment's results
     keeps_run: bool = False
     model: ModelEndpoint = NO_MODEL
@@ -54,7 +55,7 @@ class TrialOrder:
     def digest(self) -> str:
         """Digest of all that decides what is measured; a finished trial is known by it."""
         measures = [[one.name, one.kind, one.source, one.fact, one.is_curve] for one in self.measures]
-        return _digest([FORMAT, self.experiment, self.condition, self.world_digest, measures])
+        return _digest([FORMAT, self.experiment, self.condition, self.world_digest, measures, self.measures_code])
 
     @property
     def run_id(self) -> str:

@@ -7,7 +7,7 @@ from tests.kits.experiments import CLEARING, TINY
 
 from tickmind.base import ConfigError
 from tickmind.base.problems import ConfigFileError
-from tickmind.lab.experiments.code_digest import code_digest
+from tickmind.lab.experiments.code_digest import code_digest, measures_digest
 from tickmind.lab.experiments.experiment import Keep, MeasureKind
 from tickmind.lab.experiments.experiment_file import experiment_schema_text, read_experiment
 
@@ -113,16 +113,17 @@ def test_an_unknown_scenario_and_a_missing_module_are_named(tmp_path):
     with pytest.raises(ConfigError, match=r"nowhere\.yaml"):
         read(tmp_path, small(scenario="nowhere.yaml"))
     with pytest.raises(ConfigError, match=r"e\.yaml:5: measures\.a: there is no module not_there"):
-        code_digest(read(tmp_path, small(measures="{a: {python: 'not_there:f'}}")))
+        measures_digest(read(tmp_path, small(measures="{a: {python: 'not_there:f'}}")))
 
 
-def test_the_digest_of_the_code_follows_the_functions_that_measure(tmp_path):
+def test_the_digest_of_measures_follows_their_functions_and_that_of_the_code_does_not(tmp_path):
     (tmp_path / "mine.py").write_text("def f(run): return 1")
     found = read(tmp_path, small(measures="{a: {python: 'mine:f'}}"))
-    before = code_digest(found)
-    assert code_digest(found) == before
+    code, before = code_digest(found), measures_digest(found)
+    assert measures_digest(found) == before
     (tmp_path / "mine.py").write_text("def f(run): return 2")
-    assert code_digest(found) != before
+    assert measures_digest(found) != before
+    assert code_digest(found) == code
 
 
 def test_the_schema_explains_every_setting():

@@ -144,7 +144,7 @@ def test_what_is_no_outcome_is_refused(text):
 
 def test_minds_of_a_trial_see_no_model_but_that_of_the_experiment():
     env = {"LLM_BASE_URL": "http://mine", "LLM_API_KEY": "key", "LLM_MODEL": "m", "PATH": "/bin"}
-    order = TrialOrder("e", "c", (), 1, 1, 1, "", "", "", "", (), "", "", "")
+    order = TrialOrder("e", "c", (), 1, 1, 1, "", "", "", "", (), "", "", "", "")
     assert trial_environment(env, order) == {"PATH": "/bin"}
     asked = replace(order, model=ModelEndpoint("http://127.0.0.1:8080/v1"))
     assert trial_environment(env, asked) == {
