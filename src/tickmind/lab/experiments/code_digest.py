@@ -1,4 +1,4 @@
-"""Digests of the code that decides how trials go and what they measure, so that none is mixed with those of other code."""
+"""Digests of the code that decides how trials go and what they measure: a trial of other code is another trial."""
 
 import hashlib
 import sys

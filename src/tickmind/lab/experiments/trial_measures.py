@@ -1,11 +1,13 @@
 """`TrialMeasures`: the measures of one finished run. One that fails costs its own value, and says why by its line."""
 
 import importlib
+import importlib.util
 import math
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from tickmind.base import Limit, TickmindError, error_text
@@ -37,6 +39,7 @@ class TrialMeasures:
         self._material: MindMaterial | None = None
         self._built_in: dict[str, float | None] = {}
         self._query: RunQuery | None = None
+        self._modules: dict[str, ModuleType] = {}  # beside the experiment
         self.values: dict[str, float | None] = {}
         self.curves: dict[str, CurvePoints] = {}
         self.errors: dict[str, str] = {}
@@ -74,10 +77,7 @@ class TrialMeasures:
             return rows if spec.is_curve else _only_value(rows)
         if spec.kind is MeasureKind.PYTHON:
             module, _, name = spec.source.partition(":")
-            folder = str(Path(self._file).resolve().parent)
-            if folder not in sys.path:
-                sys.path.insert(0, folder)
-            return getattr(importlib.import_module(module), name)(run)
+            return getattr(self._module(module), name)(run)
         if spec.is_curve:
             return _known_over_time(self._read(run), spec.fact)
         if not self._built_in:
@@ -85,6 +85,22 @@ class TrialMeasures:
             figures = measure(self._read(run), list(dict.fromkeys(facts)))
             self._built_in = {figure.name: figure.value for figure in figures}
         return self._built_in.get(f"{spec.source}: {spec.fact}" if spec.fact else spec.source)
+
+    def _module(self, name: str) -> ModuleType:
+        """Import a module; one beside the experiment is never taken for another of its name that was imported before."""
+        folder = Path(self._file).resolve().parent
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))  # where Python looks for what it imports
+        path = folder.joinpath(*name.split(".")).with_suffix(".py")
+        if not path.is_file():
+            return importlib.import_module(name)
+        if name not in self._modules:
+            spec = importlib.util.spec_from_file_location(f"measures_of_{path.stem}", path)
+            assert spec is not None, "the name ends with .py"
+            assert spec.loader is not None, "the name ends with .py"
+            self._modules[name] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(self._modules[name])
+        return self._modules[name]
 
     def _read(self, run: "RunReader") -> MindMaterial:
         if self._material is None:

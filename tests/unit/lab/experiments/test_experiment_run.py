@@ -8,10 +8,13 @@ from tests.kits.experiments import QuietProgress, quiet_run
 
 from tickmind.base import ConfigError
 from tickmind.lab.experiments.analysis import analyse
+from tickmind.lab.experiments.experiment import ModelEndpoint, TrialBudget
 from tickmind.lab.experiments.experiment_run import check_result
+from tickmind.lab.experiments.ledger import SpendingLedger
 from tickmind.lab.experiments.methods import analysis_json, methods, needed_seeds, power_line
 from tickmind.lab.experiments.page import experiment_page
 from tickmind.lab.experiments.trial import TrialOutcome, TrialReport
+from tickmind.lab.experiments.trial_run import run_trial
 
 
 class PlayedExecutor:
@@ -89,6 +92,17 @@ def test_no_trial_begins_after_the_budget_is_used_up(larger, tmp_path):
     assert result.is_over_budget
     assert len(result.outcomes) == 4
     assert len(executor.orders) <= 4 + executor.workers
+
+
+def test_a_trial_ends_in_the_tick_in_which_the_budget_is_used_up(larger, tmp_path):
+    executor = PlayedExecutor(planted)
+    model = ModelEndpoint(gateway_url="http://127.0.0.1:1")
+    quiet_run(replace(larger, model=model, budget=TrialBudget(tokens=100)), tmp_path, None, executor)
+    SpendingLedger(tmp_path / "spent.log").add(100, 0.0)  # by another worker
+    report = run_trial(executor.orders[0])
+    assert report.is_over_budget
+    assert report.outcome is None
+    assert list((tmp_path / "work").iterdir()) == []
 
 
 def test_a_planted_difference_is_found_and_described(larger, tmp_path):

@@ -104,16 +104,14 @@ def test_no_two_experiments_write_into_one_folder(finished, tmp_path):
 
 
 def test_an_experiment_whose_budget_is_used_up_stops_and_goes_on_with_a_larger_one(finished, tmp_path):
-    experiment, _, _ = finished
-    limited = replace(experiment, model=ModelEndpoint(gateway_url="http://127.0.0.1:1"), budget=TrialBudget(tokens=100))
+    model = ModelEndpoint(gateway_url="http://127.0.0.1:1")
+    limited = replace(finished[0], seeds=(1,), ticks=1, model=model, budget=TrialBudget(tokens=100))
     ledger = SpendingLedger(tmp_path / "spent.log")
-    ledger.add(60, 0.5)
-
+    ledger.add(99, 0.5)
     stopped = quiet_run(limited, tmp_path)
-    assert (len(stopped.outcomes), stopped.is_over_budget) == (4, False), "without a thought nothing is spent"
-    for outcome in stopped.outcomes[1:]:
-        (tmp_path / "trials" / f"{outcome.digest}.json").unlink()
-    ledger.add(40, 0.0)
+    assert (len(stopped.outcomes), stopped.is_over_budget) == (2, False), "without a thought nothing is spent"
+    (tmp_path / "trials" / f"{stopped.outcomes[1].digest}.json").unlink()
+    ledger.add(1, 0.0)
     resumed = quiet_run(limited, tmp_path)
     assert (len(resumed.outcomes), resumed.is_over_budget) == (1, True)
     assert quiet_run(replace(limited, budget=TrialBudget(usd=0.6)), tmp_path).is_whole
