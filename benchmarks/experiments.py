@@ -1,8 +1,8 @@
 """Experiments: trials per hour beside one start of `tickmind up --lockstep` for each, and beside Mesa's `batch_run`.
 
 `up` gets what it needs for a trial: a world, processes of agents and a record. Mesa gets a model without any mind: as
-many walkers as the clearing has actors, on as many tiles, which go to a free tile beside them. Our walkers see, decide by
-a program and are recorded. `LONG=1` takes more trials.
+many walkers as the clearing has actors, on as many tiles, which go to a free tile beside them. Our characters see,
+decide by a program and are recorded. `LONG=1` takes more trials.
 """
 
 import os
@@ -43,6 +43,7 @@ class Unseen:
 
     def trial(self, name: str, report: TrialReport, left: TrialForecast) -> None:
         """Fail at once if a trial does."""
+        del left
         if report.outcome is None:
             raise RuntimeError(f"{name}: {report.problem}")
 
@@ -124,7 +125,7 @@ def _mesa_s(place: int) -> float:
 
 
 def trials_per_hour() -> list[Result]:
-    """Trials per hour with two workers, by turns in one run; the workers of ours are started once, as in one experiment."""
+    """Trials per hour with two workers, by turns in one run; ours are started once, as in one experiment."""
     ours: list[float] = []
     up: list[float] = []
     peer: list[float] = []

@@ -87,7 +87,7 @@ class TrialMeasures:
         return self._built_in.get(f"{spec.source}: {spec.fact}" if spec.fact else spec.source)
 
     def _module(self, name: str) -> ModuleType:
-        """Import a module; one beside the experiment is never taken for another of its name that was imported before."""
+        """Import a module; one beside the experiment goes before any other of its name, imported or not."""
         folder = Path(self._file).resolve().parent
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))  # where Python looks for what it imports
