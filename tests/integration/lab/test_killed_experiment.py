@@ -11,7 +11,7 @@ from tests.long import LONG, short_or_long
 
 from tickmind.lab.experiments.executors import ProcessExecutor
 from tickmind.lab.experiments.experiment_file import read_experiment
-from tickmind.lab.experiments.tables import write_tables
+from tickmind.lab.experiments.results.tables import write_tables
 
 MEASURES = (
     "def furthest_east(run):\n    return int(run.state_at(run.last_tick_id).x.max())\n\n\ndef fails(run):\n    1 / 0\n"

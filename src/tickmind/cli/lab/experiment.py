@@ -9,9 +9,9 @@ from tickmind.base import ConfigError
 from tickmind.cli.world.scenarios import find_scenario
 
 if TYPE_CHECKING:
-    from tickmind.lab.experiments.analysis import ExperimentAnalysis
     from tickmind.lab.experiments.experiment import Experiment
     from tickmind.lab.experiments.experiment_run import ExperimentResult, ExperimentRun
+    from tickmind.lab.experiments.results.analysis import ExperimentAnalysis
 
 EXIT_UNFINISHED = 1
 RESULTS = Path("experiments")
@@ -45,10 +45,10 @@ def experiment(
     Ctrl-C, or a kill, loses the trials under way and no other: the same command goes on. The results are a page, two
     Parquet tables, and all figures as JSON.
     """
-    from tickmind.lab.experiments.analysis import analyse
     from tickmind.lab.experiments.experiment import Keep
     from tickmind.lab.experiments.experiment_file import read_experiment
-    from tickmind.lab.experiments.methods import needed_seeds, power_line
+    from tickmind.lab.experiments.results.analysis import analyse
+    from tickmind.lab.experiments.results.methods import needed_seeds, power_line
 
     wanted = _effects(power or [])
     read = _with_options(read_experiment(file, find_scenario), workers, keep, seeds, ticks)
@@ -120,9 +120,9 @@ def _run(read: "Experiment", folder: Path) -> "tuple[ExperimentRun, ExperimentRe
 def _write(analysis: "ExperimentAnalysis", folder: Path) -> dict[str, Path]:
     """Write the page, the tables and the figures; return the paths of what is no table."""
     from tickmind.cli.outputs import write_output
-    from tickmind.lab.experiments.methods import analysis_json
-    from tickmind.lab.experiments.page import experiment_page
-    from tickmind.lab.experiments.tables import write_tables
+    from tickmind.lab.experiments.results.methods import analysis_json
+    from tickmind.lab.experiments.results.page import experiment_page
+    from tickmind.lab.experiments.results.tables import write_tables
 
     write_tables(analysis.result, folder)
     contents = {
@@ -139,7 +139,7 @@ def _print(analysis: "ExperimentAnalysis") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from tickmind.lab.experiments.page import contrast_row, summary_row
+    from tickmind.lab.experiments.results.page import contrast_row, summary_row
 
     console = Console()
     for measure in analysis.measures:

@@ -102,7 +102,7 @@ NO_BUDGET: Final = TrialBudget()
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class TrialCondition:
     """A combination of levels, with the scenario and the mapping that it makes. Both texts need no other file."""
 
     name: str
@@ -124,7 +124,7 @@ class Experiment:
     repeats: int
     factors: tuple[Factor, ...]
     measures: tuple[MeasureSpec, ...]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[TrialCondition, ...]
     workers: int = 0  # 0: as many as there are processors
     keep: Keep = Keep.MEASURES
     model: ModelEndpoint = NO_MODEL

@@ -15,7 +15,6 @@ from tickmind.base.yaml_source import Path as SettingPath
 from tickmind.lab.experiments.experiment import (
     MAX_CONDITIONS,
     MAX_TRIALS,
-    Condition,
     Experiment,
     Factor,
     Keep,
@@ -25,6 +24,7 @@ from tickmind.lab.experiments.experiment import (
     ModelEndpoint,
     Patch,
     TrialBudget,
+    TrialCondition,
     condition_name,
 )
 from tickmind.lab.experiments.patches import parse_path, patched_text
@@ -195,7 +195,7 @@ class _ExperimentReader:
             self._wrong(("agents",), f"there is no file {path}")
         return path
 
-    def _conditions(self, factors: tuple[Factor, ...], scenario: Path, agents: Path) -> tuple[Condition, ...]:
+    def _conditions(self, factors: tuple[Factor, ...], scenario: Path, agents: Path) -> tuple[TrialCondition, ...]:
         """Make the texts of all combinations; a combination that is no valid scenario is a problem of its levels."""
         text = scenario_text(scenario)
         parse_scenario(text, str(scenario), folder=scenario.parent)  # raises what is wrong without any factor
@@ -221,5 +221,5 @@ class _ExperimentReader:
             except ConfigError as error:
                 self._wrong(where, str(error), of_key=True)
             else:
-                found.append(Condition(condition_name(dict(pairs)), pairs, kept, agents_kept))
+                found.append(TrialCondition(condition_name(dict(pairs)), pairs, kept, agents_kept))
         return tuple(found)

@@ -7,12 +7,12 @@ import pytest
 from tests.kits.experiments import QuietProgress, quiet_run
 
 from tickmind.base import ConfigError
-from tickmind.lab.experiments.analysis import analyse
 from tickmind.lab.experiments.experiment import ModelEndpoint, TrialBudget
 from tickmind.lab.experiments.experiment_run import check_result
 from tickmind.lab.experiments.ledger import SpendingLedger
-from tickmind.lab.experiments.methods import analysis_json, methods, needed_seeds, power_line
-from tickmind.lab.experiments.page import experiment_page
+from tickmind.lab.experiments.results.analysis import analyse
+from tickmind.lab.experiments.results.methods import analysis_json, methods, needed_seeds, power_line
+from tickmind.lab.experiments.results.page import experiment_page
 from tickmind.lab.experiments.trial import TrialOutcome, TrialReport
 from tickmind.lab.experiments.trial_run import run_trial
 

@@ -10,7 +10,7 @@ from tests.kits.experiments import QuietProgress, quiet_run
 from tickmind.base import ConfigError
 from tickmind.lab.experiments.experiment import Keep, ModelEndpoint, TrialBudget
 from tickmind.lab.experiments.ledger import SpendingLedger
-from tickmind.lab.experiments.tables import write_tables
+from tickmind.lab.experiments.results.tables import write_tables
 from tickmind.lab.experiments.trial import TrialOrder, TrialOutcome
 from tickmind.lab.experiments.trial_store import TrialStore
 from tickmind.lab.experiments.trial_world import trial_environment

@@ -10,7 +10,7 @@ import numpy as np
 from tickmind import __version__
 from tickmind.base import ConfigError
 from tickmind.base.problems import nearest
-from tickmind.lab.experiments.analysis import SEED, ExperimentAnalysis
+from tickmind.lab.experiments.results.analysis import SEED, ExperimentAnalysis
 from tickmind.lab.statistics import seeds_needed
 from tickmind.lab.statistics.bootstrap import RESAMPLES
 from tickmind.lab.statistics.permutation import DRAWN, MOST_EXACT

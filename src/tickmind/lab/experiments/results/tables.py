@@ -6,7 +6,7 @@ from typing import Final
 
 from tickmind.lab.experiments.experiment_run import ExperimentResult
 from tickmind.lab.experiments.trial import TrialOutcome
-from tickmind.record.tables.trial_tables import write_trial_table
+from tickmind.record.parquet.trial_tables import write_trial_table
 
 TRIALS_TABLE: Final = "trials.parquet"
 CURVES_TABLE: Final = "curves.parquet"

@@ -3,9 +3,9 @@
 from html import escape
 from typing import Final
 
-from tickmind.lab.experiments.analysis import ConditionSummary, Contrast, ExperimentAnalysis, MeasureAnalysis
-from tickmind.lab.experiments.methods import methods, versions
-from tickmind.lab.experiments.plots import bands, differences, distributions
+from tickmind.lab.experiments.results.analysis import ConditionSummary, Contrast, ExperimentAnalysis, MeasureAnalysis
+from tickmind.lab.experiments.results.methods import methods, versions
+from tickmind.lab.experiments.results.plots import bands, differences, distributions
 from tickmind.record.report.charts import number
 from tickmind.record.report.html import document, section, table
 

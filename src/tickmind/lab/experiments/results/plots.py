@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
-from tickmind.lab.experiments.analysis import ConditionSummary, Contrast, CurveBand
+from tickmind.lab.experiments.results.analysis import ConditionSummary, Contrast, CurveBand
 from tickmind.record.report.charts import nothing, number
 
 COLOURS: Final = ("#2f6f6a", "#b5532b", "#5a4b8a", "#8a7a1f", "#8a3b5a", "#3b6a9a")
