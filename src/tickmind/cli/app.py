@@ -22,6 +22,7 @@ from tickmind.cli.demo import demo
 from tickmind.cli.doctor import doctor, how_to_install
 from tickmind.cli.gateway.commands import gateway_app
 from tickmind.cli.lab.branch import branch
+from tickmind.cli.lab.experiment import experiment
 from tickmind.cli.lab.interview import interview
 from tickmind.cli.minds.commands import mind
 from tickmind.cli.model.commands import model_app
@@ -127,6 +128,7 @@ app.command()(check)
 app.command(short_help="Try an agent in any language against the launch contract.")(conformance)
 app.command(short_help="Watch a village of twelve live, talk and make plans.")(demo)
 app.command(short_help="Check this machine, and show what to do.")(doctor)
+app.command(short_help="Run a scenario under several conditions, and say whether they differ.")(experiment)
 app.add_typer(gateway_app)
 app.command(short_help="Branch a recorded run at a tick, with something changed.")(branch)
 app.command(short_help="Ask characters of a recorded run what they knew.")(interview)

@@ -1,4 +1,4 @@
-"""`tickmind check`: finds errors in scenarios, mappings and gateway settings before anything starts."""
+"""`tickmind check`: finds errors in scenarios, mappings, gateway settings and experiments before anything starts."""
 
 import os
 from collections.abc import Collection, Iterable, Mapping
@@ -20,7 +20,7 @@ EXIT_FAILED = 1
 MOST_SHOWN = 5  # habits in a note
 WHAT_IT_MAY_BE = (
     "a scenario begins with `world: NAME`, a mapping has `agents` and `assignments`, "
-    "and the settings of a gateway have `providers` or `listen`"
+    "the settings of a gateway have `providers` or `listen`, and an experiment begins with `experiment: NAME`"
 )
 
 
@@ -28,8 +28,8 @@ def check(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Scenarios (also by name), mappings and gateway settings, recognised by content. Mappings must also "
-            "fit the scenarios beside them."
+            help="Scenarios (also by name), mappings, gateway settings and experiments, recognised by content. "
+            "Mappings must also fit the scenarios beside them."
         ),
     ],
     show_map: Annotated[
@@ -91,6 +91,8 @@ def check_file(file: Path, entities: "Collection[EntityInfo] | None" = None) -> 
         return _mapping(file, entities)
     if kind == "gateway":
         return _gateway(file)
+    if kind == "experiment":
+        return _experiment(file)
     raise ConfigFileError(str(file), [Problem((), f"the kind of this file is unknown; {WHAT_IT_MAY_BE}")])
 
 
@@ -106,6 +108,8 @@ def _kind(said: object) -> str:
     keys = list(map(str, said)) if isinstance(said, Mapping) else []
     if "world" in keys:
         return "scenario"
+    if "experiment" in keys:
+        return "experiment"
     known = {
         "scenario": SECTIONS,
         "mapping": tuple(json.loads(mapping_schema_text())["properties"]),
@@ -211,6 +215,13 @@ def _gateway(file: Path) -> str:
     from tickmind.gateway.settings.file import load_config
 
     return f"settings of a gateway with {len(load_config(file).providers):,} providers"
+
+
+def _experiment(file: Path) -> str:
+    from tickmind.lab.experiments.experiment_file import read_experiment
+
+    read = read_experiment(file, find_scenario)
+    return f"the experiment {read.name}, {_counted(len(read.conditions), 'condition')}, {read.trials:,} trials"
 
 
 def _counted(number: int, what: str) -> str:

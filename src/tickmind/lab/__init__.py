@@ -1,1 +1,1 @@
-"""Runs as material: branch a run at a tick, and ask its characters afterwards."""
+"""Recorded runs as material: branch a run at a tick, ask its characters afterwards, and compare many runs."""

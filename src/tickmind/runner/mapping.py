@@ -55,17 +55,21 @@ def _form() -> FileForm:
 def load_mapping(path: Path | str) -> RunnerMapping:
     """Read a mapping, or the mapping in a scenario; raises `ConfigFileError` with all errors, by line."""
     file = Path(path)
-    document = read_config(file, hint=_HINT)
+    return mapping_of(read_config(file, hint=_HINT), str(file), file.resolve().parent)
+
+
+def mapping_of(document: Document, source: str, folder: Path) -> RunnerMapping:
+    """Make a mapping of what a file says; `folder` is where its programs are. Raises `ConfigFileError`."""
     if is_scenario(document.value):
         kept = {name: value for name, value in document.value.items() if name in _SECTIONS}
         if not kept:
             message = "the scenario names no agents; add `agents` and `assignments`, or use a mapping file"
-            raise ConfigFileError(str(file), [Problem((), message)])
+            raise ConfigFileError(source, [Problem((), message)])
         document = Document(kept, document.keys, document.values)
     problems = _form().problems(document)
     if problems:
-        raise ConfigFileError(str(file), problems)
-    return _Reader(str(file), document, file.resolve().parent).read()
+        raise ConfigFileError(source, problems)
+    return _Reader(source, document, folder).read()
 
 
 def is_scenario(value: object) -> bool:

@@ -85,6 +85,11 @@ def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
     return figures
 
 
+def measure_names() -> tuple[str, ...]:
+    """Return the names of the measures that every run has; those of planted facts and of goals are beside them."""
+    return tuple(figure.name for figure in measure(MindMaterial(goals=frozenset({""}))))
+
+
 def pooled(runs: Sequence[Sequence[Measure]]) -> list[Measure]:
     """Return the means of the measures of several runs, each with half of its 95 % interval."""
     by_name: dict[str, list[Measure]] = {}

@@ -3,8 +3,6 @@
 Nothing is loaded whole: DuckDB reads what a query needs, and the results are bounded by the limits below.
 """
 
-import glob
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -17,14 +15,11 @@ import pyarrow as pa
 from tickmind.base import Limit
 from tickmind.protocol import ActorStatus, GoalInfo, WorldSetting
 from tickmind.protocol.record import AWAY
-from tickmind.record.disk import OsDisk, reading_fault
 from tickmind.record.documents.places import zone_tiles
 from tickmind.record.errors import DamagedRunError
-from tickmind.record.parquet.file import TableFile, native_file
 from tickmind.record.parquet.schemas import (
     ACTION_RESULTS,
     ACTOR_STATE,
-    ADDED,
     GIFTS,
     INVENTORIES,
     LLM_CALLS,
@@ -50,6 +45,7 @@ from tickmind.record.report.figures import (
     StayFigures,
     ZoneFigures,
 )
+from tickmind.record.report.opened_tables import OpenedTables
 from tickmind.record.tables.world_files import ACTORS, MAP, WORLD_TABLES
 
 POINTS: Final = 200  # on a time axis
@@ -59,11 +55,7 @@ MAX_LINES: Final = Limit("utterances in a report", 100_000)
 MAX_STAYS: Final = Limit("actors whose places are in a report", 1000)
 REGULARS: Final = 5  # actors that are named for each zone
 MAX_KINDS: Final = Limit("kinds of actions, failures, models, goals, scores or held items in a report", 1000)
-MAX_MEMORY_MB: Final = 1024
 FAILURES_IN_A_ROW: Final = 2  # that make an outage of a model
-_NAME_CHARS: Final = 200  # we write shorter names; longer texts are cut before counting
-_TEXT_CHARS: Final = 4000
-_SPILL_GB: Final = 20
 _VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in queries -> table, and its columns
     "ticks": (TICKS, ("tick_id", "sim_time_ms")),
     "actor_state": (ACTOR_STATE, ("tick_id", "actor_id", "x", "y", "status_bits")),
@@ -87,51 +79,16 @@ _VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in queri
 class RunQueries:
     """Queries the files in one folder. Use it in `with`.
 
-    DuckDB trusts what a file says of itself, so all pages are checked first, and it sees only the columns that were
-    checked.
+    DuckDB sees only the columns that were checked.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._spill = tempfile.TemporaryDirectory(prefix="tickmind-report-")  # else it is in the working folder
-        self._database = duckdb.connect(
-            config={
-                "memory_limit": f"{MAX_MEMORY_MB}MB",
-                "temp_directory": self._spill.name,
-                "max_temp_directory_size": f"{_SPILL_GB}GB",
-                "autoinstall_known_extensions": False,
-                "threads": 2,
-            }
-        )
-        try:
-            for name, (spec, columns) in _VIEWS.items():
-                self._show(name, folder / spec.file_name, spec.part(columns))
-        except BaseException:
-            self.close()
-            raise
-
-    def _show(self, name: str, path: Path, spec: TableSpec) -> None:
-        try:
-            file = OsDisk().open(path)
-        except FileNotFoundError as error:
-            if spec.name in ADDED:  # a run of an earlier version
-                columns = ", ".join(map(_absent, spec.schema))
-                self._database.execute(f"CREATE VIEW {name} AS SELECT {columns} WHERE false")
-                return
-            raise DamagedRunError(f"{spec.file_name} can't be read: it is missing") from error
-        except OSError as error:
-            raise reading_fault(spec.file_name, error) from error
-        with TableFile(native_file(file), spec) as table:
-            table.check_pages(spec.schema.names)
-        try:
-            shown = self._database.read_parquet(glob.escape(str(path))).project(", ".join(map(_shown, spec.schema)))
-            shown.create_view(name)
-        except duckdb.Error as error:
-            raise DamagedRunError(f"{spec.file_name} can't be read: {str(error).splitlines()[0]}") from error
+        self._tables = OpenedTables(folder, _VIEWS)
+        self._database = self._tables.database
 
     def close(self) -> None:
         """Close the files."""
-        self._database.close()
-        self._spill.cleanup()
+        self._tables.close()
 
     def __enter__(self) -> "RunQueries":
         return self
@@ -431,18 +388,6 @@ class RunQueries:
             return self._database.execute(question, values).fetchall()
         except duckdb.Error as error:
             raise DamagedRunError(f"the run's files can't be read: {str(error).splitlines()[0]}") from error
-
-
-def _shown(column: pa.Field) -> str:
-    """Return a column as queries see it: texts cut to a maximum length."""
-    if not pa.types.is_string(column.type):
-        return str(column.name)
-    return f"left({column.name}, {_TEXT_CHARS if column.name == 'text' else _NAME_CHARS}) AS {column.name}"
-
-
-def _absent(column: pa.Field) -> str:
-    """Return a column of a table that the run does not have."""
-    return f"CAST(NULL AS {'VARCHAR' if pa.types.is_string(column.type) else 'BIGINT'}) AS {column.name}"
 
 
 def bucket(first: int, last: int) -> int:

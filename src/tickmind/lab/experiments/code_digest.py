@@ -1,0 +1,88 @@
+"""Digests of the code that decides how trials go and what they measure: a trial of other code is another trial."""
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+import tickmind
+from tickmind.base import ConfigError
+from tickmind.base.yaml_source import read_yaml
+from tickmind.lab.experiments.experiment import Experiment, MeasureKind
+from tickmind.runner.mapping import mapping_of
+from tickmind.runner.programs import is_python, python_runs
+
+
+def code_digest(experiment: Experiment) -> str:
+    """Return a digest of tickmind itself and of the agents' programs.
+
+    Nothing is imported. Of a program or a module only its own file counts, not what it imports from elsewhere.
+    """
+    return _digest_of(_programs(experiment), _package_digest())
+
+
+def measures_digest(experiment: Experiment) -> str:
+    """Return a digest of the functions that measure; raises `ConfigError` for a module that is not there."""
+    return _digest_of(measure_files(experiment), b"")
+
+
+def _digest_of(files: Iterable[Path], begin: bytes) -> str:
+    digest = hashlib.blake2b(begin, digest_size=16)
+    for path in sorted(set(files)):
+        try:
+            digest.update(path.read_bytes())
+        except OSError as error:
+            raise ConfigError(f"{path} can't be read: {error.strerror}") from error
+    return digest.hexdigest()
+
+
+def measure_files(experiment: Experiment) -> Iterator[Path]:
+    """Iterate over the files of the functions that measure, beside the experiment or installed."""
+    for measure in experiment.measures:
+        if measure.kind is MeasureKind.PYTHON:
+            module = measure.source.partition(":")[0]
+            found = _module_file(module, experiment.file.resolve().parent)
+            if found is None:
+                raise ConfigError(
+                    f"{experiment.file}:{measure.line}: measures.{measure.name}: there is no module {module}; "
+                    "put its file beside the experiment, or install it"
+                )
+            yield found
+
+
+@cache
+def _package_digest() -> bytes:
+    root = Path(tickmind.__file__).parent
+    digest = hashlib.blake2b(tickmind.__version__.encode(), digest_size=16)
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def _programs(experiment: Experiment) -> Iterable[Path]:
+    """Return the files of all Python programs of the mappings, but tickmind's own."""
+    folder = experiment.agents.resolve().parent
+    for text in {condition.agents_text for condition in experiment.conditions}:
+        for spec in mapping_of(read_yaml(text), str(experiment.agents), folder).agents.values():
+            option, what = python_runs(spec.cmd[1:]) if is_python(spec.cmd[0]) else ("", "")
+            if option == "-m" and not what.startswith("tickmind."):
+                found = _module_file(what, spec.cwd)
+                yield from [] if found is None else [found]
+            elif what and not option and (spec.cwd / what).is_file():
+                yield spec.cwd / what
+
+
+def _module_file(name: str, folder: Path) -> Path | None:
+    """Return the file of a module, without importing it or its packages."""
+    places: list[str] = [str(folder), *sys.path]
+    spec = None
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        spec = PathFinder.find_spec(".".join(parts[:count]), places)
+        if spec is None:
+            return None
+        places = list(spec.submodule_search_locations or ())
+    return Path(spec.origin) if spec is not None and spec.origin else None

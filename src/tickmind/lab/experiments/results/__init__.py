@@ -1,0 +1,1 @@
+"""The results of an experiment: analysis, tables, plots, a page, and the methods in words."""

@@ -1,0 +1,48 @@
+"""A tiny experiment, and how tests run it in one process."""
+
+from pathlib import Path
+
+from tickmind.lab.experiments.executors import InlineExecutor
+from tickmind.lab.experiments.experiment_run import ExperimentRun
+
+CLEARING = Path(__file__).parents[2] / "scenarios" / "clearing.yaml"
+TINY = f"""
+experiment: tiny
+scenario: {CLEARING}
+ticks: 6
+seeds: 2
+factors:
+  sight:
+    far: {{}}
+    near: {{rules.sight_radius: 1}}
+measures:
+  moves: {{sql: "SELECT count(*) FROM action_results WHERE action_type = 'Move' AND ok"}}
+  place: {{sql: "SELECT tick_id, avg(x) FROM actor_state GROUP BY 1", curve: true}}
+  east: {{python: "own_measures:furthest_east"}}
+  well: {{built_in: needs}}
+  wrong: {{python: "own_measures:fails"}}
+  unknown: {{sql: SELECT nothing FROM nowhere}}
+"""
+
+
+class QuietProgress:
+    """Counts what an experiment reports."""
+
+    def __init__(self):
+        self.found = self.missing = 0
+        self.forecasts = []
+        self.trials = []
+
+    def begin(self, found, missing):
+        self.found, self.missing = found, missing
+
+    def forecast(self, first, left):
+        self.forecasts.append((first, left))
+
+    def trial(self, name, report, left):
+        self.trials.append((name, report, left))
+
+
+def quiet_run(experiment, folder, progress=None, executor=None):
+    """Run an experiment here, and return its result."""
+    return ExperimentRun(experiment, folder, executor or InlineExecutor(), progress or QuietProgress()).run()
