@@ -20,6 +20,7 @@ from tickmind.cli.check import check
 from tickmind.cli.demo import demo
 from tickmind.cli.doctor import doctor, how_to_install
 from tickmind.cli.gateway.commands import gateway_app
+from tickmind.cli.mcp.commands import mcp_app
 from tickmind.cli.minds.commands import mind
 from tickmind.cli.model.commands import model_app
 from tickmind.cli.new import new_app
@@ -122,6 +123,7 @@ app.command()(check)
 app.command(short_help="Watch a village of twelve live, talk and make plans.")(demo)
 app.command(short_help="Check this machine, and show what to do.")(doctor)
 app.add_typer(gateway_app)
+app.add_typer(mcp_app)
 app.command(short_help="Print one mind of a recorded run at a tick.")(mind)
 app.add_typer(model_app)
 app.add_typer(new_app)

@@ -23,6 +23,7 @@ _VILLAGE = {
 _MORE = {
     "gif": ("PIL",),
     "local": ("xllamacpp",),
+    "mcp": ("mcp", "starlette", "uvicorn"),
     "mind": ("safetensors", "tokenizers", "wordllama"),
     "openai": ("openai",),
     "redis": ("redis",),

@@ -64,7 +64,7 @@ FAILURES_IN_A_ROW: Final = 2  # that make an outage of a model
 _NAME_CHARS: Final = 200  # we write shorter names; longer texts are cut before counting
 _TEXT_CHARS: Final = 4000
 _SPILL_GB: Final = 20
-_VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in queries -> table, and its columns
+VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in queries -> table, and its columns
     "ticks": (TICKS, ("tick_id", "sim_time_ms")),
     "actor_state": (ACTOR_STATE, ("tick_id", "actor_id", "x", "y", "status_bits")),
     "action_results": (ACTION_RESULTS, ("action_type", "ok", "reason")),
@@ -103,7 +103,7 @@ class RunQueries:
             }
         )
         try:
-            for name, (spec, columns) in _VIEWS.items():
+            for name, (spec, columns) in VIEWS.items():
                 self._show(name, folder / spec.file_name, spec.part(columns))
         except BaseException:
             self.close()
