@@ -28,7 +28,7 @@ PACKAGES = sorted(
 )
 BELOW = {"base": {"base"}, "tick": {"base", "tick"}, "ai": {"base", "tick", "ai"}}  # part -> what it may bring along
 # What joins a light part to a heavy one, and is imported by those who want both.
-BRIDGES = {"tickmind.ai.board_tools", "tickmind.base.background"}
+BRIDGES = {"tickmind.ai.board_tools", "tickmind.base.background", "tickmind.base.metrics_page"}
 HEAVY = ("aiohttp", "asyncio", "numpy", "openai", "orjson", "pydantic", "rich", "structlog", "typer", "yaml")
 
 # Imports each module in a process of its own, forked from one that has imported nothing but the packages it is in:

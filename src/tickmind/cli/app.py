@@ -4,6 +4,7 @@ An error of ours ends with one plain sentence and exit code 1, a wrong argument 
 what they need when they run, so that `--help` is fast.
 """
 
+import os
 import sys
 from enum import StrEnum
 from typing import Annotated, Any
@@ -162,4 +163,8 @@ def main() -> None:
         if reconfigure is not None:
             reconfigure(errors="replace")  # a model may write what this terminal can't show
     sys.meta_path.insert(0, WithoutPandas())
+    if any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
+        from tickmind.adapters.telemetry import announce
+
+        announce(os.environ)
     typer.main.get_command(app)(prog_name="tickmind")  # not `app()`, which would replace the guard's hook

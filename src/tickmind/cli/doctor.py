@@ -26,6 +26,7 @@ _MORE = {
     "mcp": ("mcp", "starlette", "uvicorn"),
     "mind": ("safetensors", "tokenizers", "wordllama"),
     "openai": ("openai",),
+    "otel": ("opentelemetry",),
     "redis": ("redis",),
     "tiled": ("pytiled_parser", "zstandard"),
 }

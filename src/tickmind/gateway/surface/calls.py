@@ -19,6 +19,7 @@ from tickmind.gateway.surface.documents import name_of, number, parse_object, re
 from tickmind.gateway.surface.generate import Generate, GenerateForm, read_generate
 from tickmind.gateway.surface.openai import OpenAIForm, read_chat, read_responses
 from tickmind.gateway.surface.routes import JSON, Routes, cors, reply_refusal
+from tickmind.gateway.traced_call import new_call
 
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway
@@ -63,7 +64,7 @@ class CallEndpoints:
                 reply_refusal(responder, exc.refusal, cors(request))
                 return
             extra_headers = cors(request) if head.cors is None else head.cors
-            call = Call(gateway, responder, _OPENAI, body, model, streamed, extra_headers)
+            call = new_call(gateway, request, responder, _OPENAI, body, model, streamed, extra_headers)
             gateway.submit(call, plan, call_options, request.peer, prompt_tokens, reply_tokens)
 
         return serve
@@ -81,8 +82,9 @@ class CallEndpoints:
             gateway.tally.refused(exc.refusal.code)
             self._refuse(request, responder, exc)
             return
-        call = Call(
+        call = new_call(
             gateway,
+            request,
             responder,
             _GENERATE,
             orjson.dumps(generation.body),
