@@ -128,7 +128,7 @@ proto: $(READY) ## Write the code of the schema in proto/ anew
 	@$(BIN)/python proto/generate.py src/tickmind/wire/v1
 
 PIN := build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header
-ALL_EXTRAS := --extra gateway --extra gif --extra mind --extra record --extra redis --extra report --extra tiled --extra viewer --extra world
+ALL_EXTRAS := --extra gateway --extra gif --extra mcp --extra mind --extra otel --extra record --extra redis --extra report --extra tiled --extra viewer --extra world
 pins: ## Resolve the pinned requirements anew
 	@$(PYTHON) -m venv build/pins
 	@build/pins/bin/python -m pip install --quiet pip-tools

@@ -11,7 +11,7 @@ from tickmind.adapters.telemetry import announce, tracer
 from tickmind.adapters.telemetry.conventions import ATTRIBUTES, ERROR_TYPE
 from tickmind.base.tracing import TRACER, install_tracer, installed_tracer, load_tracer
 from tickmind.llm import CallSite, GatewayClient, load_gateway_config
-from tickmind.llm.testing import Refuse, Reply
+from tickmind.llm.testing import Refuse
 from tickmind.strategy.clients.adapters import GatewayAdapter
 from tickmind.strategy.clients.client import Question
 
@@ -93,7 +93,7 @@ def said(span):
 
 @pytest.mark.asyncio
 async def test_one_thought_is_one_trace_from_the_deliberation_to_the_provider(housing, traced):
-    async with housing(one=[Reply("In the cave.")]) as house:
+    async with housing(one=["In the cave."]) as house:
         answer = await think(house)
         [seen] = house.providers["one"].seen
     installed_tracer().flush()
@@ -116,7 +116,7 @@ async def test_one_thought_is_one_trace_from_the_deliberation_to_the_provider(ho
 
 @pytest.mark.asyncio
 async def test_a_refused_attempt_and_the_one_after_it_are_spans_of_one_call(housing, traced):
-    async with housing(one=[Refuse(500)], two=[Reply("Here.")]) as house:
+    async with housing(one=[Refuse(500)], two=["Here."]) as house:
         await think(house)
     installed_tracer().flush()
     attempts = [span for span in traced.spans() if span.name == "chat fake-1"]
@@ -137,7 +137,7 @@ async def test_prompts_are_exported_only_where_the_standard_variable_says_so(hou
         made = tracer(environment, "test")
         install_tracer(made)
         try:
-            async with housing(one=[Reply("In the cave.")]) as house:
+            async with housing(one=["In the cave."]) as house:
                 await think(house)
         finally:
             made.close()
