@@ -12,7 +12,7 @@ from tickmind.gateway.routing.plan import Target
 from tickmind.gateway.settings.config import Surface, WireConfig
 
 MAX_POOLS = 1024  # pools of callers' own endpoints beyond this: the oldest is closed
-_PATHS: dict[Surface, str] = {"chat": "/chat/completions", "responses": "/responses"}
+_PATHS: dict[Surface, str] = {"chat": "/chat/completions", "responses": "/responses", "embeddings": "/embeddings"}
 
 
 @dataclass(frozen=True, slots=True)
