@@ -81,6 +81,13 @@ class TracedCall(Call):
         super().shared(reply)
         self.close_span("")
 
+    def overdue(self) -> None:
+        """End the call: its total deadline has passed."""
+        waits_for_another = self._exchange is None
+        super().overdue()
+        if waits_for_another:
+            self.close_span(Result.DEADLINE.value)
+
     def abandon(self) -> None:
         """Stop: no call waits for the reply any more."""
         super().abandon()
@@ -94,8 +101,8 @@ class TracedCall(Call):
             span.end(error)
 
     def _end(self, job: Ticket, target: Target, outcome: Outcome, *, used: bool) -> bool:
+        self._close_attempt(outcome.result.value, outcome)  # before the next attempt begins
         over = super()._end(job, target, outcome, used=used)
-        self._close_attempt(outcome.result.value, outcome)
         if over:
             self.close_span(outcome.result.value)
         return over

@@ -44,7 +44,7 @@ T = TypeVar("T")
 class CharacterTools:
     """The calls of a client, each a goal of the character; `stopped` says why they fail."""
 
-    def __init__(self, desk: GoalDesk, stopped: Callable[[], str] = lambda: "") -> None:
+    def __init__(self, desk: GoalDesk[RemoteCharacter], stopped: Callable[[], str] = lambda: "") -> None:
         self._desk = desk
         self._stopped = stopped
 
@@ -164,7 +164,7 @@ class CharacterTools:
         """Wait until something happens, or the ticks are over; a goal that is going on is pursued meanwhile."""
         until = _until(event, time, steps)
 
-        def begin(me: RemoteCharacter) -> Goal | None:
+        def begin(me: RemoteCharacter) -> Goal[RemoteCharacter] | None:
             return me.desk.goal
 
         goal = await self._ask(begin) if event == "goal_over" else None
@@ -172,7 +172,7 @@ class CharacterTools:
             raise ToolError("no goal is going on, so there is nothing to wait for")
         return await self._wait(Watch(None, ticks, report, until=until if goal is None else _goal_over(goal)))
 
-    async def _pursue(self, goal: Goal, ticks: int) -> CallReport:
+    async def _pursue(self, goal: Goal[RemoteCharacter], ticks: int) -> CallReport:
         began: list[int] = []
 
         def spoken_to(me: RemoteCharacter) -> str:
@@ -186,7 +186,7 @@ class CharacterTools:
     async def _ask(self, answer: Callable[[RemoteCharacter], T]) -> T:
         return await self._wait(Request(answer))
 
-    async def _wait(self, asked: "Request[T] | Watch[T]") -> T:
+    async def _wait(self, asked: Request[RemoteCharacter, T] | Watch[RemoteCharacter, T]) -> T:
         stopped = self._stopped()
         if stopped:
             raise ToolError(stopped)
@@ -208,7 +208,7 @@ class CharacterTools:
             raise
 
 
-def _until(event: Event, time: str, steps: int) -> Until:
+def _until(event: Event, time: str, steps: int) -> Until[RemoteCharacter]:
     began: list[int] = []  # the tick in which the wait began
 
     def since(me: RemoteCharacter) -> int:
@@ -241,11 +241,11 @@ def _until(event: Event, time: str, steps: int) -> Until:
     return {"something_said": something_said, "person_near": person_near}.get(event, spoken_to)
 
 
-def _goal_over(goal: Goal) -> Until:
+def _goal_over(goal: Goal[RemoteCharacter]) -> Until[RemoteCharacter]:
     return lambda _me: f"{goal.what}: {goal.status}, {goal.why}" if goal.why else ""
 
 
-def _use(verb: str, target: str, amount: int) -> Goal:
+def _use(verb: str, target: str, amount: int) -> Goal[RemoteCharacter]:
     if verb in ("sleep", "wake"):
         return skills.sleeping() if verb == "sleep" else skills.waking()
     if not target:
@@ -261,7 +261,7 @@ def _use(verb: str, target: str, amount: int) -> Goal:
     return skills.building(target) if verb == "build" else skills.working(target, verb)
 
 
-def _trade(action: Trade, item: str, amount: int, to: str, wanted: str, wanted_amount: int) -> Goal:
+def _trade(action: Trade, item: str, amount: int, to: str, wanted: str, wanted_amount: int) -> Goal[RemoteCharacter]:
     if action == "accept":
         return skills.accepting(item)
     if action == "decline":

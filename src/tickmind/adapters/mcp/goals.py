@@ -6,17 +6,26 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from tickmind.ai import Status
 from tickmind.base import Limit, TickmindError
 
-if TYPE_CHECKING:
-    from tickmind.adapters.mcp.remote_character import RemoteCharacter
-
 MAX_WAITING = Limit("number of calls that wait for the character", 64)
 MAX_GOAL_TICKS = Limit("time for which a character pursues a goal", 3000, "ticks")
 T = TypeVar("T")
+
+
+class Pursuer(Protocol):
+    """Who pursues goals."""
+
+    @property
+    def tick(self) -> int:
+        """The tick in which it is."""
+        ...
+
+
+C = TypeVar("C", bound=Pursuer)
 
 
 class CharacterGoneError(TickmindError):
@@ -39,18 +48,18 @@ class Refusal:
     why: str
 
 
-Step: TypeAlias = "Callable[[RemoteCharacter], Status | Refusal]"
-Until: TypeAlias = "Callable[[RemoteCharacter], str]"
+Step: TypeAlias = Callable[[C], Status | Refusal]
+Until: TypeAlias = Callable[[C], str]
 """Returns why a call ends in this tick; empty if it goes on."""
 
 
-class Goal:
+class Goal(Generic[C]):
     """Something to do in several ticks: `step` is called in each until it succeeds, and what it did last has worked.
 
     A character that sleeps wakes up for it, unless it can be pursued `asleep`.
     """
 
-    def __init__(self, what: str, step: Step, *, asleep: bool = False) -> None:
+    def __init__(self, what: str, step: Step[C], *, asleep: bool = False) -> None:
         self.what = what
         self.step = step
         self.asleep = asleep
@@ -75,14 +84,14 @@ class Outcome:
     ticks: int
 
 
-class Request(Generic[T]):
+class Request(Generic[C, T]):
     """Something that the character's own thread does at its next turn, such as reading what the character knows."""
 
-    def __init__(self, answer: "Callable[[RemoteCharacter], T]") -> None:
+    def __init__(self, answer: Callable[[C], T]) -> None:
         self._answer = answer
         self.done: Future[T] = Future()
 
-    def run(self, character: "RemoteCharacter") -> None:
+    def run(self, character: C) -> None:
         """Answer the caller, unless it has gone."""
         if self.done.set_running_or_notify_cancel():
             try:
@@ -91,16 +100,16 @@ class Request(Generic[T]):
                 self.done.set_exception(error)
 
 
-class Watch(Generic[T]):
+class Watch(Generic[C, T]):
     """A call that waits until its goal is over, `until` returns a reason, or some ticks have passed."""
 
     def __init__(
         self,
-        goal: Goal | None,
+        goal: Goal[C] | None,
         ticks: int,
-        report: "Callable[[RemoteCharacter, Outcome], T]",
+        report: Callable[[C, Outcome], T],
         *,
-        until: Until = lambda _character: "",
+        until: Until[C] = lambda _character: "",
     ) -> None:
         self.goal = goal
         self.ticks = ticks
@@ -109,7 +118,7 @@ class Watch(Generic[T]):
         self.began_tick = 0
         self._report = report
 
-    def outcome(self, character: "RemoteCharacter") -> Outcome | None:
+    def outcome(self, character: C) -> Outcome | None:
         """Return how the call ends in this tick; None if it goes on."""
         goal, passed = self.goal, character.tick - self.began_tick
         what = "" if goal is None else goal.what
@@ -120,7 +129,7 @@ class Watch(Generic[T]):
             why = f"{passed} ticks are over"
         return Outcome(GoalStatus.GOING_ON, why, what, character.tick, passed) if why else None
 
-    def finish(self, character: "RemoteCharacter", outcome: Outcome) -> None:
+    def finish(self, character: C, outcome: Outcome) -> None:
         """Answer the caller."""
         if self.done.set_running_or_notify_cancel():
             try:
@@ -129,27 +138,27 @@ class Watch(Generic[T]):
                 self.done.set_exception(error)
 
 
-class GoalDesk:
+class GoalDesk(Generic[C]):
     """Hands what any thread asks for to the one thread in which the character lives, and answers from there.
 
     A world in lockstep waits for minds: there `attend` blocks while no call is under way, for `patience_s` at most.
     """
 
     def __init__(self, *, patience_s: float = 600.0, max_waiting: Limit = MAX_WAITING) -> None:
-        self.goal: Goal | None = None
+        self.goal: Goal[C] | None = None
         """What the character pursues now; only its own thread touches it."""
         self._patience_s = patience_s
         self._max_waiting = max_waiting
         self._changed = threading.Condition()
-        self._posted: deque[Request[object] | Watch[object]] = deque()  # not yet seen by the character
-        self._watches: list[Watch[object]] = []  # under way
+        self._posted: deque[Request[C, Any] | Watch[C, Any]] = deque()  # not yet seen by the character
+        self._watches: list[Watch[C, Any]] = []  # under way
         self._closed = False
 
-    def post(self, asked: "Request[T] | Watch[T]") -> "Future[T]":
+    def post(self, asked: Request[C, T] | Watch[C, T]) -> Future[T]:
         """Hand over a request or a call; raises `LimitExceededError` if too many wait."""
         with self._changed:
             self._max_waiting.check(len(self._posted) + 1)
-            self._posted.append(asked)  # type: ignore[arg-type]  # each answers its own caller only
+            self._posted.append(asked)
             self._changed.notify()
         return asked.done
 
@@ -174,14 +183,14 @@ class GoalDesk:
             self.goal.end(GoalStatus.FAILED, "another run of the world has begun")
             self.goal = None
 
-    def attend(self, character: "RemoteCharacter", *, lockstep: bool) -> None:
+    def attend(self, character: C, *, lockstep: bool) -> None:
         """Take up what was posted and answer the calls that end in this tick, before the character decides."""
         self._answer(character)
         self._take(character)
         while lockstep and self._waits_for_call():
             self._take(character)
 
-    def note_decision(self, character: "RemoteCharacter") -> None:
+    def note_decision(self, character: C) -> None:
         """Answer the calls that the decision of this tick ended, such as a goal that turned out to be impossible."""
         self._answer(character)
 
@@ -191,7 +200,7 @@ class GoalDesk:
                 return False
             return self._changed.wait_for(lambda: bool(self._posted) or self._closed, self._patience_s)
 
-    def _take(self, character: "RemoteCharacter") -> None:
+    def _take(self, character: C) -> None:
         with self._changed:
             posted = list(self._posted)
             self._posted.clear()
@@ -210,8 +219,8 @@ class GoalDesk:
             self._watches.append(asked)
         self._answer(character)
 
-    def _answer(self, character: "RemoteCharacter") -> None:
-        under_way: list[Watch[object]] = []
+    def _answer(self, character: C) -> None:
+        under_way: list[Watch[C, Any]] = []
         for watch in self._watches:
             if watch.done.cancelled():
                 if watch.goal is not None:

@@ -25,7 +25,7 @@ async def playing(
     launch: Launch,
     *,
     secrets: Mapping[str, Secret] | None = None,
-    desk: GoalDesk | None = None,
+    desk: GoalDesk[RemoteCharacter] | None = None,
     backoff: Backoff | None = None,
 ) -> AsyncIterator[MCPServer]:
     """Play the launch's character, and give the server whose tools set its goals; release the lease at the end.
@@ -33,7 +33,7 @@ async def playing(
     The character acts in each tick, also while no client calls. If it can't go on, as when another process has taken
     the lease, each call is answered with the reason, and leaving raises the `AgentError`.
     """
-    desk = desk or GoalDesk()
+    desk = desk or GoalDesk[RemoteCharacter]()
 
     class PlayedCharacter(RemoteCharacter):
         """The one that the calls at this desk are for."""

@@ -32,7 +32,7 @@ class RemoteCharacter(Character):
         memory=False,
     )
 
-    def __init__(self, start: Start, desk: GoalDesk) -> None:
+    def __init__(self, start: Start, desk: "GoalDesk[RemoteCharacter]") -> None:
         super().__init__(start)
         self.desk = desk
         desk.begin_anew()

@@ -23,7 +23,7 @@ SPEAKING_STEPS = 3  # from whom it speaks to
 NAMES = 30  # that a refusal lists
 
 
-def going(target: str) -> Goal:
+def going(target: str) -> "Goal[RemoteCharacter]":
     """Go to a tile, a person, an object, a zone, or the nearest thing of a kind; beside it if it is taken."""
     return Goal(f"go to {target}", _Going(target))
 
@@ -33,7 +33,7 @@ class _Going:
 
     def __init__(self, target: str) -> None:
         self._target = target.strip()
-        self._walk: Step | None = None
+        self._walk: Step[RemoteCharacter] | None = None
 
     def __call__(self, me: "RemoteCharacter") -> Status | Refusal:
         if self._walk is None:
@@ -44,7 +44,7 @@ class _Going:
         status = self._walk(me)
         return Refusal(f"no way to {self._target} is known") if status is Status.FAILURE else status
 
-    def _find(self, me: "RemoteCharacter") -> "Step | Refusal":
+    def _find(self, me: "RemoteCharacter") -> "Step[RemoteCharacter] | Refusal":
         target = self._target
         tile = _TILE.fullmatch(target)
         if tile is not None:
@@ -69,7 +69,7 @@ def known_targets(me: "RemoteCharacter") -> str:
     return "; ".join(f"{what}: {', '.join(names[:NAMES]) or 'none'}" for what, names in listed)
 
 
-def _to_tile(tile: "Tile") -> "Step":
+def _to_tile(tile: "Tile") -> "Step[RemoteCharacter]":
     def step(me: "RemoteCharacter") -> Status:
         around = me.surroundings
         seen = around.tiles.knows(*tile)
@@ -78,7 +78,7 @@ def _to_tile(tile: "Tile") -> "Step":
     return step
 
 
-def _to_person(name: str) -> "Step":
+def _to_person(name: str) -> "Step[RemoteCharacter]":
     def step(me: "RemoteCharacter") -> Status:
         person = me.person(name)
         return Status.FAILURE if person is None else me.walk_or_explore(person.at, beside=True)
@@ -86,7 +86,7 @@ def _to_person(name: str) -> "Step":
     return step
 
 
-def _to_zone(zone: ZoneInfo) -> "Step":
+def _to_zone(zone: ZoneInfo) -> "Step[RemoteCharacter]":
     west, north, east, south = zone.areas[0]
 
     def step(me: "RemoteCharacter") -> Status:
@@ -106,7 +106,7 @@ def _to_nearest(me: "RemoteCharacter", kind: str) -> Status:
     return Status.FAILURE if thing is None else me.walk_to(thing, beside=True)
 
 
-def saying(text: str, to: str) -> Goal:
+def saying(text: str, to: str) -> "Goal[RemoteCharacter]":
     """Say something aloud; first go near the person to whom it is said, if there is one."""
 
     def step(me: "RemoteCharacter") -> Status | Refusal:
@@ -129,7 +129,7 @@ def _known_person(me: "RemoteCharacter", name: str) -> Person | Refusal:
 # Use
 
 
-def working(target: str, verb: str) -> Goal:
+def working(target: str, verb: str) -> "Goal[RemoteCharacter]":
     """Work on an object, by its id or the nearest of its kind, until it is done."""
 
     def step(me: "RemoteCharacter") -> Status | Refusal:
@@ -157,17 +157,17 @@ def _thing_for(me: "RemoteCharacter", target: str, verb: str) -> Thing | Refusal
     return Refusal(f"{target} can't be used with {verb!r} now; what can be done with it: {verbs}")
 
 
-def consuming(item: str, amount: int) -> Goal:
+def consuming(item: str, amount: int) -> "Goal[RemoteCharacter]":
     """Use up items that it carries, as in eating."""
     return _with_items("use", item, amount, lambda: Use(item, amount))
 
 
-def dropping(item: str, amount: int) -> Goal:
+def dropping(item: str, amount: int) -> "Goal[RemoteCharacter]":
     """Lay items down where it stands."""
     return _with_items("drop", item, amount, lambda: Drop(item, amount))
 
 
-def _with_items(verb: str, item: str, amount: int, intent: "Callable[[], Use | Drop]") -> Goal:
+def _with_items(verb: str, item: str, amount: int, intent: "Callable[[], Use | Drop]") -> "Goal[RemoteCharacter]":
     def step(me: "RemoteCharacter") -> Status | Refusal:
         return _lacks(me, item, amount) or me.do(intent())
 
@@ -179,7 +179,7 @@ def _lacks(me: "RemoteCharacter", item: str, amount: int) -> Refusal | None:
     return None if have >= amount else Refusal(f"it carries {have} {item}, not {amount}")
 
 
-def picking_up(item: str, amount: int) -> Goal:
+def picking_up(item: str, amount: int) -> "Goal[RemoteCharacter]":
     """Go to the nearest known places with an item and pick up as many."""
 
     def fetch(me: "RemoteCharacter") -> Status:
@@ -197,13 +197,15 @@ def picking_up(item: str, amount: int) -> Goal:
     )
 
 
-def making(item: str, amount: int) -> Goal:
+def making(item: str, amount: int) -> "Goal[RemoteCharacter]":
     """Make items by the recipes of the world, and get what they take."""
     why = f"no recipe for {item} is known, or what it takes can't be had"
     return _until_carried(f"make {amount} {item}", item, amount, lambda me: me.make(item), why)
 
 
-def _until_carried(what: str, item: str, amount: int, step: "Callable[[RemoteCharacter], Status]", why: str) -> Goal:
+def _until_carried(
+    what: str, item: str, amount: int, step: "Callable[[RemoteCharacter], Status]", why: str
+) -> "Goal[RemoteCharacter]":
     wanted: list[int] = []  # how many it is to carry in the end, once that is known
 
     def one(me: "RemoteCharacter") -> Status | Refusal:
@@ -216,17 +218,17 @@ def _until_carried(what: str, item: str, amount: int, step: "Callable[[RemoteCha
     return Goal(what, one)
 
 
-def building(kind: str) -> Goal:
+def building(kind: str) -> "Goal[RemoteCharacter]":
     """Build an object of a kind beside it, and get what that takes."""
     return _or_refused(f"build {kind}", lambda me: me.build(kind), f"{kind} can't be built here and now")
 
 
-def sleeping() -> Goal:
+def sleeping() -> "Goal[RemoteCharacter]":
     """Fall asleep where it stands."""
     return Goal("sleep", lambda me: me.sleep(), asleep=True)
 
 
-def waking() -> Goal:
+def waking() -> "Goal[RemoteCharacter]":
     """Wake up."""
     return Goal("wake up", lambda me: me.wake(), asleep=True)
 
@@ -234,31 +236,31 @@ def waking() -> Goal:
 # Trade
 
 
-def buying(item: str, amount: int) -> Goal:
+def buying(item: str, amount: int) -> "Goal[RemoteCharacter]":
     """Buy from the nearest container that sells such items."""
     why = f"no open container in reach is known that sells {amount} {item} for what it has"
     return _or_refused(f"buy {amount} {item}", lambda me: me.buy(item, amount), why)
 
 
-def selling(item: str, amount: int) -> Goal:
+def selling(item: str, amount: int) -> "Goal[RemoteCharacter]":
     """Sell to the nearest container that buys such items."""
     why = f"no open container in reach is known that buys {amount} {item}, or it has too few"
     return _or_refused(f"sell {amount} {item}", lambda me: me.sell(item, amount), why)
 
 
-def taking(item: str, amount: int) -> Goal:
+def taking(item: str, amount: int) -> "Goal[RemoteCharacter]":
     """Take items out of a container."""
     why = f"no container in reach is known from which it may take {amount} {item}"
     return _or_refused(f"take {amount} {item}", lambda me: me.take(item, "", amount), why)
 
 
-def putting(item: str, amount: int) -> Goal:
+def putting(item: str, amount: int) -> "Goal[RemoteCharacter]":
     """Put items into a container."""
     why = f"no container with room is known, or it has fewer than {amount} {item}"
     return _or_refused(f"put {amount} {item}", lambda me: me.put(item, "", amount), why)
 
 
-def giving(item: str, amount: int, to: str) -> Goal:
+def giving(item: str, amount: int, to: str) -> "Goal[RemoteCharacter]":
     """Go to a person and hand over items."""
 
     def step(me: "RemoteCharacter") -> Status | Refusal:
@@ -271,7 +273,7 @@ def giving(item: str, amount: int, to: str) -> Goal:
     return Goal(f"give {amount} {item} to {to}", step)
 
 
-def offering(item: str, amount: int, to: str, wanted: str, wanted_amount: int) -> Goal:
+def offering(item: str, amount: int, to: str, wanted: str, wanted_amount: int) -> "Goal[RemoteCharacter]":
     """Go to a person and offer items for others."""
 
     def step(me: "RemoteCharacter") -> Status | Refusal:
@@ -283,17 +285,17 @@ def offering(item: str, amount: int, to: str, wanted: str, wanted_amount: int) -
     return Goal(f"offer {amount} {item} to {to} for {wanted_amount} {wanted}" if wanted else f"offer {item}", step)
 
 
-def accepting(item: str) -> Goal:
+def accepting(item: str) -> "Goal[RemoteCharacter]":
     """Accept an offer that stands."""
     return _or_refused("accept an offer", lambda me: me.accept_offer(item), "no such offer stands that it can pay for")
 
 
-def declining() -> Goal:
+def declining() -> "Goal[RemoteCharacter]":
     """Decline the first offer that stands."""
     return _or_refused("decline an offer", lambda me: me.decline_offer(), "no offer stands")
 
 
-def _or_refused(what: str, step: "Callable[[RemoteCharacter], Status]", why: str) -> Goal:
+def _or_refused(what: str, step: "Callable[[RemoteCharacter], Status]", why: str) -> "Goal[RemoteCharacter]":
     def one(me: "RemoteCharacter") -> Status | Refusal:
         status = step(me)
         return Refusal(why) if status is Status.FAILURE else status

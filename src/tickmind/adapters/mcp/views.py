@@ -204,7 +204,7 @@ def _line(line: "SpokenLine") -> HeardLine:
     return HeardLine(tick=line.tick, speaker=line.speaker_id, untrusted_words=words, to_you=line.to_me)
 
 
-def _goal_words(goal: "Goal | None") -> str:
+def _goal_words(goal: "Goal[RemoteCharacter] | None") -> str:
     return "" if goal is None else goal.what
 
 
