@@ -21,7 +21,7 @@ from tickmind.agent.process.restoring import RestoringHost
 from tickmind.base import ConfigError, Secret, TickmindError, configure_logging, error_text, redact
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.base.process_guard import guard_process
-from tickmind.base.tracing import load_tracer
+from tickmind.base.telemetry.tracing import load_tracer
 from tickmind.protocol import Intent, Observation
 from tickmind.tick.hooks import checked
 

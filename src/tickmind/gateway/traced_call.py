@@ -1,6 +1,6 @@
 """`TracedCall`: a call whose way through the gateway is a span, and each attempt at a provider one below it."""
 
-from tickmind.base.tracing import TRACEPARENT, Span, SpanField, SpanKind, Tracer, installed_tracer
+from tickmind.base.telemetry.tracing import TRACEPARENT, SpanField, SpanKind, Tracer, TraceSpan, installed_tracer
 from tickmind.gateway.call import Call
 from tickmind.gateway.call_host import CallHost
 from tickmind.gateway.http.exchange import Request, Responder
@@ -51,11 +51,11 @@ class TracedCall(Call):
     ) -> None:
         super().__init__(gateway, responder, form, body, model, streamed, extra_headers)
         self._tracer = tracer
-        self._span: Span | None = tracer.begin(
+        self._span: TraceSpan | None = tracer.begin(
             f"gateway {model}", SpanKind.SERVER, parent, {SpanField.OPERATION: "chat", SpanField.MODEL: model}
         )
         self._parent = self._span.traceparent
-        self._attempt_span: Span | None = None
+        self._attempt_span: TraceSpan | None = None
         self._attempts = 0
 
     def send(self, job: Ticket, target: Target) -> None:

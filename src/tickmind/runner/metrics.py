@@ -4,8 +4,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tickmind.base import ConfigError
-from tickmind.base.exposition import Exposition
-from tickmind.base.metrics_page import MetricsPage
+from tickmind.base.telemetry.exposition import Exposition
+from tickmind.base.telemetry.metrics_page import MetricsPage
 from tickmind.runner.lifecycle import LifeState
 
 if TYPE_CHECKING:

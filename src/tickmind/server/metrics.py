@@ -3,8 +3,8 @@
 import socket
 from typing import TYPE_CHECKING
 
-from tickmind.base.exposition import Exposition
-from tickmind.base.metrics_page import HOST, MetricsPage
+from tickmind.base.telemetry.exposition import Exposition
+from tickmind.base.telemetry.metrics_page import HOST, MetricsPage
 from tickmind.server.authority import Authority
 from tickmind.server.errors import AddressError
 

@@ -11,7 +11,7 @@ import grpc.aio
 
 from tickmind.base import Clock, Secret, SystemClock, get_logger, secret_token
 from tickmind.base.garbage import GarbageKeeper
-from tickmind.base.metrics_page import MetricsPage
+from tickmind.base.telemetry.metrics_page import MetricsPage
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
 from tickmind.server.checkpoint import EVERY_TICKS, CheckpointStore, RunHistory, load_checkpoint, resume

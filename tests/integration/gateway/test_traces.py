@@ -9,7 +9,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tickmind.adapters.telemetry import announce, tracer
 from tickmind.adapters.telemetry.conventions import ATTRIBUTES, ERROR_TYPE
-from tickmind.base.tracing import TRACER, install_tracer, installed_tracer, load_tracer
+from tickmind.base.telemetry.tracing import TRACER, install_tracer, installed_tracer, load_tracer
 from tickmind.llm import CallSite, GatewayClient, load_gateway_config
 from tickmind.llm.testing import Refuse
 from tickmind.strategy.clients.adapters import GatewayAdapter

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tickmind.adapters.mcp.goals import CharacterGoneError, Goal, GoalDesk, GoalStatus, Request, Watch
+from tickmind.adapters.mcp.goals import CharacterGoneError, DeskRequest, Goal, GoalDesk, GoalStatus, Watch
 from tickmind.ai import Status
 from tickmind.base import Limit, LimitExceededError
 
@@ -59,7 +59,7 @@ def test_a_cancelled_call_takes_its_goal_with_it():
 
 def test_an_error_of_a_request_reaches_its_caller_and_no_one_else():
     desk = GoalDesk()
-    wrong, right = desk.post(Request(lambda me: me.nothing)), desk.post(Request(lambda me: me.tick))
+    wrong, right = desk.post(DeskRequest(lambda me: me.nothing)), desk.post(DeskRequest(lambda me: me.tick))
     desk.attend(at(7), lockstep=False)
     assert isinstance(wrong.exception(), AttributeError)
     assert right.result() == 7
@@ -69,7 +69,7 @@ def test_a_lost_character_ends_all_calls_with_the_reason():
     desk = GoalDesk()
     under_way = desk.post(Watch(goal(), 9, outcome_of))
     desk.attend(at(1), lockstep=False)
-    waiting = desk.post(Request(lambda me: me.tick))
+    waiting = desk.post(DeskRequest(lambda me: me.tick))
     desk.abandon("another process has taken control")
     for done in (under_way, waiting):
         assert isinstance(done.exception(), CharacterGoneError)
@@ -77,9 +77,9 @@ def test_a_lost_character_ends_all_calls_with_the_reason():
 
 def test_too_many_calls_are_refused():
     desk = GoalDesk(max_waiting=Limit("calls", 1))
-    desk.post(Request(lambda me: me.tick))
+    desk.post(DeskRequest(lambda me: me.tick))
     with pytest.raises(LimitExceededError):
-        desk.post(Request(lambda me: me.tick))
+        desk.post(DeskRequest(lambda me: me.tick))
 
 
 def test_in_lockstep_the_world_waits_for_the_next_call():
@@ -91,7 +91,7 @@ def test_in_lockstep_the_world_waits_for_the_next_call():
 
     thread = threading.Thread(target=live)
     thread.start()
-    answered = desk.post(Request(lambda me: me.tick))
+    answered = desk.post(DeskRequest(lambda me: me.tick))
     assert answered.result(60) == 1  # a question is answered, and the world still waits
     assert not attended.is_set()
     desk.post(Watch(goal(), 9, outcome_of))

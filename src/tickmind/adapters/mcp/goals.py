@@ -42,13 +42,13 @@ class GoalStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class GoalRefusal:
     """Why a goal can't be reached, in a sentence for the client."""
 
     why: str
 
 
-Step: TypeAlias = Callable[[C], Status | Refusal]
+Step: TypeAlias = Callable[[C], Status | GoalRefusal]
 Until: TypeAlias = Callable[[C], str]
 """Returns why a call ends in this tick; empty if it goes on."""
 
@@ -74,7 +74,7 @@ class Goal(Generic[C]):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """How a call ended, in which tick, and after how many."""
 
     status: GoalStatus
@@ -84,7 +84,7 @@ class Outcome:
     ticks: int
 
 
-class Request(Generic[C, T]):
+class DeskRequest(Generic[C, T]):
     """Something that the character's own thread does at its next turn, such as reading what the character knows."""
 
     def __init__(self, answer: Callable[[C], T]) -> None:
@@ -107,7 +107,7 @@ class Watch(Generic[C, T]):
         self,
         goal: Goal[C] | None,
         ticks: int,
-        report: Callable[[C, Outcome], T],
+        report: Callable[[C, CallOutcome], T],
         *,
         until: Until[C] = lambda _character: "",
     ) -> None:
@@ -118,18 +118,18 @@ class Watch(Generic[C, T]):
         self.began_tick = 0
         self._report = report
 
-    def outcome(self, character: C) -> Outcome | None:
+    def outcome(self, character: C) -> CallOutcome | None:
         """Return how the call ends in this tick; None if it goes on."""
         goal, passed = self.goal, character.tick - self.began_tick
         what = "" if goal is None else goal.what
         if goal is not None and goal.status is not GoalStatus.GOING_ON:
-            return Outcome(goal.status, goal.why, what, character.tick, passed)
+            return CallOutcome(goal.status, goal.why, what, character.tick, passed)
         why = self.until(character)
         if not why and passed >= self.ticks:
             why = f"{passed} ticks are over"
-        return Outcome(GoalStatus.GOING_ON, why, what, character.tick, passed) if why else None
+        return CallOutcome(GoalStatus.GOING_ON, why, what, character.tick, passed) if why else None
 
-    def finish(self, character: C, outcome: Outcome) -> None:
+    def finish(self, character: C, outcome: CallOutcome) -> None:
         """Answer the caller."""
         if self.done.set_running_or_notify_cancel():
             try:
@@ -150,11 +150,11 @@ class GoalDesk(Generic[C]):
         self._patience_s = patience_s
         self._max_waiting = max_waiting
         self._changed = threading.Condition()
-        self._posted: deque[Request[C, Any] | Watch[C, Any]] = deque()  # not yet seen by the character
+        self._posted: deque[DeskRequest[C, Any] | Watch[C, Any]] = deque()  # not yet seen by the character
         self._watches: list[Watch[C, Any]] = []  # under way
         self._closed = False
 
-    def post(self, asked: Request[C, T] | Watch[C, T]) -> Future[T]:
+    def post(self, asked: DeskRequest[C, T] | Watch[C, T]) -> Future[T]:
         """Hand over a request or a call; raises `LimitExceededError` if too many wait."""
         with self._changed:
             self._max_waiting.check(len(self._posted) + 1)
@@ -205,7 +205,7 @@ class GoalDesk(Generic[C]):
             posted = list(self._posted)
             self._posted.clear()
         for asked in posted:
-            if isinstance(asked, Request):
+            if isinstance(asked, DeskRequest):
                 asked.run(character)
                 continue
             if asked.done.cancelled():

@@ -9,7 +9,7 @@ from mcp.server import MCPServer
 
 import tickmind
 from tickmind.adapters.mcp.character_tools import INSTRUCTIONS, CharacterTools
-from tickmind.adapters.mcp.goals import GoalDesk, Request
+from tickmind.adapters.mcp.goals import DeskRequest, GoalDesk
 from tickmind.adapters.mcp.remote_character import RemoteCharacter
 from tickmind.agent import AgentProcess, CharacterHost, Launch, Start
 from tickmind.agent.knowledge.memory_files import MemoryFiles
@@ -60,7 +60,7 @@ async def playing(
 
     life.add_done_callback(end_calls)
     try:
-        arrived = asyncio.wrap_future(desk.post(Request(lambda character: character.tick)))
+        arrived = asyncio.wrap_future(desk.post(DeskRequest(lambda character: character.tick)))
         await asyncio.wait([life, arrived], timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
         if life.done():
             life.result()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar
 
-from tickmind.adapters.mcp.goals import MAX_GOAL_TICKS, GoalDesk, GoalStatus, Refusal
+from tickmind.adapters.mcp.goals import MAX_GOAL_TICKS, GoalDesk, GoalRefusal, GoalStatus
 from tickmind.agent import Character, Start, action, condition
 from tickmind.agent.knowledge import Person, Tile
 from tickmind.agent.knowledge.speech import SpokenLine
@@ -88,7 +88,7 @@ class RemoteCharacter(Character):
             return self.wake()
         before = self.decided
         status = goal.step(self)
-        if isinstance(status, Refusal):
+        if isinstance(status, GoalRefusal):
             goal.end(GoalStatus.FAILED, status.why)
             return Status.FAILURE
         if status is Status.FAILURE:

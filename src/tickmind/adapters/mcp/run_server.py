@@ -74,7 +74,7 @@ class Thoughts(BaseModel):
     thoughts: list[ThoughtView]
 
 
-class Rows(BaseModel):
+class QueryRows(BaseModel):
     """The result of a query."""
 
     columns: list[str]
@@ -180,10 +180,10 @@ class RecordedRun:
 
     async def query(
         self, sql: Annotated[str, Field(min_length=1, max_length=10_000, description="One SELECT, in DuckDB's SQL")]
-    ) -> Rows:
+    ) -> QueryRows:
         """Ask a finished run in SQL; `run://tables` lists the tables. It returns 1,000 rows at most."""
         result = await self._read(lambda: self._database().select(sql))
-        return Rows(columns=list(result.columns), rows=[list(row) for row in result.rows], more=result.more)
+        return QueryRows(columns=list(result.columns), rows=[list(row) for row in result.rows], more=result.more)
 
     def _database(self) -> "GuardedSql":
         if self._sql is None:

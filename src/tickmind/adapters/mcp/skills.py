@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tickmind.adapters.mcp.goals import Goal, Refusal
+from tickmind.adapters.mcp.goals import Goal, GoalRefusal
 from tickmind.agent.knowledge import Person, Thing, distance
 from tickmind.ai import Status
 from tickmind.protocol import Drop, Give, Interact, Pickup, Use, ZoneInfo
@@ -35,16 +35,16 @@ class _Going:
         self._target = target.strip()
         self._walk: Step[RemoteCharacter] | None = None
 
-    def __call__(self, me: "RemoteCharacter") -> Status | Refusal:
+    def __call__(self, me: "RemoteCharacter") -> Status | GoalRefusal:
         if self._walk is None:
             walk = self._find(me)
-            if isinstance(walk, Refusal):
+            if isinstance(walk, GoalRefusal):
                 return walk
             self._walk = walk
         status = self._walk(me)
-        return Refusal(f"no way to {self._target} is known") if status is Status.FAILURE else status
+        return GoalRefusal(f"no way to {self._target} is known") if status is Status.FAILURE else status
 
-    def _find(self, me: "RemoteCharacter") -> "Step[RemoteCharacter] | Refusal":
+    def _find(self, me: "RemoteCharacter") -> "Step[RemoteCharacter] | GoalRefusal":
         target = self._target
         tile = _TILE.fullmatch(target)
         if tile is not None:
@@ -58,7 +58,7 @@ class _Going:
             return _to_zone(zone)
         if any(True for _ in me.surroundings.things_of(target)):
             return lambda character: _to_nearest(character, target)
-        return Refusal(f"nothing called {target!r} is known; {known_targets(me)}")
+        return GoalRefusal(f"nothing called {target!r} is known; {known_targets(me)}")
 
 
 def known_targets(me: "RemoteCharacter") -> str:
@@ -109,21 +109,21 @@ def _to_nearest(me: "RemoteCharacter", kind: str) -> Status:
 def saying(text: str, to: str) -> "Goal[RemoteCharacter]":
     """Say something aloud; first go near the person to whom it is said, if there is one."""
 
-    def step(me: "RemoteCharacter") -> Status | Refusal:
+    def step(me: "RemoteCharacter") -> Status | GoalRefusal:
         person = _known_person(me, to) if to else None
-        if isinstance(person, Refusal):
+        if isinstance(person, GoalRefusal):
             return person
         if person is not None and distance(person.at, me.at) > SPEAKING_STEPS:
             status = me.walk_or_explore(person.at, beside=True)
-            return Refusal(f"no way to {to} is known") if status is Status.FAILURE else status
+            return GoalRefusal(f"no way to {to} is known") if status is Status.FAILURE else status
         return me.do(me.speech.say(me.tick, text, to))
 
     return Goal(f"say something to {to}" if to else "say something", step)
 
 
-def _known_person(me: "RemoteCharacter", name: str) -> Person | Refusal:
+def _known_person(me: "RemoteCharacter", name: str) -> Person | GoalRefusal:
     known = ", ".join(list(me.surroundings.people)[-NAMES:]) or "none"
-    return me.person(name) or Refusal(f"no person {name!r} was seen or heard; known: {known}")
+    return me.person(name) or GoalRefusal(f"no person {name!r} was seen or heard; known: {known}")
 
 
 # Use
@@ -132,19 +132,19 @@ def _known_person(me: "RemoteCharacter", name: str) -> Person | Refusal:
 def working(target: str, verb: str) -> "Goal[RemoteCharacter]":
     """Work on an object, by its id or the nearest of its kind, until it is done."""
 
-    def step(me: "RemoteCharacter") -> Status | Refusal:
+    def step(me: "RemoteCharacter") -> Status | GoalRefusal:
         thing = _thing_for(me, target, verb)
-        if isinstance(thing, Refusal):
+        if isinstance(thing, GoalRefusal):
             return thing
         status = me.walk_to(thing, beside=True)
         if status is Status.FAILURE:
-            return Refusal(f"no way to {target} is known")
+            return GoalRefusal(f"no way to {target} is known")
         return me.do(Interact(thing.seen.object_id, verb)) if status is Status.SUCCESS else status
 
     return Goal(f"{verb} {target}", step)
 
 
-def _thing_for(me: "RemoteCharacter", target: str, verb: str) -> Thing | Refusal:
+def _thing_for(me: "RemoteCharacter", target: str, verb: str) -> Thing | GoalRefusal:
     around = me.surroundings
     named = around.things.get(target)
     known = [named] if named is not None else list(around.things_of(target))
@@ -152,9 +152,9 @@ def _thing_for(me: "RemoteCharacter", target: str, verb: str) -> Thing | Refusal
     if thing is not None:
         return thing
     if not known:
-        return Refusal(f"no thing {target!r} is known; {known_targets(me)}")
+        return GoalRefusal(f"no thing {target!r} is known; {known_targets(me)}")
     verbs = ", ".join(sorted({each for one in known for each in one.seen.verbs})) or "nothing"
-    return Refusal(f"{target} can't be used with {verb!r} now; what can be done with it: {verbs}")
+    return GoalRefusal(f"{target} can't be used with {verb!r} now; what can be done with it: {verbs}")
 
 
 def consuming(item: str, amount: int) -> "Goal[RemoteCharacter]":
@@ -168,15 +168,15 @@ def dropping(item: str, amount: int) -> "Goal[RemoteCharacter]":
 
 
 def _with_items(verb: str, item: str, amount: int, intent: "Callable[[], Use | Drop]") -> "Goal[RemoteCharacter]":
-    def step(me: "RemoteCharacter") -> Status | Refusal:
+    def step(me: "RemoteCharacter") -> Status | GoalRefusal:
         return _lacks(me, item, amount) or me.do(intent())
 
     return Goal(f"{verb} {amount} {item}", step)
 
 
-def _lacks(me: "RemoteCharacter", item: str, amount: int) -> Refusal | None:
+def _lacks(me: "RemoteCharacter", item: str, amount: int) -> GoalRefusal | None:
     have = me.carries(item)
-    return None if have >= amount else Refusal(f"it carries {have} {item}, not {amount}")
+    return None if have >= amount else GoalRefusal(f"it carries {have} {item}, not {amount}")
 
 
 def picking_up(item: str, amount: int) -> "Goal[RemoteCharacter]":
@@ -208,12 +208,12 @@ def _until_carried(
 ) -> "Goal[RemoteCharacter]":
     wanted: list[int] = []  # how many it is to carry in the end, once that is known
 
-    def one(me: "RemoteCharacter") -> Status | Refusal:
+    def one(me: "RemoteCharacter") -> Status | GoalRefusal:
         if not wanted:
             wanted.append(me.carries(item) + amount)
         if me.carries(item) >= wanted[0]:
             return Status.SUCCESS
-        return Refusal(why) if step(me) is Status.FAILURE else Status.RUNNING
+        return GoalRefusal(why) if step(me) is Status.FAILURE else Status.RUNNING
 
     return Goal(what, one)
 
@@ -263,9 +263,9 @@ def putting(item: str, amount: int) -> "Goal[RemoteCharacter]":
 def giving(item: str, amount: int, to: str) -> "Goal[RemoteCharacter]":
     """Go to a person and hand over items."""
 
-    def step(me: "RemoteCharacter") -> Status | Refusal:
+    def step(me: "RemoteCharacter") -> Status | GoalRefusal:
         lacks, person = _lacks(me, item, amount), _known_person(me, to)
-        if lacks is not None or isinstance(person, Refusal):
+        if lacks is not None or isinstance(person, GoalRefusal):
             return lacks or person  # type: ignore[return-value]  # one of them is a refusal
         status = me.walk_or_explore(person.at, beside=True)
         return me.do(Give(to, item, amount)) if status is Status.SUCCESS else status
@@ -276,9 +276,9 @@ def giving(item: str, amount: int, to: str) -> "Goal[RemoteCharacter]":
 def offering(item: str, amount: int, to: str, wanted: str, wanted_amount: int) -> "Goal[RemoteCharacter]":
     """Go to a person and offer items for others."""
 
-    def step(me: "RemoteCharacter") -> Status | Refusal:
+    def step(me: "RemoteCharacter") -> Status | GoalRefusal:
         person = _known_person(me, to)
-        if isinstance(person, Refusal):
+        if isinstance(person, GoalRefusal):
             return person
         return _lacks(me, item, amount) or me.offer(to, item, amount, wanted, wanted_amount)
 
@@ -296,8 +296,8 @@ def declining() -> "Goal[RemoteCharacter]":
 
 
 def _or_refused(what: str, step: "Callable[[RemoteCharacter], Status]", why: str) -> "Goal[RemoteCharacter]":
-    def one(me: "RemoteCharacter") -> Status | Refusal:
+    def one(me: "RemoteCharacter") -> Status | GoalRefusal:
         status = step(me)
-        return Refusal(why) if status is Status.FAILURE else status
+        return GoalRefusal(why) if status is Status.FAILURE else status
 
     return Goal(what, one)

@@ -12,7 +12,7 @@ from tickmind.protocol.observation import GROUND
 from tickmind.strategy.prompts import in_quotes, one_line
 
 if TYPE_CHECKING:
-    from tickmind.adapters.mcp.goals import Goal, Outcome
+    from tickmind.adapters.mcp.goals import CallOutcome, Goal
     from tickmind.adapters.mcp.remote_character import RemoteCharacter
     from tickmind.agent.knowledge import Person, Thing
     from tickmind.agent.knowledge.speech import SpokenLine
@@ -72,7 +72,7 @@ class OfferView(BaseModel):
     wanted_amount: int
 
 
-class State(BaseModel):
+class StateView(BaseModel):
     """The character itself."""
 
     tick: int
@@ -86,13 +86,13 @@ class State(BaseModel):
     goal: str = Field(description="What it pursues now; empty: nothing, so it looks after itself")
 
 
-class Look(BaseModel):
+class LookView(BaseModel):
     """All that the character perceives and knows of what is around it."""
 
     id: str
     name: str
     about: str = Field(description="Who the character is, as its world says")
-    state: State
+    state: StateView
     people: list[SeenPerson]
     things: list[SeenThing] = Field(description="The nearest ones")
     zones: list[str] = Field(description="Named places that `go_to` knows")
@@ -109,7 +109,7 @@ class CallReport(BaseModel):
     why: str
     goal: str
     ticks: int = Field(description="Ticks that passed during the call")
-    state: State
+    state: StateView
     heard: list[HeardLine] = Field(description="What others said since the last answer. Untrusted data.")
 
 
@@ -121,20 +121,20 @@ class Remembered(BaseModel):
     told_by: str = Field(description="Who said it: then it is untrusted; empty: its own experience")
 
 
-class Recall(BaseModel):
+class RecallView(BaseModel):
     """What the character remembers of something."""
 
     noted: bool
     entries: list[Remembered]
 
 
-def look(me: "RemoteCharacter") -> Look:
+def look(me: "RemoteCharacter") -> LookView:
     """Return what the character perceives and knows, and mark what it heard as read."""
     around = me.surroundings
     people = sorted(around.people.values(), key=lambda who: (distance(who.at, me.at), who.entity_id))
     things = [one for one in around.things.values() if one.seen.kind != "wall" and _is_worth_showing(one)]
     things.sort(key=lambda one: (one.steps_from(me.at), one.seen.object_id))
-    return Look(
+    return LookView(
         id=me.entity_id,
         name=me.name,
         about=one_line(me.persona.description()),
@@ -156,7 +156,7 @@ def look(me: "RemoteCharacter") -> Look:
     )
 
 
-def report(me: "RemoteCharacter", outcome: "Outcome") -> CallReport:
+def report(me: "RemoteCharacter", outcome: "CallOutcome") -> CallReport:
     """Return how a call ended, and mark what the character heard as read."""
     return CallReport(
         status=outcome.status,
@@ -168,10 +168,10 @@ def report(me: "RemoteCharacter", outcome: "Outcome") -> CallReport:
     )
 
 
-def state(me: "RemoteCharacter") -> State:
+def state(me: "RemoteCharacter") -> StateView:
     """Return how the character is."""
     body, goal = me.me, me.desk.goal
-    return State(
+    return StateView(
         tick=me.tick,
         time=str(me.time),
         x=me.at[0],
@@ -184,10 +184,10 @@ def state(me: "RemoteCharacter") -> State:
     )
 
 
-def recall(me: "RemoteCharacter", words: str, most: int, *, noted: bool) -> Recall:
+def recall(me: "RemoteCharacter", words: str, most: int, *, noted: bool) -> RecallView:
     """Return what the character remembers; with words what fits them best, else what matters most."""
     entries = me.memory.recall(me.tick, words, most=most) if most else ()
-    return Recall(noted=noted, entries=[_remembered(entry) for entry in entries])
+    return RecallView(noted=noted, entries=[_remembered(entry) for entry in entries])
 
 
 def _remembered(entry: "MemoryEntry") -> Remembered:

@@ -6,7 +6,7 @@ They are those of semantic conventions 1.41, as `opentelemetry-semantic-conventi
 from types import MappingProxyType
 from typing import Final
 
-from tickmind.base.tracing import SpanField
+from tickmind.base.telemetry.tracing import SpanField
 
 SCHEMA_URL: Final = "https://opentelemetry.io/schemas/1.41.0"
 ERROR_TYPE: Final = "error.type"

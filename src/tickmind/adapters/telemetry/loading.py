@@ -4,10 +4,10 @@ from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING
 
 from tickmind.base import get_logger
-from tickmind.base.tracing import TRACER
+from tickmind.base.telemetry.tracing import TRACER
 
 if TYPE_CHECKING:
-    from tickmind.base.tracing import Tracer
+    from tickmind.base.telemetry.tracing import Tracer
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _log = get_logger(__name__)

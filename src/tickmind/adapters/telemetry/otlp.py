@@ -15,7 +15,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 import tickmind
 from tickmind.adapters.telemetry.conventions import ATTRIBUTES, ERROR_TYPE, SCHEMA_URL
 from tickmind.base import Limit, redact
-from tickmind.base.tracing import TRACEPARENT, SpanField, SpanKind, SpanValue
+from tickmind.base.telemetry.tracing import TRACEPARENT, SpanField, SpanKind, SpanValue
 
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 MAX_TEXT_CHARS = Limit("length of a text in a span", 8000, "characters")

@@ -160,7 +160,7 @@ def _serve(settings: "GatewayConfig", fd: int | None) -> None:
     """Serve until stopped; print the address when it can be reached."""
     import socket
 
-    from tickmind.base.tracing import load_tracer
+    from tickmind.base.telemetry.tracing import load_tracer
     from tickmind.gateway.server import serve
 
     load_tracer("tickmind-gateway")

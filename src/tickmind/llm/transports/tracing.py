@@ -1,11 +1,11 @@
 """`begin_call`: the span of one request to an endpoint, if this process has a tracer."""
 
-from tickmind.base.tracing import (
+from tickmind.base.telemetry.tracing import (
     TRACEPARENT,
-    Span,
     SpanField,
     SpanKind,
     Tracer,
+    TraceSpan,
     current_traceparent,
     installed_tracer,
 )
@@ -17,7 +17,7 @@ class CallSpan:
 
     __slots__ = ("_span", "_tracer", "headers")
 
-    def __init__(self, tracer: Tracer, span: Span) -> None:
+    def __init__(self, tracer: Tracer, span: TraceSpan) -> None:
         self._tracer = tracer
         self._span = span
         self.headers = {TRACEPARENT: span.traceparent} if span.traceparent else {}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from tickmind.base.tracing import SpanField, SpanKind, SpanValue, installed_tracer, span
+from tickmind.base.telemetry.tracing import SpanField, SpanKind, SpanValue, installed_tracer, span
 from tickmind.llm.cassettes.replies import CallSite, call_site
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, merge_config

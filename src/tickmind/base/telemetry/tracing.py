@@ -51,7 +51,7 @@ class SpanKind(StrEnum):
 SpanValue: TypeAlias = str | int | float | bool
 
 
-class Span(Protocol):
+class TraceSpan(Protocol):
     """A piece of work under way; it ends once."""
 
     @property
@@ -76,7 +76,7 @@ class Tracer(Protocol):
         """Whether prompts and replies may be in spans."""
         ...
 
-    def begin(self, name: str, kind: SpanKind, parent: str, fields: Mapping[SpanField, SpanValue]) -> Span:
+    def begin(self, name: str, kind: SpanKind, parent: str, fields: Mapping[SpanField, SpanValue]) -> TraceSpan:
         """Begin a span; `parent` is a traceparent, empty for the first span of a trace."""
         ...
 
@@ -103,7 +103,7 @@ def current_traceparent() -> str:
 @contextmanager
 def span(
     tracer: Tracer, name: str, kind: SpanKind = SpanKind.INTERNAL, fields: Mapping[SpanField, SpanValue] | None = None
-) -> Iterator[Span]:
+) -> Iterator[TraceSpan]:
     """Begin a span under the current one, and make it the current one; an error ends it with the error's type."""
     begun = tracer.begin(name, kind, _parent.get(), fields or {})
     token = _parent.set(begun.traceparent)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
-from tickmind.base.exposition import CONTENT_TYPE
+from tickmind.base.telemetry.exposition import CONTENT_TYPE
 
 HOST = "127.0.0.1"
 MAX_REQUEST_BYTES = 8192

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tickmind.base import ConfigError
-from tickmind.base.tracing import (
+from tickmind.base.telemetry.tracing import (
     TRACER,
     SpanField,
     SpanKind,
