@@ -1,6 +1,14 @@
 """`TracedCall`: a call whose way through the gateway is a span, and each attempt at a provider one below it."""
 
-from tickmind.base.telemetry.tracing import TRACEPARENT, SpanField, SpanKind, Tracer, TraceSpan, installed_tracer
+from tickmind.base.telemetry.tracing import (
+    TRACEPARENT,
+    SpanField,
+    SpanKind,
+    SpanValue,
+    Tracer,
+    TraceSpan,
+    installed_tracer,
+)
 from tickmind.gateway.call import Call
 from tickmind.gateway.call_host import CallHost
 from tickmind.gateway.http.exchange import Request, Responder
@@ -61,7 +69,7 @@ class TracedCall(Call):
     def send(self, job: Ticket, target: Target) -> None:
         """Send the request to the provider, under a span of its own."""
         self._attempts += 1
-        fields = {
+        fields: dict[SpanField, SpanValue] = {
             SpanField.OPERATION: "chat",
             SpanField.MODEL: target.model,
             SpanField.PROVIDER: target.provider.name,

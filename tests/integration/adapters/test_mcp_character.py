@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx2
 import pytest
@@ -14,6 +15,11 @@ from tickmind.base import ConfigError, Secret
 from tickmind.protocol import ActionType
 
 pytestmark = pytest.mark.asyncio
+
+
+def text_of(result: Any) -> str:
+    """The words of an answer."""
+    return str(result.content[0].text)
 
 
 async def call(client, name, **arguments):
@@ -111,7 +117,7 @@ async def test_wrong_arguments_give_errors_that_say_what_to_do(open_market, play
         ):
             result = await client.call_tool(name, arguments)
             assert result.is_error, name
-            assert words in result.content[0].text, name
+            assert words in text_of(result), name
         for name, arguments, words in (
             ("go_to", {"target": "the moon"}, "zones: square; people: bob"),
             ("trade", {"action": "buy", "item": "gold"}, "no open container"),

@@ -1,6 +1,7 @@
 """The official client reads a recorded run, and can change nothing in it."""
 
 import json
+from typing import Any
 
 import pytest
 from mcp import Client
@@ -23,6 +24,15 @@ def recorded(store):
     run.close()
 
 
+def text_of(result: Any) -> str:
+    """The words of an answer."""
+    return str(result.content[0].text)
+
+
+async def read(client: Any, name: str) -> str:
+    return str((await client.read_resource(name)).contents[0].text)
+
+
 async def ask(client, name, **arguments):
     result = await client.call_tool(name, arguments)
     assert not result.is_error, result.content
@@ -33,7 +43,7 @@ async def test_resources_tell_what_a_run_was(recorded):
     async with Client(run_server(recorded)) as client:
         names = {str(resource.uri) for resource in (await client.list_resources()).resources}
         assert names == {"run://meta", "run://story", "run://measures", "run://tables"}
-        texts = {name: (await client.read_resource(name)).contents[0].text for name in sorted(names)}
+        texts = {name: await read(client, name) for name in sorted(names)}
     assert json.loads(texts["run://meta"])["run_id"] == "items"
     assert "items" in texts["run://story"]
     assert isinstance(json.loads(texts["run://measures"]), list)
@@ -48,7 +58,7 @@ async def test_events_and_thoughts_of_some_ticks_are_answered(recorded):
         assert (await ask(client, "thoughts", actor="entity:1"))["thoughts"] == []
         wrong = await client.call_tool("events", {"first": 5, "last": 1})
         assert wrong.is_error
-        assert "swap them" in wrong.content[0].text
+        assert "swap them" in text_of(wrong)
 
 
 async def test_queries_only_read_and_only_the_run(recorded, tmp_path):
@@ -68,5 +78,5 @@ async def test_queries_only_read_and_only_the_run(recorded, tmp_path):
         ):
             refused = await client.call_tool("query", {"sql": sql})
             assert refused.is_error, sql
-            assert words in refused.content[0].text, sql
+            assert words in text_of(refused), sql
     assert not (tmp_path / "out.csv").exists()

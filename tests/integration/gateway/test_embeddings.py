@@ -44,9 +44,8 @@ async def embedding(*providers):
             runner = web.AppRunner(app)
             runners.append(runner)
             await runner.setup()
-            site = web.TCPSite(runner, "127.0.0.1", 0)
-            await site.start()
-            provider.base_url = f"http://127.0.0.1:{site._server.sockets[0].getsockname()[1]}/v1"
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            provider.base_url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
         yield
     finally:
         for runner in runners:

@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -25,7 +26,7 @@ class Receiver:
         self.bodies = []
 
     def spans(self):
-        got = []
+        got: list[Any] = []
         for body in self.bodies:
             for group in ExportTraceServiceRequest.FromString(body).resource_spans:
                 for scope in group.scope_spans:
@@ -72,8 +73,13 @@ def traced(monkeypatch):
         try:
             yield received
         finally:
-            installed_tracer().close()
+            sent().close()
             install_tracer(None)
+
+
+def sent() -> Any:
+    """The tracer of this process, which sends what has ended when it is flushed or closed."""
+    return installed_tracer()
 
 
 async def think(house, words=SECRET_WORDS):
@@ -96,7 +102,7 @@ async def test_one_thought_is_one_trace_from_the_deliberation_to_the_provider(ho
     async with housing(one=["In the cave."]) as house:
         answer = await think(house)
         [seen] = house.providers["one"].seen
-    installed_tracer().flush()
+    sent().flush()
     assert answer.text == "In the cave."
     spans = traced.spans()
     assert [span.name for span in spans] == ["invoke_agent ada", "chat m", "gateway m", "chat m"]
@@ -118,7 +124,7 @@ async def test_one_thought_is_one_trace_from_the_deliberation_to_the_provider(ho
 async def test_a_refused_attempt_and_the_one_after_it_are_spans_of_one_call(housing, traced):
     async with housing(one=[Refuse(500)], two=["Here."]) as house:
         await think(house)
-    installed_tracer().flush()
+    sent().flush()
     attempts = [span for span in traced.spans() if "gen_ai.provider.name" in said(span)]
     assert [said(span)["gen_ai.provider.name"] for span in attempts] == ["one", "two"]
     assert ERROR_TYPE in said(attempts[0])
@@ -134,7 +140,7 @@ async def test_prompts_are_exported_only_where_the_standard_variable_says_so(hou
             "OTEL_EXPORTER_OTLP_ENDPOINT": url,
             "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
         }
-        made = tracer(environment, "test")
+        made: Any = tracer(environment, "test")
         install_tracer(made)
         try:
             async with housing(one=["In the cave."]) as house:

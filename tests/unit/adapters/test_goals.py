@@ -2,6 +2,7 @@
 
 import threading
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,10 @@ def at(tick):
     return SimpleNamespace(tick=tick)
 
 
+def make_desk(**limits: Any) -> GoalDesk[Any]:
+    return GoalDesk(**limits)
+
+
 def goal(what="walk"):
     return Goal(what, lambda _me: Status.RUNNING)
 
@@ -23,7 +28,7 @@ def outcome_of(_me, outcome):
 
 
 def test_a_call_ends_when_its_ticks_are_over_and_the_goal_goes_on():
-    desk, walk = GoalDesk(), goal()
+    desk, walk = make_desk(), goal()
     done = desk.post(Watch(walk, 3, outcome_of))
     desk.attend(at(10), lockstep=False)
     desk.attend(at(12), lockstep=False)
@@ -38,7 +43,7 @@ def test_a_call_ends_when_its_ticks_are_over_and_the_goal_goes_on():
 
 
 def test_the_next_goal_replaces_the_one_before():
-    desk = GoalDesk()
+    desk = make_desk()
     first = desk.post(Watch(goal(), 9, outcome_of))
     desk.attend(at(1), lockstep=False)
     desk.post(Watch(goal("speak"), 9, outcome_of))
@@ -49,7 +54,7 @@ def test_the_next_goal_replaces_the_one_before():
 
 
 def test_a_cancelled_call_takes_its_goal_with_it():
-    desk = GoalDesk()
+    desk = make_desk()
     done = desk.post(Watch(goal(), 9, outcome_of))
     desk.attend(at(1), lockstep=False)
     done.cancel()
@@ -58,7 +63,7 @@ def test_a_cancelled_call_takes_its_goal_with_it():
 
 
 def test_an_error_of_a_request_reaches_its_caller_and_no_one_else():
-    desk = GoalDesk()
+    desk = make_desk()
     wrong, right = desk.post(DeskRequest(lambda me: me.nothing)), desk.post(DeskRequest(lambda me: me.tick))
     desk.attend(at(7), lockstep=False)
     assert isinstance(wrong.exception(), AttributeError)
@@ -66,7 +71,7 @@ def test_an_error_of_a_request_reaches_its_caller_and_no_one_else():
 
 
 def test_a_lost_character_ends_all_calls_with_the_reason():
-    desk = GoalDesk()
+    desk = make_desk()
     under_way = desk.post(Watch(goal(), 9, outcome_of))
     desk.attend(at(1), lockstep=False)
     waiting = desk.post(DeskRequest(lambda me: me.tick))
@@ -76,14 +81,14 @@ def test_a_lost_character_ends_all_calls_with_the_reason():
 
 
 def test_too_many_calls_are_refused():
-    desk = GoalDesk(max_waiting=Limit("calls", 1))
+    desk = make_desk(max_waiting=Limit("calls", 1))
     desk.post(DeskRequest(lambda me: me.tick))
     with pytest.raises(LimitExceededError):
         desk.post(DeskRequest(lambda me: me.tick))
 
 
 def test_in_lockstep_the_world_waits_for_the_next_call():
-    desk, attended = GoalDesk(), threading.Event()
+    desk, attended = make_desk(), threading.Event()
 
     def live():
         desk.attend(at(1), lockstep=True)
@@ -100,6 +105,6 @@ def test_in_lockstep_the_world_waits_for_the_next_call():
 
 
 def test_a_closed_desk_lets_the_world_go_on():
-    desk = GoalDesk()
+    desk = make_desk()
     desk.close()
     desk.attend(at(1), lockstep=True)

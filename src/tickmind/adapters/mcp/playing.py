@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from mcp.server import MCPServer
 
@@ -33,13 +34,13 @@ async def playing(
     The character acts in each tick, also while no client calls. If it can't go on, as when another process has taken
     the lease, each call is answered with the reason, and leaving raises the `AgentError`.
     """
-    desk = desk or GoalDesk[RemoteCharacter]()
+    calls = desk or GoalDesk[RemoteCharacter]()
 
     class PlayedCharacter(RemoteCharacter):
         """The one that the calls at this desk are for."""
 
         def __init__(self, start: Start) -> None:
-            super().__init__(start, desk)
+            super().__init__(start, calls)
 
     memories = None if launch.state_dir is None else MemoryFiles(Path(launch.state_dir), launch.world_addr)
     host = CharacterHost(PlayedCharacter, lambda entity_id: Start(entity_id, launch.settings), memories=memories)
@@ -56,12 +57,14 @@ async def playing(
         return f"the character is not played any more: {error_text(error)}" if error else "the character was released"
 
     def end_calls(_life: "asyncio.Task[None]") -> None:
-        desk.abandon(stopped())
+        calls.abandon(stopped())
 
     life.add_done_callback(end_calls)
     try:
-        arrived = asyncio.wrap_future(desk.post(DeskRequest(lambda character: character.tick)))
-        await asyncio.wait([life, arrived], timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
+        arrived = asyncio.wrap_future(calls.post(DeskRequest(lambda character: character.tick)))
+        waited: list[asyncio.Future[Any]] = [life, arrived]
+        arrived.add_done_callback(lambda first: first.cancelled() or first.exception())  # it is `life` that tells
+        await asyncio.wait(waited, timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
         if life.done():
             life.result()
         if not arrived.done():
@@ -72,10 +75,10 @@ async def playing(
             version=tickmind.__version__,
             log_level="WARNING",
         )
-        CharacterTools(desk, stopped).add_to(server)
+        CharacterTools(calls, stopped).add_to(server)
         yield server
     finally:
-        desk.close()
+        calls.close()
         process.stop()
         await asyncio.wait([life])
     life.result()
