@@ -74,7 +74,7 @@ class Goal(Generic[C]):
 
 
 @dataclass(frozen=True, slots=True)
-class CallOutcome:
+class GoalOutcome:
     """How a call ended, in which tick, and after how many."""
 
     status: GoalStatus
@@ -107,7 +107,7 @@ class Watch(Generic[C, T]):
         self,
         goal: Goal[C] | None,
         ticks: int,
-        report: Callable[[C, CallOutcome], T],
+        report: Callable[[C, GoalOutcome], T],
         *,
         until: Until[C] = lambda _character: "",
     ) -> None:
@@ -118,18 +118,18 @@ class Watch(Generic[C, T]):
         self.began_tick = 0
         self._report = report
 
-    def outcome(self, character: C) -> CallOutcome | None:
+    def outcome(self, character: C) -> GoalOutcome | None:
         """Return how the call ends in this tick; None if it goes on."""
         goal, passed = self.goal, character.tick - self.began_tick
         what = "" if goal is None else goal.what
         if goal is not None and goal.status is not GoalStatus.GOING_ON:
-            return CallOutcome(goal.status, goal.why, what, character.tick, passed)
+            return GoalOutcome(goal.status, goal.why, what, character.tick, passed)
         why = self.until(character)
         if not why and passed >= self.ticks:
             why = f"{passed} ticks are over"
-        return CallOutcome(GoalStatus.GOING_ON, why, what, character.tick, passed) if why else None
+        return GoalOutcome(GoalStatus.GOING_ON, why, what, character.tick, passed) if why else None
 
-    def finish(self, character: C, outcome: CallOutcome) -> None:
+    def finish(self, character: C, outcome: GoalOutcome) -> None:
         """Answer the caller."""
         if self.done.set_running_or_notify_cancel():
             try:
