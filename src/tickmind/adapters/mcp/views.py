@@ -12,7 +12,7 @@ from tickmind.protocol.observation import GROUND
 from tickmind.strategy.prompts import in_quotes, one_line
 
 if TYPE_CHECKING:
-    from tickmind.adapters.mcp.goals import GoalOutcome, Goal
+    from tickmind.adapters.mcp.goals import Goal, GoalOutcome
     from tickmind.adapters.mcp.remote_character import RemoteCharacter
     from tickmind.agent.knowledge import Person, Thing
     from tickmind.agent.knowledge.speech import SpokenLine
