@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 mcp_app = typer.Typer(
     name="mcp",
-    help="Give a character or a recorded run to a client of the Model Context Protocol.",
+    help="Serve a character or a run to an MCP client.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -34,7 +34,7 @@ TokenFile = Annotated[
 _Serving: TypeAlias = "AbstractAsyncContextManager[MCPServer]"
 
 
-@mcp_app.command()
+@mcp_app.command(short_help="Play a character of a running world through tools.")
 def character(
     entity: Annotated[str, typer.Option(metavar="ID", help="The character, as the world's scenario names it.")],
     world: Annotated[str, typer.Option(metavar="ADDR", help="The address of the world.")] = "127.0.0.1:50051",
@@ -95,7 +95,7 @@ def _http_address(host: str, port: int, token_file: Path | None) -> "HttpAddress
     return HttpAddress(host, port, None if token_file is None else _token(token_file))
 
 
-@mcp_app.command()
+@mcp_app.command(short_help="Read a recorded run.")
 def run(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id; `tickmind runs` lists them.")],
     runs: Annotated[Path, typer.Option("--runs", help="The folder of all runs.")] = Path("runs"),

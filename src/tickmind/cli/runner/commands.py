@@ -90,10 +90,12 @@ async def _run(file: "MappingFile", folder: Path, metrics_port: int | None) -> N
                 typer.echo(f"Metrics are at {page.url}.", err=True)
             task = asyncio.current_task()
             assert task is not None, "it runs in a task"
-            with Interrupts(runner.stop, task.cancel).caught():
-                await run_characters(runner, file, folder, RunnerStatus())
-            if page is not None:
-                await page.close()
+            try:
+                with Interrupts(runner.stop, task.cancel).caught():
+                    await run_characters(runner, file, folder, RunnerStatus())
+            finally:
+                if page is not None:
+                    await page.close()
 
 
 async def run_characters(
