@@ -19,6 +19,7 @@ from tickmind.gateway.settings.config import CircuitConfig, QueueConfig, RetryCo
 from tickmind.llm.testing import FakeProvider
 
 GUIDE = ROOT / "docs" / "guides" / "gateway.md"
+THREE_GAMES = GUIDE.with_name("three-games.md")
 ADDRESS = "127.0.0.1:8766"
 WAIT_S = 120
 
@@ -76,6 +77,16 @@ def test_the_official_python_client_works_unchanged(code: str, gateway: str, tmp
     script.write_text(code.replace(ADDRESS, gateway))
     shown = run([sys.executable, str(script)], cwd=tmp_path, env=fresh_environment())
     assert 'workshop {"nextAllowedAt":' in shown
+
+
+@pytest.mark.slow
+def test_three_games_share_one_key_as_their_guide_shows(gateway: str, tmp_path: Path) -> None:
+    pytest.importorskip("openai", reason="openai is in the extra `openai`")
+    (code,) = (block.text for block in BLOCKS[THREE_GAMES] if block.language == "python")
+    script = tmp_path / "snippet.py"
+    script.write_text(code.replace(ADDRESS, gateway))
+    shown = run([sys.executable, str(script)], cwd=tmp_path, env=fresh_environment())
+    assert [line.split()[0] for line in shown.splitlines() if line] == ["village", "arena", "quest"]
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ PACKAGES = sorted(
 )
 BELOW = {"base": {"base"}, "tick": {"base", "tick"}, "ai": {"base", "tick", "ai"}}  # part -> what it may bring along
 # What joins a light part to a heavy one, and is imported by those who want both.
-BRIDGES = {"tickmind.ai.board_tools", "tickmind.base.background"}
+BRIDGES = {"tickmind.ai.board_tools", "tickmind.base.background", "tickmind.base.telemetry.metrics_page"}
 HEAVY = ("aiohttp", "asyncio", "numpy", "openai", "orjson", "pydantic", "rich", "structlog", "typer", "yaml")
 
 # Imports each module in a process of its own, forked from one that has imported nothing but the packages it is in:
@@ -153,6 +153,8 @@ IMPORTED_AS = {
     "grpcio": "grpc",
     "grpcio-health-checking": "grpc_health",
     "grpcio-reflection": "grpc_reflection",
+    "opentelemetry-exporter-otlp-proto-http": "opentelemetry",
+    "opentelemetry-sdk": "opentelemetry",
     "pillow": "PIL",
     "protobuf": "google",
     "pytiled-parser": "pytiled_parser",
@@ -166,6 +168,9 @@ WITH_ITS_EXTRA = {
         "adapters.pettingzoo.scenario_env",
     ],
     "mind": ["mind.embeddings", "mind.memory", "mind.reflection", "mind.talk"],
+    "mcp,otel,world": ["adapters.mcp.playing", "adapters.mcp.transports"],  # mcp needs a part of OpenTelemetry itself
+    "mcp,otel,record,world": ["adapters.mcp.run_server"],
+    "otel": ["adapters.telemetry.otlp"],
     "record": ["record", "cli.runs.commands"],
     "record,report": ["record.report", "cli.runs.report"],
     "record,world": ["lab.branching.branch", "lab.interviews.interviewer", "cli.lab.branch", "cli.lab.interview"],

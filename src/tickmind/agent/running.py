@@ -21,6 +21,7 @@ from tickmind.agent.process.restoring import RestoringHost
 from tickmind.base import ConfigError, Secret, TickmindError, configure_logging, error_text, redact
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.base.process_guard import guard_process
+from tickmind.base.telemetry.tracing import load_tracer
 from tickmind.protocol import Intent, Observation
 from tickmind.tick.hooks import checked
 
@@ -131,6 +132,7 @@ def run(make_cast: Callable[[ProcessContext], MindHost], env: Mapping[str, str] 
     try:
         configure_logging(level=log_level(env))
         launch = Launch.from_environment(env)
+        load_tracer("tickmind-agent")
         stage = ProcessContext(launch, launch.take_secrets(), env)
         asyncio.run(_live(stage, _restoring(make_cast(stage), stage)))
     except TickmindError as error:

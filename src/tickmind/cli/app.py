@@ -4,6 +4,7 @@ An error of ours ends with one plain sentence and exit code 1, a wrong argument 
 what they need when they run, so that `--help` is fast.
 """
 
+import os
 import sys
 from enum import StrEnum
 from typing import Annotated, Any
@@ -24,6 +25,7 @@ from tickmind.cli.gateway.commands import gateway_app
 from tickmind.cli.lab.branch import branch
 from tickmind.cli.lab.experiment import experiment
 from tickmind.cli.lab.interview import interview
+from tickmind.cli.mcp.commands import mcp_app
 from tickmind.cli.minds.commands import mind
 from tickmind.cli.model.commands import model_app
 from tickmind.cli.new import new_app
@@ -132,6 +134,7 @@ app.command(short_help="Run a scenario under several conditions, and say whether
 app.add_typer(gateway_app)
 app.command(short_help="Branch a recorded run at a tick, with something changed.")(branch)
 app.command(short_help="Ask characters of a recorded run what they knew.")(interview)
+app.add_typer(mcp_app)
 app.command(short_help="Print one mind of a recorded run at a tick.")(mind)
 app.add_typer(model_app)
 app.add_typer(new_app)
@@ -171,4 +174,8 @@ def main() -> None:
         if reconfigure is not None:
             reconfigure(errors="replace")  # a model may write what this terminal can't show
     sys.meta_path.insert(0, WithoutPandas())
+    if any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
+        from tickmind.adapters.telemetry import announce
+
+        announce(os.environ)
     typer.main.get_command(app)(prog_name="tickmind")  # not `app()`, which would replace the guard's hook

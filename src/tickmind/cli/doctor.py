@@ -23,8 +23,10 @@ _VILLAGE = {
 _MORE = {
     "gif": ("PIL",),
     "local": ("xllamacpp",),
+    "mcp": ("mcp", "starlette", "uvicorn"),
     "mind": ("safetensors", "tokenizers", "wordllama"),
     "openai": ("openai",),
+    "otel": ("opentelemetry",),
     "redis": ("redis",),
     "tiled": ("pytiled_parser", "zstandard"),
 }

@@ -35,6 +35,8 @@ _OK = Result.OK
 class Call:
     """A request from admission to its last byte. `body` is the request in the form of its surface."""
 
+    trace_header = b""  # for the provider, where calls are traced
+
     __slots__ = (
         "_exchange", "_head", "_inflater", "_pieces", "_reader", "_room", "_stream", "admitted", "begun", "body",
         "cache_key", "extra_headers", "form", "gateway", "hides_usage", "hold_of_budget", "job", "model", "responder",
@@ -83,7 +85,7 @@ class Call:
         self.gateway.deadlines.add(self, job.deadline_s)
         way = self.gateway.upstreams.route_to(target)
         self.secrets = way.secrets
-        self._exchange = way.send(job.plan.surface, body, self)
+        self._exchange = way.send(job.plan.surface, body, self, self.trace_header)
 
     def refuse(self, job: Ticket, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
         """Send the refusal to the caller and end the call."""

@@ -33,6 +33,7 @@ from tickmind.gateway.reply_sharing.cache import CacheRole, ReplyCache
 from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.routing.router import Router
 from tickmind.gateway.settings.config import GatewayConfig
+from tickmind.gateway.traced_call import TracedCall
 
 
 class Gateway:
@@ -211,6 +212,8 @@ class Gateway:
     def refused(self, call: Call, refusal: Refusal) -> None:
         """Count a refused call, and send the refusal to its caller."""
         job = call.job
+        if isinstance(call, TracedCall):
+            call.close_span(refusal.code)
         self.tally.refused(refusal.code, job.session if job is not None else None)
         cooldown = b""
         if job is not None:

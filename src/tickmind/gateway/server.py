@@ -201,6 +201,16 @@ class _Closed(asyncio.Protocol):
         cast("asyncio.Transport", transport).abort()
 
 
+def warn_of_keys(config: GatewayConfig) -> None:
+    """Warn if no provider has a key: then only models that need none can be asked."""
+    providers = config.providers.values()
+    if not any(key.secret for provider in providers for key in provider.keys):
+        missing = ", ".join(dict.fromkeys(name for provider in providers for name in provider.missing_keys))
+        local = ", ".join(provider.name for provider in providers if provider.keys)
+        hint = f"set one of {missing}" if missing else "give a provider a key in the settings"
+        _log.warning("no provider has a key", without_key=local or "none", hint=hint)
+
+
 def serve(
     config: GatewayConfig,
     *,
@@ -219,6 +229,7 @@ def serve(
         settle()
         gc.set_threshold(GARBAGE_OBJECTS)
         on_ready(server.url)
+        warn_of_keys(config)
         await stopped.wait()
         await server.stop()
 

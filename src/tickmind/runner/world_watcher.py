@@ -1,9 +1,12 @@
 """The world watcher: what a runner knows of characters: presence, control, actions and errors. Pure."""
 
+from collections import Counter
 from dataclasses import dataclass
 
-from tickmind.protocol import ACTION_TYPES, AgentState, LifecycleEvent, LifecycleKind, WorldInfo
+from tickmind.protocol import ACTION_TYPES, AgentState, AgentStatus, LifecycleEvent, LifecycleKind, WorldInfo
 from tickmind.wire import ViewerEvent
+
+COUNTED = ("observations", "intents", "refused", "thoughts", "failed_thoughts", "dropped_reports")
 
 
 @dataclass(slots=True)
@@ -25,6 +28,9 @@ class WorldWatcher:
     def __init__(self) -> None:
         self._seen: dict[str, SeenCharacter] = {}  # entity id -> character
         self._names: tuple[str, ...] = ()  # actor row -> id
+        self._last_counts: dict[str, dict[str, int]] = {}  # entity id -> what its agent has counted since its start
+        self.reported: dict[str, Counter[str]] = {}
+        """Entity id -> what its agents have counted since the runner began."""
         self.tick_id = 0
         self.tick_s = 0.0  # how long a tick lasts; 0 before the world was seen
         self.refused = ""  # why the world that answers can't be used; empty if it can, or if none answers
@@ -69,6 +75,7 @@ class WorldWatcher:
             seen.last_action, seen.last_tick, seen.missed = ACTION_TYPES[action], event.tick_id, 0
             acted.add(name)
         for status in event.statuses:
+            self.count(status)
             seen = self.of(status.entity_id)
             seen.thinking, seen.last_error = status.state is AgentState.DELIBERATING, status.detail
         for report in event.thoughts:
@@ -78,6 +85,15 @@ class WorldWatcher:
                 if seen.controlled and not seen.played and name not in acted:
                     seen.missed += 1
         self.tick_id, self.opened_s, self.ticked_s = event.tick_id, self.ticked_s, now_s
+
+    def count(self, status: AgentStatus) -> None:
+        """Add what an agent has counted since its last report; its counts begin anew with its process."""
+        last = self._last_counts.get(status.entity_id, {})
+        counts = {field: getattr(status, field) for field in COUNTED}
+        began_anew = any(counts[field] < last.get(field, 0) for field in COUNTED)
+        totals = self.reported.setdefault(status.entity_id, Counter())
+        totals.update(counts if began_anew else {field: counts[field] - last.get(field, 0) for field in COUNTED})
+        self._last_counts[status.entity_id] = counts
 
     def is_ticking(self, now_s: float) -> bool:
         """Whether the world goes on, as far as is known."""

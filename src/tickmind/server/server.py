@@ -11,6 +11,7 @@ import grpc.aio
 
 from tickmind.base import Clock, Secret, SystemClock, get_logger, secret_token
 from tickmind.base.garbage import GarbageKeeper
+from tickmind.base.telemetry.metrics_page import MetricsPage
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
 from tickmind.server.checkpoint import EVERY_TICKS, CheckpointStore, RunHistory, load_checkpoint, resume
@@ -19,7 +20,7 @@ from tickmind.server.delivery.streams import LOOK_S
 from tickmind.server.errors import AddressError
 from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, TokenCheck, check_exposure, check_free
 from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
-from tickmind.server.metrics import MetricsPage, check_metrics_port
+from tickmind.server.metrics import check_metrics_port, open_metrics
 from tickmind.server.pace import TickPace
 from tickmind.server.services import services_of
 from tickmind.server.statistics import ServerStatistics
@@ -141,7 +142,7 @@ class WorldServer:
         await self._add_standard_services(server, tuple(services))
         self._bind(server)
         if self._config.metrics_port is not None:
-            self._metrics = await MetricsPage.open(self.authority, self._config.metrics_port)
+            self._metrics = await open_metrics(self.authority, self._config.metrics_port)
         self._loop.save()
         await server.start()
         self._server = server

@@ -36,7 +36,7 @@ async def test_other_headers_do_not_pass_preflight(housing: Any) -> None:
 
 @pytest.mark.parametrize("status", [200, 404])
 async def test_a_page_may_read_what_replies_and_refusals_say_beside_their_bodies(housing: Any, status: int) -> None:
-    async with housing(one=["Run!"], settings=OPEN) as house:
+    async with housing(one=["Run!"], two=(), settings=OPEN) as house:
         reply = await house.chat(model="m" if status == 200 else "unheard-of", headers={"origin": PAGE})
         assert reply.status == status
         shown = {name.strip() for name in reply.headers["access-control-expose-headers"].split(",")}

@@ -296,7 +296,7 @@ async def test_the_same_prompt_by_two_surfaces_gets_each_its_own_form(housing: A
 
 
 async def test_bad_requests_are_told_what_is_wrong(housing: Any) -> None:
-    async with housing(one=(), settings={"wire": WireConfig(max_request_bytes=5000)}) as house:
+    async with housing(one=(), two=(), settings={"wire": WireConfig(max_request_bytes=5000)}) as house:
         for document, word in [
             (b"{", "JSON"),
             (b"[]", "object"),
@@ -351,7 +351,7 @@ async def test_where_callers_have_keys_any_page_of_this_machine_may_ask_with_one
 
 @pytest.mark.parametrize("path", ["m", "one/qwen/qwen3-32b", "one%2Fqwen%2Fqwen3-32b"])
 async def test_a_single_model_is_told_by_any_name_that_can_be_asked_for(housing: Any, path: str) -> None:
-    async with housing(one=()) as house:
+    async with housing(one=(), two=()) as house:
         reply = await house.get(f"/v1/models/{path}")
         name = path.replace("%2F", "/")
         assert (reply.status, reply.json) == (200, {"id": name, "object": "model", "created": 0, "owned_by": "one"})
@@ -359,6 +359,12 @@ async def test_a_single_model_is_told_by_any_name_that_can_be_asked_for(housing:
         assert (missing.status, missing.json["error"]["code"]) == (404, "UNKNOWN_MODEL")
         assert (await house.get("/v1/models/%ff")).status == 400
         assert (await house.ask(f"/v1/models/{path}", {})).status == 405
+
+
+async def test_an_unknown_model_goes_to_the_only_provider_that_has_a_key(housing: Any) -> None:
+    async with housing(one=["Hello."]) as house:
+        assert (await house.chat(model="brand-new")).status == 200
+        assert house.providers["one"].seen[0].body["model"] == "brand-new"
 
 
 async def test_models_are_listed(housing: Any) -> None:

@@ -28,7 +28,7 @@ expected-statuses = [200, 403, 404, 409, 410, 429, "5xx"]
 expected-statuses = ["2xx", "3xx", "4xx", 503, 504]
 
 [[operations]]
-include-path-regex = "^/v1/(chat|responses)"
+include-path-regex = "^/v1/(chat|responses|embeddings)"
 checks.negative_data_rejection.expected-statuses = [200, "4xx", 504]  # a deadline may be 1 ms
 checks.positive_data_acceptance.expected-statuses = [200, 400, 403, 404, 409, 410, 429, "5xx"]
 """

@@ -160,8 +160,10 @@ def _serve(settings: "GatewayConfig", fd: int | None) -> None:
     """Serve until stopped; print the address when it can be reached."""
     import socket
 
+    from tickmind.base.telemetry.tracing import load_tracer
     from tickmind.gateway.server import serve
 
+    load_tracer("tickmind-gateway")
     serve(
         settings,
         listener=None if fd is None else socket.socket(fileno=fd),

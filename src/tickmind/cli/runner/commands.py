@@ -31,6 +31,9 @@ def runner(
     world: Annotated[str, typer.Option(help="The world's address; overrides the file's.")] = "",
     gateway: Annotated[str, typer.Option(help="The gateway for agents; overrides the file's.")] = "",
     state: StateDir = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Serve /metrics for Prometheus on this port of this machine.")
+    ] = None,
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON schema of a mapping, for editors, and exit.")
     ] = False,
@@ -48,7 +51,8 @@ def runner(
     if mapping is None:
         raise ConfigError("which mapping? Write: tickmind runner agents.yaml")
     check_start(mapping, os.environ)  # raises before anything starts
-    asyncio.run(_run(MappingFile(mapping, world_addr=world, gateway_url=gateway), state_dir(state, mapping)))
+    file = MappingFile(mapping, world_addr=world, gateway_url=gateway)
+    asyncio.run(_run(file, state_dir(state, mapping), metrics_port))
 
 
 def needs_world() -> None:
@@ -70,20 +74,28 @@ def state_dir(given: Path | None, mapping: Path) -> Path:
     return folder
 
 
-async def _run(file: "MappingFile", folder: Path) -> None:
+async def _run(file: "MappingFile", folder: Path, metrics_port: int | None) -> None:
     import asyncio
 
     from tickmind.cli.interrupts import Interrupts
     from tickmind.cli.runner.status import RunnerStatus
     from tickmind.runner import Runner, Warden, hold_folder
+    from tickmind.runner.metrics import open_metrics
 
     with hold_folder(folder):
         async with Warden() as warden:
             runner = Runner(file.mapping, folder, warden=warden)
+            page = None if metrics_port is None else await open_metrics(runner, metrics_port)
+            if page is not None:
+                typer.echo(f"Metrics are at {page.url}.", err=True)
             task = asyncio.current_task()
             assert task is not None, "it runs in a task"
-            with Interrupts(runner.stop, task.cancel).caught():
-                await run_characters(runner, file, folder, RunnerStatus())
+            try:
+                with Interrupts(runner.stop, task.cancel).caught():
+                    await run_characters(runner, file, folder, RunnerStatus())
+            finally:
+                if page is not None:
+                    await page.close()
 
 
 async def run_characters(

@@ -12,7 +12,7 @@ from tickmind.gateway.routing.plan import Target
 from tickmind.gateway.settings.config import Surface, WireConfig
 
 MAX_POOLS = 1024  # pools of callers' own endpoints beyond this: the oldest is closed
-_PATHS: dict[Surface, str] = {"chat": "/chat/completions", "responses": "/responses"}
+_PATHS: dict[Surface, str] = {"chat": "/chat/completions", "responses": "/responses", "embeddings": "/embeddings"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,12 @@ class TargetRoute:
     heads: dict[Surface, bytes]  # everything before the length
     secrets: tuple[bytes, ...]  # sent to the target in those heads, masked in replies
 
-    def send(self, surface: Surface, body: bytes, listener: ReplyListener) -> UpstreamExchange:
-        """Send a body to the endpoint."""
-        return self.pool.send(b"%bContent-Length: %d\r\n\r\n%b" % (self.heads[surface], len(body), body), listener)
+    def send(
+        self, surface: Surface, body: bytes, listener: ReplyListener, more_headers: bytes = b""
+    ) -> UpstreamExchange:
+        """Send a body to the endpoint; `more_headers` are whole lines."""
+        head = self.heads[surface]
+        return self.pool.send(b"%b%bContent-Length: %d\r\n\r\n%b" % (head, more_headers, len(body), body), listener)
 
 
 class Upstreams:

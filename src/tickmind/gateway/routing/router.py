@@ -69,7 +69,11 @@ class Router:
         plan = self._exact_plans.get(name)
         if plan is not None:
             return plan
-        if self.default_model and (not model or (model == DEFAULT and DEFAULT not in self._config.exact)):
+        if (
+            surface != "embeddings"
+            and self.default_model
+            and (not model or (model == DEFAULT and DEFAULT not in self._config.exact))
+        ):
             return self.plan(self.default_model, surface)
         plan = self._other_plans.pop(name, None)
         if plan is None:
@@ -147,13 +151,22 @@ class Router:
                 return route
         name, _, inner = model.partition("/")
         provider = self._config.providers.get(name)
+        if provider is None and model.strip("/") == model and (only := self._only_with_key()):
+            return Route(((only.name, model),))  # which knows its models better
         if provider is None or not (inner or provider.default_model) or model.endswith("/"):
             raise RefusedError(Refusal(Code.UNKNOWN_MODEL, self._unknown(model)))
         first = (name, inner or provider.default_model)
         return Route((first, *(target for target in provider.fallback if target != first)))
 
+    def _only_with_key(self) -> Provider | None:
+        """Return the provider that has a key, if it is the only one."""
+        able = [one for one in self._config.providers.values() if any(key.secret for key in one.keys)]
+        return able[0] if len(able) == 1 else None
+
     def _targets(self, route: Route, model: str, surface: Surface) -> tuple[Target, ...]:
         chain = [(self._config.providers[name], inner or model) for name, inner in route.targets]
+        if surface == "embeddings":  # vectors of another model are no substitute
+            chain = [one for one in chain if _bare(one[1]) == _bare(chain[0][1])]
         targets = tuple(
             Target(provider, key, inner)
             for provider, inner in chain
@@ -229,6 +242,11 @@ def _not_served(model: str, surface: Surface, chain: list[Provider]) -> str:
     missing = ", ".join(dict.fromkeys(name for provider in able for name in provider.missing_keys))
     hint = f"; the operator can set {missing}" if missing else ""
     return f"no provider of the model {model!r} has a key{hint}"
+
+
+def _bare(model: str) -> str:
+    """Return a model's name without the maker that some providers put before it."""
+    return model.rpartition("/")[2]
 
 
 def _keep(plans: dict[_Key, Plan], key: _Key, plan: Plan, maximum: int) -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from tickmind.base import Secret
 
-Surface = Literal["chat", "responses"]
+Surface = Literal["chat", "responses", "embeddings"]
 Sharing = Literal["fair", "strict"]
 
 
@@ -54,7 +54,7 @@ class Provider:
     limits: Limits = UNKNOWN_LIMITS
     model_limits: Mapping[str, Limits] = field(default_factory=dict)  # exact model name -> limits
     default_model: str = ""
-    surfaces: tuple[Surface, ...] = ("chat",)
+    surfaces: tuple[Surface, ...] = ("chat", "embeddings")
     headers: Mapping[str, str] = field(default_factory=dict)
     adaptive_concurrency: bool = False
     fall_back_on_errors: bool = True  # 5xx and broken connections move on to the next provider, too

@@ -16,24 +16,27 @@ BUILT_IN_PROVIDERS: Mapping[str, Mapping[str, Any]] = {
         "base_url": "https://api.groq.com/openai/v1",
         "keys": [{"key_env": "GROQ_API_KEY"}],
         "default_model": "qwen/qwen3-32b",
+        "surfaces": ["chat"],
         "fallback": ["cerebras"],
     },
     "cerebras": {
         "base_url": "https://api.cerebras.ai/v1",
         "keys": [{"key_env": "CEREBRAS_API_KEY"}],
         "default_model": "llama-3.3-70b",
+        "surfaces": ["chat"],
         "fallback": ["groq"],
     },
     "openai": {
         "base_url": "https://api.openai.com/v1",
         "keys": [{"key_env": "OPENAI_API_KEY"}],
         "default_model": "gpt-4-turbo",
-        "surfaces": ["chat", "responses"],
+        "surfaces": ["chat", "responses", "embeddings"],
     },
     "anthropic": {
         "base_url": "https://api.anthropic.com/v1",
         "keys": [{"key_env": "ANTHROPIC_API_KEY"}],
         "default_model": "claude-3-5-sonnet-20241022",
+        "surfaces": ["chat"],
     },
     "ollama": {
         "base_url": "http://localhost:11434/v1",
@@ -63,6 +66,7 @@ BUILT_IN_MODELS: Mapping[str, Mapping[str, Any]] = {
 
 BUILT_IN_PATTERNS: tuple[Mapping[str, Any], ...] = (
     {"match": "gpt-*", "provider": "openai"},
+    {"match": "text-embedding-*", "provider": "openai"},
     {"match": "claude-*", "provider": "anthropic"},
     {"match": "*llama*", "provider": "groq"},
 )

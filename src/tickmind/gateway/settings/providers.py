@@ -162,7 +162,7 @@ class ProviderReader:
                 model: self._lay_over(Limits(), limits) for model, limits in said.get("model_limits", {}).items()
             },
             default_model=said.get("default_model", ""),
-            surfaces=tuple(said.get("surfaces", ("chat",))),
+            surfaces=tuple(said.get("surfaces", ("chat", "embeddings"))),
             headers=headers,
             secret_headers=secret_headers,
             adaptive_concurrency=said.get("adaptive_concurrency", False),

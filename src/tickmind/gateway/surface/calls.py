@@ -16,15 +16,18 @@ from tickmind.gateway.http.exchange import Handler, Request, Responder
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.settings.config import Surface
 from tickmind.gateway.surface.documents import name_of, number, parse_object, refuse, session_of
+from tickmind.gateway.surface.embeddings import EmbeddingsForm, read_embeddings
 from tickmind.gateway.surface.generate import Generate, GenerateForm, read_generate
 from tickmind.gateway.surface.openai import OpenAIForm, read_chat, read_responses
 from tickmind.gateway.surface.routes import JSON, Routes, cors, reply_refusal
+from tickmind.gateway.traced_call import new_call
 
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway
     from tickmind.gateway.routing.plan import Plan
 
 _OPENAI = OpenAIForm()
+_EMBEDDINGS = EmbeddingsForm()
 _GENERATE = GenerateForm()
 _MODEL_PATH = "/v1/models/"
 _log = get_logger(__name__)
@@ -41,6 +44,7 @@ class CallEndpoints:
         """Register all endpoints."""
         routes.add("POST", "/v1/chat/completions", self.openai(read_chat, "chat"))
         routes.add("POST", "/v1/responses", self.openai(read_responses, "responses"))
+        routes.add("POST", "/v1/embeddings", self.openai(read_embeddings, "embeddings"))
         routes.add("GET", "/v1/models", self.models)
         routes.add("GET", f"{_MODEL_PATH}*", self.model)
         routes.add("POST", "/api/llm/generate", self.generate)
@@ -48,8 +52,9 @@ class CallEndpoints:
         routes.add("POST", "/api/llm/defer", self.defer)
 
     def openai(self, read: _Read, surface: Surface) -> Handler:
-        """Return the handler of one of the two OpenAI request forms."""
+        """Return the handler of one of the OpenAI request forms."""
         gateway = self._gateway
+        form = _EMBEDDINGS if surface == "embeddings" else _OPENAI
         plan_of = gateway.router.plan
 
         def serve(request: Request, responder: Responder) -> None:
@@ -63,7 +68,7 @@ class CallEndpoints:
                 reply_refusal(responder, exc.refusal, cors(request))
                 return
             extra_headers = cors(request) if head.cors is None else head.cors
-            call = Call(gateway, responder, _OPENAI, body, model, streamed, extra_headers)
+            call = new_call(gateway, request, responder, form, body, model, streamed, extra_headers)
             gateway.submit(call, plan, call_options, request.peer, prompt_tokens, reply_tokens)
 
         return serve
@@ -81,8 +86,9 @@ class CallEndpoints:
             gateway.tally.refused(exc.refusal.code)
             self._refuse(request, responder, exc)
             return
-        call = Call(
+        call = new_call(
             gateway,
+            request,
             responder,
             _GENERATE,
             orjson.dumps(generation.body),

@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tickmind.base.exposition import Exposition
+from tickmind.base.telemetry.exposition import Exposition
 from tickmind.gateway.accounting.histogram import BOUNDS_S
 
 if TYPE_CHECKING:

@@ -167,6 +167,14 @@ _SCHEMAS: dict[str, Any] = {
             "stream": _or_null({"type": "boolean"}),
         },
     },
+    "EmbeddingsRequest": {
+        "type": "object",
+        "required": ["model", "input"],
+        "properties": {
+            "model": {**_MODEL, "minLength": 1},
+            "input": {"oneOf": [{"type": "string", "minLength": 1}, {"type": "array", "minItems": 1}]},
+        },
+    },
     "Heartbeat": {"type": "object", "properties": {"sessionId": _or_null(_NAME)}},
     "Defer": {
         "type": "object",
@@ -212,6 +220,7 @@ def openapi(version: str, *, keys: bool) -> dict[str, Any]:
             "/api/llm/overview": {"get": _get("overview", "All figures of the dashboard.")},
             "/v1/chat/completions": {"post": _openai("chat", "Chat Completions.", "ChatRequest")},
             "/v1/responses": {"post": _openai("responses", "Responses.", "ResponsesRequest")},
+            "/v1/embeddings": {"post": _openai("embeddings", "Embeddings.", "EmbeddingsRequest")},
             "/v1/models": {"get": _get("models", "The available models.")},
             "/v1/models/{model}": {
                 "get": {

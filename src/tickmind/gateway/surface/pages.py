@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from tickmind.base.exposition import CONTENT_TYPE
+from tickmind.base.telemetry.exposition import CONTENT_TYPE
 from tickmind.gateway.http.exchange import Request, Responder
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.surface import figures

@@ -73,7 +73,7 @@ class TrialMeasures:
                 from tickmind.record.report.run_query import RunQuery  # duckdb is slow to import
 
                 self._query = RunQuery(self._store.folder(self._run_id))
-            rows = self._query.rows(spec.source, int(MAX_POINTS.maximum) if spec.is_curve else 1)
+            rows = self._query.answer(spec.source, int(MAX_POINTS.maximum) if spec.is_curve else 1).rows
             return rows if spec.is_curve else _only_value(rows)
         if spec.kind is MeasureKind.PYTHON:
             module, _, name = spec.source.partition(":")

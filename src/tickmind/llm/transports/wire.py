@@ -19,6 +19,7 @@ from tickmind.llm.messages import ThinkingBlock, ToolCall
 from tickmind.llm.served import Served, read_served
 from tickmind.llm.streaming.half_letters import LetterJoiner, may_hold_half, parse_with_halves, without_halves
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, says_something
+from tickmind.llm.transports.tracing import CallSpan, begin_call
 
 Json = dict[str, Any]  # an object as a provider wrote it; it does not leave the wire forms
 OnServed = Callable[[ModelRequest, Served], None]
@@ -102,7 +103,21 @@ class WireTransport:
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
         """Send a request and wait for the whole reply."""
         body = dump_body(self._form.encode(request, stream=False))
-        came = await self._http.post(self._form.path, self._headers_of(request), body, timeout_s=timeout_s)
+        call = begin_call(request, self._http.origin)
+        try:
+            reply = await self._complete(request, body, timeout_s, call)
+        except BaseException as error:
+            if call is not None:
+                call.end(error)
+            raise
+        if call is not None:
+            call.reply(reply)
+        return reply
+
+    async def _complete(
+        self, request: ModelRequest, body: bytes, timeout_s: float, call: CallSpan | None
+    ) -> ModelReply:
+        came = await self._http.post(self._form.path, self._headers_of(request, call), body, timeout_s=timeout_s)
         served = self.served(request, came.headers)
         reply = self._form.decode(came.body, request)
         if is_silent(reply):
@@ -115,10 +130,10 @@ class WireTransport:
         """Send a request and stream the reply."""
         return PieceStream(self, request, timeout_s, self._form.decoder(request))
 
-    async def open_events(self, request: ModelRequest, timeout_s: float) -> EventStream:
+    async def open_events(self, request: ModelRequest, timeout_s: float, call: CallSpan | None = None) -> EventStream:
         """Send a request for a stream and return the open stream of events."""
         body = dump_body(self._form.encode(request, stream=True))
-        headers = self._headers_of(request)
+        headers = self._headers_of(request, call)
         return await self._http.stream(self._form.path, headers, body, timeout_s=timeout_s).__aenter__()
 
     def served(self, request: ModelRequest, headers: Mapping[str, str]) -> Served | None:
@@ -128,11 +143,12 @@ class WireTransport:
             self._on_served(request, served)
         return served
 
-    def _headers_of(self, request: ModelRequest) -> Headers:
+    def _headers_of(self, request: ModelRequest, call: CallSpan | None) -> Headers:
+        traced = {} if call is None else call.headers
         if not request.headers:
-            return self._headers
+            return {**self._headers, **traced} if traced else self._headers
         check_headers(request.headers)
-        return {**self._headers, **request.headers}
+        return {**self._headers, **traced, **request.headers}
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -143,6 +159,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
     """A streamed reply as pieces; context manager and iterator at once."""
 
     __slots__ = (
+        "_call",
         "_decode",
         "_decoder",
         "_events",
@@ -163,6 +180,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
         self._transport = transport
         self._request = request
         self._timeout_s = timeout_s
+        self._call: CallSpan | None = None
         self._events: EventStream | None = None
         self._decoder = decoder
         self._decode: Callable[[bytes], StreamPiece | None] = decoder.decode
@@ -174,13 +192,21 @@ class PieceStream(AsyncIterator[StreamPiece]):
         self._silent = True  # neither content nor a finish reason has come
 
     async def __aenter__(self) -> "PieceStream":
-        self._events = await self._transport.open_events(self._request, self._timeout_s)
+        self._call = begin_call(self._request, self._transport.http.origin)
+        try:
+            self._events = await self._transport.open_events(self._request, self._timeout_s, self._call)
+        except BaseException as error:
+            if self._call is not None:
+                self._call.end(error)
+            raise
         self._served = self._transport.served(self._request, self._events.headers)
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._call is not None:
+            self._call.end(exc)
         if self._events is not None:
             await self._events.__aexit__(exc_type, exc, trace)
 

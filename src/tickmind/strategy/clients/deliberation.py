@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from tickmind.base.telemetry.tracing import SpanField, SpanKind, SpanValue, installed_tracer, span
 from tickmind.llm.cassettes.replies import CallSite, call_site
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, merge_config
@@ -21,9 +22,18 @@ LINE_TOKENS = 60  # of a reply that is one line
 
 
 async def at_site(site: CallSite | None, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Ask, with model calls that are those of a character in a tick."""
+    """Ask, with model calls that are those of a character in a tick; with a tracer that is the first span."""
+    tracer = installed_tracer()
     with call_site(site):
-        return await ask()
+        if tracer is None:
+            return await ask()
+        fields: dict[SpanField, SpanValue] = {SpanField.OPERATION: "invoke_agent"}
+        if site is not None:
+            fields |= {SpanField.AGENT: site.character, SpanField.TICK: site.tick}
+            if site.kind:
+                fields[SpanField.FACULTY] = site.kind
+        with span(tracer, f"invoke_agent {site.character if site else ''}".rstrip(), SpanKind.INTERNAL, fields):
+            return await ask()
 
 
 async def deliberate(

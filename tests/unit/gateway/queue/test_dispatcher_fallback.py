@@ -423,3 +423,14 @@ def test_thousand_waiters_at_a_reset_of_an_unknown_limit_do_not_come_at_once(des
     time.run_for(60)
     d.upstream["a"].calls = d.upstream["a"].calls[first:]
     assert d.upstream["a"].busiest(0.1) <= 2
+
+
+def test_the_same_trouble_of_a_lane_is_logged_once_an_hour(desk, time, caplog):
+    refused = Outcome(Result.ACCOUNT, 401, message="no such key")
+    d = desk({"a": Limits()}, script={"a": lambda _job, _now: refused})
+    for _ in range(4):
+        d.submit()
+        time.run_for(800)
+    kinds = [event.kind for event in d.events]
+    assert kinds.count(QueueEventKind.ACCOUNT_REFUSED) > 1
+    assert caplog.text.count("account refused") == 1

@@ -224,3 +224,23 @@ def test_names_of_keys_do_not_collide_and_show_nothing_of_them(keys):
     names = [ids.of(key) for key in keys]
     assert len(set(names)) == len(keys)
     assert all(len(name) == 16 and not set(name) - set("0123456789abcdef") for name in names)
+
+
+def test_an_unknown_model_goes_to_the_only_provider_with_a_key():
+    router = router_of({"GROQ_API_KEY": ENV["GROQ_API_KEY"]})
+    assert chain(router, "brand-new-model") == [("groq", "brand-new-model")]
+    assert chain(router, "maker/brand-new") == [("groq", "maker/brand-new")]
+    assert refusal(router, "maker/").code is Code.UNKNOWN_MODEL
+
+
+def test_an_unknown_model_is_refused_where_two_providers_have_keys_or_none_has():
+    for env in ({name: ENV[name] for name in ("GROQ_API_KEY", "OPENAI_API_KEY")}, {}):
+        assert refusal(router_of(env), "brand-new-model").code is Code.UNKNOWN_MODEL
+
+
+def test_embeddings_have_no_default_model_and_no_fallback_to_another_model():
+    router = router_of()
+    assert chain(router, "text-embedding-3-small", "embeddings") == [("openai", "text-embedding-3-small")]
+    assert chain(router, "ollama/nomic-embed", "embeddings") == [("ollama", "nomic-embed")]
+    assert "not available by the embeddings API" in refusal(router, "groq/nomic-embed", "embeddings").message
+    assert refusal(router, "", "embeddings").code is Code.UNKNOWN_MODEL

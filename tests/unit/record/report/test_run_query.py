@@ -23,13 +23,21 @@ def query(folder):
 
 
 def test_a_query_sees_every_table(query):
-    assert query.rows("SELECT count(*), max(tick_id) FROM ticks", 1) == [(12, 12)]
+    assert query.answer("SELECT count(*), max(tick_id) FROM ticks", 1).rows == [(12, 12)]
     for table in ("actor_state", "utterances", "insights", "thoughts", "needs", "actors", "objects", "map"):
-        assert len(query.rows(f"SELECT count(*) FROM {table}", 1)) == 1
+        assert len(query.answer(f"SELECT count(*) FROM {table}", 1).rows) == 1
 
 
 def test_no_more_rows_are_returned_than_are_wanted(query):
-    assert query.rows("SELECT tick_id FROM ticks ORDER BY 1", 3) == [(1,), (2,), (3,)]
+    answer = query.answer("SELECT tick_id FROM ticks ORDER BY 1", 3)
+    assert (answer.columns, answer.rows, answer.more) == (("tick_id",), [(1,), (2,), (3,)], True)
+    assert not query.answer("SELECT tick_id FROM ticks", 12).more
+
+
+def test_the_tables_are_named_with_their_columns(query):
+    assert query.tables["ticks"][0] == "tick_id"
+    for table, columns in query.tables.items():
+        assert query.answer(f"SELECT * FROM {table}", 0).columns == columns
 
 
 @pytest.mark.parametrize(
@@ -56,7 +64,7 @@ def test_no_more_rows_are_returned_than_are_wanted(query):
 )
 def test_a_query_that_does_anything_else_is_refused(query, text):
     with pytest.raises(RunQueryError):
-        query.rows(text, 1)
+        query.answer(text, 1)
 
 
 def test_a_query_that_never_ends_is_interrupted(folder):
@@ -64,4 +72,4 @@ def test_a_query_that_never_ends_is_interrupted(folder):
         RunQuery(folder, MAX_QUERY_S.at(0.05)) as opened,
         pytest.raises(RunQueryError, match="takes more than"),
     ):
-        opened.rows("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT (i + 1) % 7 FROM n) SELECT count(*) FROM n", 1)
+        opened.answer("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT (i + 1) % 7 FROM n) SELECT count(*) FROM n", 1)

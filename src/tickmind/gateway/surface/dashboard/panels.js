@@ -166,7 +166,7 @@ class Sessions {
   constructor() {
     const table = find("sessions");
     const begin = () => {
-      const part = row(table, ["session", "weight", "share", "served", "queued", "deferred", "wait"]);
+      const part = row(table, ["session", "weight", "share", "served", "queued", "deferred", "wait", "cost"]);
       part.bar = new Bar();
       part.share.append(part.bar.root);
       return part;
@@ -183,6 +183,7 @@ class Sessions {
       say(part.queued, count(one.queued));
       say(part.deferred, count(one.deferred));
       say(part.wait, one.waits?.count ? duration(one.waits.p50Ms) : "–");
+      say(part.cost, money(one.usd));
     });
     const chip = () => {
       const [name, clock] = [make("span"), make("b", "countdown")];

@@ -1,0 +1,144 @@
+"""`serve_stdio` and `serve_http`: carry a server of the Model Context Protocol over pipes or streamable HTTP."""
+
+import asyncio
+import hmac
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import uvicorn
+from mcp.server import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+
+from tickmind.base import ConfigError, Secret
+from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
+from tickmind.llm.safety import is_loopback
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+PATH = "/mcp"
+MAX_SESSIONS = 32
+IDLE_SESSION_S = 1800.0
+STOP_S = 2  # for answers under way when the server ends
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAddress:
+    """Where to listen, and what a caller must bring. Beyond this machine there must be a token."""
+
+    host: str = "127.0.0.1"
+    port: int = 8790
+    token: Secret | None = None
+
+    def check(self) -> None:
+        """Raise `ConfigError` for an address beyond this machine without a token."""
+        if self.token is None and not is_loopback(self.host):
+            raise ConfigError(
+                f"other machines could use the tools at {self.host}, so there must be a token; "
+                "give --token-file, or listen on 127.0.0.1"
+            )
+
+
+async def serve_stdio(server: MCPServer, stopped: asyncio.Event) -> bool:
+    """Serve one client over standard input and output, until its input ends or `stopped` is set. Logs go to stderr.
+
+    Returns whether the input ended. If not, a thread still reads from it, and only the end of the process ends that.
+    """
+    serving = asyncio.create_task(server.run_stdio_async())
+    stopping = asyncio.create_task(stopped.wait())
+    await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if serving.done():
+        serving.result()
+    return serving.done()
+
+
+async def serve_http(
+    server: MCPServer, address: HttpAddress, ready: "Callable[[str], None]", stopped: asyncio.Event
+) -> None:
+    """Serve clients over streamable HTTP until `stopped` is set; `ready` is called with the URL.
+
+    Raises `ConfigError` if the address can't be listened on, or is beyond this machine and there is no token.
+    """
+    address.check()
+    listener = _listen(address)
+    host, port = listener.getsockname()[:2]
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        max_sessions=MAX_SESSIONS,
+        session_idle_timeout=IDLE_SESSION_S,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
+    )
+    config = uvicorn.Config(
+        AccessGuard(app, address),
+        log_config=None,
+        access_log=False,
+        ws="none",
+        timeout_graceful_shutdown=STOP_S,
+        server_header=False,
+    )
+    http = _QuietServer(config)
+    serving = asyncio.create_task(http.serve(sockets=[listener]))
+    stopping = asyncio.create_task(stopped.wait())
+    ready(f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}")
+    try:
+        await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        http.should_exit = True
+        await serving
+        listener.close()
+
+
+class _QuietServer(uvicorn.Server):
+    """Leaves signals to the program."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Change no signal handler."""
+        yield
+
+
+def _listen(address: HttpAddress) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family)
+    except OSError as error:
+        raise ConfigError(
+            f"can't listen on {address.host}:{address.port}: {error.strerror or error}; choose another --port"
+        ) from None
+
+
+class AccessGuard:
+    """Refuses requests of other sites' pages, to other names than this machine's, and without the token."""
+
+    def __init__(self, app: "ASGIApp", address: HttpAddress) -> None:
+        self._app = app
+        self._token = address.token
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Pass a request on, or answer it with 401 or 403."""
+        if scope["type"] == "http":
+            refused = self._refusal({name.decode("latin-1"): value for name, value in scope["headers"]})
+            if refused is not None:
+                from starlette.responses import PlainTextResponse
+
+                status, why = refused
+                await PlainTextResponse(why, status)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, headers: dict[str, bytes]) -> tuple[int, str] | None:
+        host, origin = (headers.get(name, b"").decode("latin-1") for name in ("host", "origin"))
+        if self._token is None and host_name(host) not in LOOPBACK_NAMES:
+            return 403, "this name is not served; use 127.0.0.1 or localhost"
+        if origin and not is_own_origin(origin, host):
+            return 403, "pages of other sites are not served"
+        if self._token is not None:
+            given = headers.get("authorization", b"")
+            if not hmac.compare_digest(given, b"Bearer " + self._token.reveal().encode()):
+                return 401, "a token is needed: send the header Authorization: Bearer TOKEN"
+        return None

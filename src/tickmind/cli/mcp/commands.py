@@ -1,0 +1,133 @@
+"""`tickmind mcp character` and `tickmind mcp run`: serve a character's tools or a recorded run to an MCP client."""
+
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from tickmind.base import ConfigError, Limit
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from mcp.server import MCPServer
+
+    from tickmind.adapters.mcp.transports import HttpAddress
+    from tickmind.base import Secret
+
+mcp_app = typer.Typer(
+    name="mcp",
+    help="Serve a character or a run to an MCP client.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+DEFAULT_PORT = 8790
+MIN_TOKEN_CHARS = 16
+MAX_TOKEN_BYTES = Limit("size of a token file", 10_000, "bytes")
+Http = Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")]
+Host = Annotated[str, typer.Option(help="With --http: the address to listen on; other machines' needs --token-file.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="With --http: the port to listen on; 0 takes any free one.")]
+TokenFile = Annotated[
+    Path | None, typer.Option(help="With --http: a file with the token that clients must send, readable by you only.")
+]
+_Serving: TypeAlias = "AbstractAsyncContextManager[MCPServer]"
+
+
+@mcp_app.command(short_help="Play a character of a running world through tools.")
+def character(
+    entity: Annotated[str, typer.Option(metavar="ID", help="The character, as the world's scenario names it.")],
+    world: Annotated[str, typer.Option(metavar="ADDR", help="The address of the world.")] = "127.0.0.1:50051",
+    world_token_file: Annotated[
+        Path | None, typer.Option(help="A file with the token of a world that wants one, readable by you only.")
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the character's memory and lease here, for the next time.")
+    ] = None,
+    http: Http = False,
+    host: Host = "127.0.0.1",
+    port: Port = DEFAULT_PORT,
+    token_file: TokenFile = None,
+) -> None:
+    """Play one character of a running world through tools: look, remember, go_to, say, use, trade, wait_until.
+
+    The character acts in every tick, and keeps its lease while the client thinks. Ctrl-C, or the end of standard input,
+    releases it.
+    """
+    from tickmind.adapters.mcp.playing import playing
+    from tickmind.agent import Assignment, Launch
+    from tickmind.agent.contract import WORLD_TOKEN
+
+    secrets = {} if world_token_file is None else {WORLD_TOKEN: _token(world_token_file)}
+    launch = Launch((Assignment(entity, f"mcp:{entity}"),), world_addr=world, state_dir=state)
+    _serve(playing(launch, secrets=secrets), _http_address(host, port, token_file) if http else None)
+
+
+def _serve(serving: _Serving, address: "HttpAddress | None") -> None:
+    """Serve until the client leaves, or until Ctrl-C or SIGTERM; then leave in good order."""
+    import asyncio
+    import os
+    import signal
+
+    from tickmind.adapters.mcp.transports import serve_http, serve_stdio
+
+    if address is not None:
+        address.check()
+
+    async def serve() -> None:
+        loop, stopped, ended = asyncio.get_running_loop(), asyncio.Event(), True
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stopped.set)
+        async with serving as server:
+            if address is not None:
+                await serve_http(server, address, lambda url: typer.echo(f"serving {url}", err=True), stopped)
+            else:
+                ended = await serve_stdio(server, stopped)
+        if not ended:
+            os._exit(0)  # all is released, and the thread that reads standard input can't be ended
+
+    asyncio.run(serve())
+
+
+def _http_address(host: str, port: int, token_file: Path | None) -> "HttpAddress":
+    from tickmind.adapters.mcp.transports import HttpAddress
+
+    return HttpAddress(host, port, None if token_file is None else _token(token_file))
+
+
+@mcp_app.command(short_help="Read a recorded run.")
+def run(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id; `tickmind runs` lists them.")],
+    runs: Annotated[Path, typer.Option("--runs", help="The folder of all runs.")] = Path("runs"),
+    http: Http = False,
+    host: Host = "127.0.0.1",
+    port: Port = DEFAULT_PORT,
+    token_file: TokenFile = None,
+) -> None:
+    """Serve a recorded run, read-only: its description, story, measures, events, thoughts, and queries in SQL."""
+    from tickmind.adapters.mcp.run_server import RecordedRun, run_server
+    from tickmind.record import RunStore
+
+    @asynccontextmanager
+    async def serving() -> "AsyncIterator[MCPServer]":
+        recorded = RecordedRun(RunStore(runs), run)
+        try:
+            yield run_server(recorded)
+        finally:
+            recorded.close()
+
+    _serve(serving(), _http_address(host, port, token_file) if http else None)
+
+
+def _token(path: Path) -> "Secret":
+    """Read a file whose only line is a token."""
+    from tickmind.base import Secret
+    from tickmind.base.secret_sources import SourceError, read_private
+
+    try:
+        text = read_private(path, MAX_TOKEN_BYTES, "the token file").decode("utf-8", "replace").strip()
+    except SourceError as error:
+        raise ConfigError(str(error)) from None
+    if len(text) < MIN_TOKEN_CHARS or len(text.split()) != 1 or not text.isascii():
+        raise ConfigError(f"{path} must hold one token of at least {MIN_TOKEN_CHARS} letters and digits")
+    return Secret(text, lasting=True)
