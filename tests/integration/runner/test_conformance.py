@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tickmind.cli.conformance.claims import Verdict, judge
+from tickmind.cli.conformance.claims import ClaimVerdict, judge
 from tickmind.cli.conformance.commands import report
 from tickmind.cli.conformance.endpoint import open_socket
 from tickmind.cli.conformance.evidence import TrialPlan
-from tickmind.cli.conformance.trial import Trial
+from tickmind.cli.conformance.trial import AgentTrial
 from tickmind.runner import Warden
 
 ROOT = Path(__file__).parents[3]
@@ -98,7 +98,7 @@ async def judged(tmp_path_factory):
 
         async def attempt(name):
             place = folder / f"{name} state"
-            trial = Trial(commands[name], place, warden, os.environ, plan=plans[name], open_socket=sockets[name])
+            trial = AgentTrial(commands[name], place, warden, os.environ, plan=plans[name], open_socket=sockets[name])
             return {one.claim: one for one in judge(await trial.run())}, trial.output
 
         found = await asyncio.gather(*map(attempt, commands))
@@ -106,13 +106,13 @@ async def judged(tmp_path_factory):
 
 
 def failures(judgements):
-    return {claim for claim, one in judgements.items() if one.verdict is Verdict.FAIL}
+    return {claim for claim, one in judgements.items() if one.verdict is ClaimVerdict.FAIL}
 
 
 async def test_an_agent_of_our_kit_conforms(judged):
     judgements, output = judged["kit"]
     text = report(list(judgements.values()))
-    assert {one.verdict for one in judgements.values()} == {Verdict.PASS}, text + output
+    assert {one.verdict for one in judgements.values()} == {ClaimVerdict.PASS}, text + output
     assert "13 of 13 claims hold: the agent conforms to contract 1" in text
 
 
@@ -120,19 +120,23 @@ async def test_the_node_agent_of_the_examples_conforms(judged):
     if "node" not in judged:
         pytest.skip("needs Node, and `make client` to have built the client")
     judgements, output = judged["node"]
-    assert {one.verdict for one in judgements.values()} == {Verdict.PASS}, report(list(judgements.values())) + output
+    assert {one.verdict for one in judgements.values()} == {ClaimVerdict.PASS}, (
+        report(list(judgements.values())) + output
+    )
 
 
 async def test_the_agent_of_the_guide_that_uses_the_standard_library_alone_conforms(judged):
     judgements, output = judged["plain"]
-    assert {one.verdict for one in judgements.values()} == {Verdict.PASS}, report(list(judgements.values())) + output
+    assert {one.verdict for one in judgements.values()} == {ClaimVerdict.PASS}, (
+        report(list(judgements.values())) + output
+    )
 
 
 async def test_an_agent_that_never_connects_fails_to_take_control_and_only_its_end_is_tried(judged):
     judgements, _ = judged["never connects"]
     assert failures(judgements) == {"takes control"}
     assert judgements["takes control"].seen == "it was not in control 1 s after its start"
-    assert judgements["answers most ticks"].verdict is Verdict.UNTRIED
+    assert judgements["answers most ticks"].verdict is ClaimVerdict.UNTRIED
 
 
 async def test_an_agent_that_acts_for_wrong_ticks_is_shown_one_of_them(judged):
@@ -146,13 +150,13 @@ async def test_an_agent_that_acts_twice_a_tick_fails_by_that_alone(judged):
     judgements, _ = judged["acts twice a tick"]
     assert "acts once in a tick" in failures(judgements)
     assert "that had one already" in judgements["acts once in a tick"].seen
-    assert judgements["answers most ticks"].verdict is Verdict.PASS
+    assert judgements["answers most ticks"].verdict is ClaimVerdict.PASS
 
 
 async def test_an_agent_that_stalls_loses_its_lease_and_does_not_come_back(judged):
     judgements, _ = judged["stalls"]
     assert "answers most ticks" in failures(judgements)
-    assert judgements["keeps its lease"].verdict is not Verdict.PASS
+    assert judgements["keeps its lease"].verdict is not ClaimVerdict.PASS
     assert "was killed" in judgements["ends on SIGTERM"].seen
 
 
@@ -168,12 +172,12 @@ async def test_an_agent_that_ignores_sigterm_is_killed_after_its_grace_time(judg
     judgements, _ = judged["ignores SIGTERM"]
     assert "ends on SIGTERM" in failures(judgements)
     assert judgements["ends on SIGTERM"].seen == "it was still there 1 s after SIGTERM, and was killed"
-    assert judgements["comes back after the world's restart"].verdict is Verdict.PASS
+    assert judgements["comes back after the world's restart"].verdict is ClaimVerdict.PASS
 
 
 @pytest.mark.asyncio
 async def test_a_command_that_does_not_exist_is_reported_as_such(tmp_path):
     async with Warden() as warden:
-        trial = Trial(("/no/such/program",), tmp_path, warden, {}, plan=BRIEF)
+        trial = AgentTrial(("/no/such/program",), tmp_path, warden, {}, plan=BRIEF)
         judgements = {one.claim: one for one in judge(await trial.run())}
     assert "No such file" in judgements["takes control"].seen

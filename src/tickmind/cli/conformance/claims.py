@@ -10,7 +10,7 @@ from tickmind.protocol import Reason
 ILLEGAL = (Reason.ILLEGAL_ACTION, Reason.TEXT_TOO_LONG, Reason.UNKNOWN_KIND)
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """What became of a claim."""
 
     PASS = "pass"  # noqa: S105  # no password
@@ -23,7 +23,7 @@ class Judgement:
     """One claim with its verdict, what was seen, and what to do if it failed."""
 
     claim: str
-    verdict: Verdict
+    verdict: ClaimVerdict
     seen: str
     advice: str = ""
 
@@ -47,11 +47,11 @@ def judge(evidence: Evidence) -> list[Judgement]:
     for claim in CLAIMS:
         seen = claim.look(evidence)
         if seen.ok is None:
-            judgements.append(Judgement(claim.text, Verdict.UNTRIED, seen.what))
+            judgements.append(Judgement(claim.text, ClaimVerdict.UNTRIED, seen.what))
         elif seen.ok:
-            judgements.append(Judgement(claim.text, Verdict.PASS, seen.what))
+            judgements.append(Judgement(claim.text, ClaimVerdict.PASS, seen.what))
         else:
-            judgements.append(Judgement(claim.text, Verdict.FAIL, seen.what, claim.advice))
+            judgements.append(Judgement(claim.text, ClaimVerdict.FAIL, seen.what, claim.advice))
     return judgements
 
 

@@ -40,7 +40,7 @@ def conformance(
     needs_world()
     import asyncio
 
-    from tickmind.cli.conformance.claims import Verdict, judge
+    from tickmind.cli.conformance.claims import ClaimVerdict, judge
     from tickmind.cli.conformance.evidence import TrialPlan
 
     plan = TrialPlan(tick_ms=tick_ms, ticks=ticks, start_s=start_s, grace_s=grace_s)
@@ -49,7 +49,7 @@ def conformance(
     if show_output:
         typer.echo(output, err=True)
     typer.echo(report(judgements), nl=False)
-    if any(one.verdict is not Verdict.PASS for one in judgements):
+    if any(one.verdict is not ClaimVerdict.PASS for one in judgements):
         raise typer.Exit(EXIT_NOT_CONFORMING)
 
 
@@ -89,7 +89,7 @@ async def _try(command: list[str], plan: "TrialPlan", settings: "Settings") -> "
 
     from tickmind.base import redact
     from tickmind.cli.conformance.endpoint import has_sockets, open_socket
-    from tickmind.cli.conformance.trial import Trial
+    from tickmind.cli.conformance.trial import AgentTrial
     from tickmind.runner import Warden
 
     def say(text: str) -> None:
@@ -97,7 +97,7 @@ async def _try(command: list[str], plan: "TrialPlan", settings: "Settings") -> "
 
     with tempfile.TemporaryDirectory(prefix="tickmind-conformance-") as folder:
         async with Warden() as warden:
-            trial = Trial(
+            trial = AgentTrial(
                 command,
                 Path(folder),
                 warden,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tickmind.base import secret_token
 from tickmind.cli.conformance.evidence import TrialPlan
-from tickmind.cli.conformance.witness import WatchedInbox, Witness
+from tickmind.cli.conformance.witness import IntentWitness, WatchedInbox
 from tickmind.protocol import Reason, TickRecord
 from tickmind.server import ServerConfig, TickPace, WorldServer
 from tickmind.server.testing import meadow
@@ -70,7 +70,7 @@ class PausingSink:
 class TrialWorld:
     """One world for one trial, watched by a witness; `start` it again after `stop`, and it goes on with its run."""
 
-    def __init__(self, plan: TrialPlan, witness: Witness) -> None:
+    def __init__(self, plan: TrialPlan, witness: IntentWitness) -> None:
         self.sink = PausingSink()
         self._plan = plan
         self._witness = witness

@@ -14,7 +14,7 @@ from tickmind.cli.conformance.evidence import Evidence, TrialPlan
 from tickmind.cli.conformance.relay import Relay
 from tickmind.cli.conformance.small_world import ENTITY_ID, TrialWorld
 from tickmind.cli.conformance.trial_agent import TrialAgent
-from tickmind.cli.conformance.witness import Witness
+from tickmind.cli.conformance.witness import IntentWitness
 from tickmind.runner import Warden, WardenError
 
 _TICKS_TO_ACT = 3  # a run of answers that shows that it is back
@@ -24,7 +24,7 @@ _SPARE_S = 60.0  # for a machine with other work, beside the time that ticks tak
 SocketOpener = Callable[[str], AbstractAsyncContextManager[str]]
 
 
-class Trial:
+class AgentTrial:
     """Tries one agent. Agents that speak WebSocket need an endpoint, which `open_socket` opens before the world.
 
     `say` gets a line at the beginning of each phase.
@@ -47,7 +47,7 @@ class Trial:
         self._environment = environment
         self._open_socket = open_socket
         self._say = say
-        self._witness = Witness()
+        self._witness = IntentWitness()
         self._agent = TrialAgent(command, folder, ENTITY_ID, settings or Settings())
         self._world = TrialWorld(self._plan, self._witness)
         self._evidence = Evidence(self._plan)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MAX_REMEMBERED = Limit("number of refused intents that are described", 20)
 
 
-class Witness:
+class IntentWitness:
     """Counts what one agent does; the worlds of one trial share it, before and after a restart."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Witness:
 class WatchedInbox(Inbox):
     """The inbox of a world with one actor, which reports each intent to a witness."""
 
-    def __init__(self, witness: Witness) -> None:
+    def __init__(self, witness: IntentWitness) -> None:
         super().__init__(1)
         self._witness = witness
         self.was_answered = False

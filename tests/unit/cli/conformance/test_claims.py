@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from tickmind.cli.conformance.claims import CLAIMS, Verdict, judge
+from tickmind.cli.conformance.claims import CLAIMS, ClaimVerdict, judge
 from tickmind.cli.conformance.commands import report
 from tickmind.cli.conformance.evidence import Evidence
 from tickmind.protocol import Reason
@@ -31,11 +31,11 @@ def good(**changed):
 
 
 def failed(evidence):
-    return [one.claim for one in judge(evidence) if one.verdict is Verdict.FAIL]
+    return [one.claim for one in judge(evidence) if one.verdict is ClaimVerdict.FAIL]
 
 
 def test_good_evidence_passes_every_claim():
-    assert {one.verdict for one in judge(good())} == {Verdict.PASS}
+    assert {one.verdict for one in judge(good())} == {ClaimVerdict.PASS}
     assert report(judge(good())).endswith("13 of 13 claims hold: the agent conforms to contract 1\n")
 
 
@@ -74,12 +74,12 @@ def test_an_agent_that_never_took_control_is_tried_no_further():
     judgements = {one.claim: one for one in judge(evidence)}
     assert failed(evidence) == ["takes control"]
     assert judgements["takes control"].seen.endswith("its last line: no such module")
-    assert judgements["keeps its lease"].verdict is Verdict.UNTRIED
+    assert judgements["keeps its lease"].verdict is ClaimVerdict.UNTRIED
 
 
 def test_a_lease_that_was_waited_for_passes_with_a_hint():
     (judgement,) = [one for one in judge(good(had_to_wait_for_lease=True)) if "dropped" in one.claim]
-    assert judgement.verdict is Verdict.PASS
+    assert judgement.verdict is ClaimVerdict.PASS
     assert "previous_lease_id" in judgement.seen
 
 

@@ -1,11 +1,11 @@
 import numpy as np
 
-from tickmind.cli.conformance.witness import WatchedInbox, Witness
+from tickmind.cli.conformance.witness import IntentWitness, WatchedInbox
 from tickmind.protocol import IntentColumns, Reason, Wait
 
 
 def test_refused_intents_are_counted_and_the_first_ones_described():
-    witness = Witness()
+    witness = IntentWitness()
     inbox = WatchedInbox(witness)
     inbox.open(5)
     assert inbox.offer(0, 5, Wait()) is Reason.NONE
@@ -18,7 +18,7 @@ def test_refused_intents_are_counted_and_the_first_ones_described():
 
 
 def test_what_is_refused_on_purpose_is_not_held_against_the_agent():
-    witness = Witness()
+    witness = IntentWitness()
     witness.refusing = True
     inbox = WatchedInbox(witness)
     inbox.open(5)
