@@ -56,7 +56,7 @@ def our_steps() -> Callable[[], int]:
     environment = vector_env(parse_scenario(SMALL), COPIES, ticks=TICKS)
     environment.reset(seed=1)
     chance = np.random.default_rng(1)
-    plans = [chance.integers(0, environment.single_action_space.n, environment.num_envs) for _ in range(PLANS)]
+    plans = [chance.integers(0, len(environment.action_names), environment.num_envs) for _ in range(PLANS)]
 
     def steps() -> int:
         for step in range(STEPS):

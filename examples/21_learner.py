@@ -37,7 +37,7 @@ def main() -> None:
 
     worlds = vector_env(parse_scenario(FIELD), COPIES, ticks=TICKS)
     chance = np.random.default_rng(3)
-    preferences = np.zeros((26 * 2, worlds.single_action_space.n))
+    preferences = np.zeros((26 * 2, len(worlds.action_names)))
     print(f"{COPIES} worlds of {TICKS} ticks; actions: {', '.join(worlds.action_names)}")
     for episode in range(options.ticks):
         seen, _ = worlds.reset(seed=episode * COPIES)

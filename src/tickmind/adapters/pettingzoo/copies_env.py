@@ -56,7 +56,7 @@ class CopiesEnv(VectorEnv[Any, Any, Any]):
         """The seed of each copy in its present episode."""
         return self._episodes.world.seeds
 
-    def reset(  # type: ignore[override]  # Gymnasium also allows None in lists
+    def reset(
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin all copies again. Copy k gets the seed + k, or the one at place k of a list."""

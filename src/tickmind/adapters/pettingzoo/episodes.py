@@ -10,7 +10,8 @@ from gymnasium import spaces
 from tickmind.adapters.pettingzoo.sources import ScenarioSource
 from tickmind.base import ConfigError
 from tickmind.world import CopiedWorld, OwnRule, Scenario
-from tickmind.world.kernels import CHANNELS, warm_up
+from tickmind.world.kernels import warm_up
+from tickmind.world.kernels.learning.windows import CHANNELS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +25,7 @@ _LARGEST_CODE = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TickOutcome:
     """What a tick has brought, by copy and actor."""
 
     rewards: "NDArray[np.float32]"
@@ -108,7 +109,7 @@ class Episodes:
         self._kept = self.world.needs_kept()
         self._mask = None
 
-    def step(self, numbers: "Numbers") -> Outcome:
+    def step(self, numbers: "Numbers") -> TickOutcome:
         """Let all actors of all copies do these actions, row by row; they are whole numbers of the list."""
         world = self.world
         world.step(world.intents_of(self._rows, numbers))
@@ -122,7 +123,7 @@ class Episodes:
             rewards = kept - self._kept
             self._kept = kept
         left = ~present & ~world.still_to_come()
-        return Outcome(rewards, left, world.ended, self._elapsed >= self.ticks)
+        return TickOutcome(rewards, left, world.ended, self._elapsed >= self.ticks)
 
     def masks(self) -> "NDArray[np.int8]":
         """Return rows x actions: 1 for what is possible now."""

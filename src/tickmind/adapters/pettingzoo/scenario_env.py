@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class ScenarioEnv(ParallelEnv[str, Any, Any]):
+class ScenarioEnv(ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo ships no types
     """All actors of a scenario, who act at once in each tick. `parallel_env` makes it.
 
     Actors that have left, or were there when a goal ended the run, are terminated; after all its ticks an episode is
     truncated. Actors that come later join `agents` when they are there.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]  # PettingZoo declares it for instances
+    metadata: ClassVar[dict[str, Any]] = {
         "name": "tickmind_v0",
         "render_modes": list(RENDER_MODES),
         "render_fps": RENDER_FPS,

@@ -8,7 +8,7 @@ from tickmind.protocol import ActionType, ActorStatus, IntentColumns
 from tickmind.protocol.intent import UNUSED
 from tickmind.protocol.record import AWAY
 from tickmind.world.choices.action_list import NO_DEED, ActionList
-from tickmind.world.kernels import find_targets, mark_reach
+from tickmind.world.kernels.learning.reach import find_targets, mark_reach
 from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.tables import Tables

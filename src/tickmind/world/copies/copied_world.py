@@ -168,7 +168,8 @@ class CopiedWorld(TileWorld):
         due = self._state.arrive_due
         if not len(due):
             return np.zeros(self.shape, dtype=np.bool_)
-        return ((due != NEVER) & ~self.present).reshape(self.shape)
+        to_come: Bool = (due != NEVER) & ~self.present
+        return to_come.reshape(self.shape)
 
     def _count_goals(self, before: "Bool") -> None:
         """Count the points of goals that were reached; those of the world go to all of its actors."""

@@ -12,12 +12,9 @@ from tickmind.world.kernels.lists import RowLists
 from tickmind.world.kernels.movement import MoveResult, MoveScratch, resolve_moves
 from tickmind.world.kernels.pairs import visible_pairs
 from tickmind.world.kernels.placed import Placed
-from tickmind.world.kernels.reach import find_targets, mark_reach
 from tickmind.world.kernels.sight import Sight
-from tickmind.world.kernels.windows import CHANNELS, fill_windows
 
 __all__ = [
-    "CHANNELS",
     "KernelError",
     "MoveResult",
     "MoveScratch",
@@ -25,11 +22,8 @@ __all__ = [
     "RowLists",
     "Sight",
     "SightRule",
-    "fill_windows",
-    "find_targets",
     "hearers",
     "is_compiled",
-    "mark_reach",
     "resolve_moves",
     "visible_pairs",
     "warm_up",

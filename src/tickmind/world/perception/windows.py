@@ -7,7 +7,7 @@ import numpy as np
 
 from tickmind.protocol import ActorStatus
 from tickmind.protocol.record import AWAY
-from tickmind.world.kernels import CHANNELS, fill_windows
+from tickmind.world.kernels.learning.windows import CHANNELS, fill_windows
 from tickmind.world.scenario.settings import NEED_MOST
 from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.maps import Maps
