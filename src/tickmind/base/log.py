@@ -1,4 +1,4 @@
-"""Logs: readable on a console, JSON for machines, secrets masked in both.
+"""Logs: readable on a console, JSON for machines, secrets masked and terminal control sequences removed in both.
 
 Parts log through the standard library's `logging`, so an application that embeds one keeps its own set-up.
 Programs call `configure_logging` once; every record of every library then passes the same redaction.
@@ -6,6 +6,7 @@ Programs call `configure_logging` once; every record of every library then passe
 
 import importlib
 import logging
+import re
 import sys
 from collections.abc import MutableMapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from tickmind.base.secret import redact, redact_fields
 
 LogStyle = Literal["console", "json"]
 Event = MutableMapping[str, Any]
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # terminal control sequences begin with one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,10 @@ def _redact_traceback(_logger: Any, _method: str, event: Event) -> Event:
     return event
 
 
+def _remove_controls(_logger: Any, _method: str, event: Event) -> Event:
+    return {name: _CONTROLS.sub("\ufffd", value) if isinstance(value, str) else value for name, value in event.items()}
+
+
 def _load_structlog() -> Any:
     """Load structlog without rich, which it would load for tracebacks with variables; ours have none."""
     hidden = "rich" not in sys.modules and "structlog" not in sys.modules
@@ -125,6 +131,7 @@ def configure_logging(
                 _redact_event,
                 structlog.processors.format_exc_info,
                 _redact_traceback,
+                _remove_controls,
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 renderer,
             ],

@@ -11,6 +11,7 @@ import typer
 from tickmind.base import ConfigError, Secret
 from tickmind.base.garbage import settle
 from tickmind.cli.outputs import write_output
+from tickmind.cli.screen import harmless
 from tickmind.cli.world.endpoint import WORLD, WorldAddress, WorldCa, WorldTokenFile, world_endpoint
 from tickmind.cli.world.scenarios import TILE_ART
 
@@ -84,7 +85,7 @@ def viewer(
                         if source.refused
                         else f"No world answers at {world} yet; the page shows it as soon as it does."
                     )
-                    typer.echo(why, err=True)
+                    typer.echo(harmless(why), err=True)
 
             await _serve(source, config, begin, _playing(connection, config) if may_play else ())
 

@@ -49,6 +49,22 @@ def test_no_secret_gets_through(stream, style):
     assert stream.getvalue().count("ValueError") >= 2
 
 
+@pytest.mark.parametrize("style", ["console", "json"])
+def test_what_a_stranger_said_does_nothing_to_the_terminal(stream, style):
+    configure_logging(style, stream=stream, colours=False)
+    said = "no\x1b]0;pwned\x07\x9b2J\r"
+    get_logger("tickmind.test").warning("refused", why=said, error=ValueError(said))
+    logging.getLogger("other.library").warning("got %s", said)
+    try:
+        {}[said]
+    except KeyError as error:
+        error.add_note(said)
+        get_logger("tickmind.test").exception("failed")
+    shown = stream.getvalue()
+    assert shown.count("pwned") >= 4
+    assert {letter for letter in shown if not letter.isprintable()} == {"\n"}
+
+
 def test_debug_is_left_out_unless_asked_for(stream):
     configure_logging("json", stream=stream)
     get_logger("tickmind.test").debug("detail")
