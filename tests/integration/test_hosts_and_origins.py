@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import tickmind.viewer.server as viewer_server
+from tickmind.adapters.websocket import WebSocketConfig, WebSocketEndpoint, WebSocketServer
 from tickmind.gateway.fairness.caller_keys import hash_key
 from tickmind.gateway.server import GatewayServer
 from tickmind.gateway.settings.config import Caller, GatewayConfig
@@ -16,6 +17,7 @@ from tickmind.server import ServerConfig, WorldServer
 from tickmind.server.testing import meadow
 from tickmind.viewer.page import PageFile
 from tickmind.viewer.server import ViewerConfig, ViewerServer
+from tickmind.wire import WorldEndpoint
 from tickmind.world import TileWorld
 
 pytestmark = pytest.mark.asyncio
@@ -24,12 +26,13 @@ KEY = "sk-tm-0123456789abcdef0123456789abcdef"
 
 @dataclass(frozen=True)
 class Listener:
-    """Something that listens: where, what it answers with 200, and what a caller must bring."""
+    """Something that listens: where, what it serves, and what a caller must bring."""
 
     port: int
     paths: tuple[str, ...]
     headers: tuple[str, ...] = ()
     other_local_pages: bool = False  # whether pages of this machine's other ports are served, too
+    status: int = 200  # of what is served
 
 
 class NoFrames:
@@ -81,7 +84,31 @@ async def viewer() -> AsyncIterator[Listener]:
         yield Listener(int(server.url.split(":")[2].strip("/")), ("/", "/api/digest"))
 
 
-LISTENERS = (gateway, gateway_with_listed_origin, gateway_with_keys, world, world_metrics, viewer)
+HANDSHAKE = (
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+    "Sec-WebSocket-Protocol: tickmind.v1.json",
+)
+
+
+@asynccontextmanager
+async def websocket() -> AsyncIterator[Listener]:
+    async with WebSocketServer(WorldEndpoint("127.0.0.1:1"), WebSocketConfig(port=0)) as server:
+        yield Listener(int(server.url.split(":")[2].split("/")[0]), ("/ws/v1",), HANDSHAKE, status=101)
+
+
+@asynccontextmanager
+async def websocket_beside_the_page() -> AsyncIterator[Listener]:
+    source: Any = NoFrames()
+    endpoint = WebSocketEndpoint(WorldEndpoint("127.0.0.1:1"))
+    async with ViewerServer(source, ViewerConfig(port=0), (endpoint,)) as server:
+        yield Listener(int(server.url.split(":")[2].strip("/")), ("/ws/v1",), HANDSHAKE, status=101)
+
+
+LISTENERS = (gateway, gateway_with_listed_origin, gateway_with_keys, world, world_metrics, viewer, websocket,
+             websocket_beside_the_page)  # fmt: skip
 
 
 def allowed(port: int) -> list[list[str]]:
@@ -114,11 +141,15 @@ def refused(port: int) -> list[list[str]]:
 async def ask(port: int, path: str, headers: list[str]) -> tuple[int, bytes]:
     """Send one plain request; a connection that is closed without an answer counts as 400."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    lines = [f"GET {path} HTTP/1.1", *headers, "Connection: close"]
+    ending = [] if set(HANDSHAKE) & set(headers) else ["Connection: close"]
+    lines = [f"GET {path} HTTP/1.1", *headers, *ending]
     writer.write("\r\n".join([*lines, "", ""]).encode())
     try:
         async with asyncio.timeout(60):
-            data = await reader.read()
+            data = await reader.read(65_536)
+            if not data.startswith(b"HTTP/1.1 101 "):
+                writer.write_eof()
+                data += await reader.read()
     finally:
         writer.close()
     return (int(data.split(b" ", 2)[1]) if data.startswith(b"HTTP/1.1 ") else 400), data
@@ -138,7 +169,7 @@ async def test_only_its_own_names_and_its_own_page_are_served(
         for path in listener.paths:
             for headers in served:
                 status, _ = await ask(port, path, headers + brought)
-                wrong += [] if status == 200 else [(path, headers, status)]
+                wrong += [] if status == listener.status else [(path, headers, status)]
         for path in listener.paths or ("/",):
             for headers in refused(port) + ([] if listener.other_local_pages else local):
                 status, data = await ask(port, path, headers + brought)

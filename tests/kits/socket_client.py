@@ -30,7 +30,7 @@ class SocketClient:
         else:
             await self.socket.send_bytes(json_format.ParseDict(frame, pb.SocketRequest()).SerializeToString())
 
-    async def receive(self) -> pb.SocketResponse | None:
+    async def receive(self) -> Any:
         """Receive the next frame; None at the end."""
         async with asyncio.timeout(WAIT_S):
             message = await self.socket.receive()

@@ -164,6 +164,7 @@ WITH_ITS_EXTRA = {
     "record": ["record", "cli.runs.commands"],
     "record,report": ["record.report", "cli.runs.report"],
     "viewer": ["viewer"],
+    "viewer,world": ["adapters.websocket", "cli.websocket"],
     "record,viewer": ["viewer.sources.replay", "viewer.export.clip", "cli.viewer"],
     "world": ["world", "wire", "server", "agent", "runner", "characters", "cli.world.serving"],
 }

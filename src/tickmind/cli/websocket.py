@@ -29,9 +29,9 @@ def websocket(
 
     Each client sends its own token of the world, if the world requires one.
     """
-    import asyncio
-
     from tickmind.adapters.websocket import WebSocketConfig, WebSocketServer, frame_schema
+    from tickmind.base.garbage import settle
+    from tickmind.server.event_loop import run_on_quick_loop
 
     if schema:
         import json
@@ -52,7 +52,8 @@ def websocket(
     async def serve() -> None:
         stop = stop_signal()
         async with WebSocketServer(connection, config) as server:
+            settle()  # a full collection would delay frames
             typer.echo(f"The world at {world} is at {server.url}; Ctrl-C stops it.", err=True)
             await stop.wait()
 
-    asyncio.run(serve())
+    run_on_quick_loop(serve())

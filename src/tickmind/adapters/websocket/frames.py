@@ -7,6 +7,7 @@ from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
 from tickmind.adapters.websocket.errors import BadFrameError
+from tickmind.adapters.websocket.json_writer import write_json
 from tickmind.wire.v1 import door_pb2 as pb
 
 JSON_SUBPROTOCOL = "tickmind.v1.json"
@@ -65,7 +66,7 @@ class JsonFrames:
 
     def write(self, frame: pb.SocketResponse) -> str:
         """Write a frame down."""
-        return json_format.MessageToJson(frame, indent=None)
+        return write_json(frame)
 
 
 CODECS: dict[str, FrameCodec] = {JSON_SUBPROTOCOL: JsonFrames(), PROTOBUF_SUBPROTOCOL: ProtobufFrames()}

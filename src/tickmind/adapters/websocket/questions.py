@@ -21,7 +21,7 @@ class Questions:
         put: Callable[[pb.SocketResponse], Awaitable[None]],
         limit: Limit,
         world_readers: asyncio.Semaphore,
-        start: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+        start: Callable[[Callable[[], Coroutine[Any, Any, None]]], asyncio.Task[None]],
     ) -> None:
         self._caller = caller
         self._put = put
@@ -43,7 +43,7 @@ class Questions:
             getattr(request.telemetry, kind).lease_id = lease_id
         self._waiting.append(request)
         if self._working is None or self._working.done():
-            self._working = self._start(self._work())
+            self._working = self._start(self._work)
         return True
 
     async def close(self) -> None:

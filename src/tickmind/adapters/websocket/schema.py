@@ -7,7 +7,7 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from tickmind.wire.v1 import door_pb2 as pb
 
 JsonSchema: TypeAlias = dict[str, Any]
-FRAMES = (pb.SocketRequest.DESCRIPTOR, pb.SocketResponse.DESCRIPTOR)
+FRAMES: tuple[Any, ...] = (pb.SocketRequest.DESCRIPTOR, pb.SocketResponse.DESCRIPTOR)
 
 _WHOLE: JsonSchema = {"type": "string", "pattern": "^-?(0|[1-9][0-9]{0,18})$"}
 _NUMBER: JsonSchema = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}

@@ -16,6 +16,7 @@ from tickmind.viewer.access import RequestGuard, is_loopback
 from tickmind.wire import WorldEndpoint
 
 DEFAULT_PORT = 8701
+BACKLOG = 1024  # connections that wait to be accepted, as after a restart
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class WebSocketServer:
         app.router.add_get(endpoint.path, endpoint.handle)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, config.host, config.port, ssl_context=config.tls)
+        site = web.TCPSite(self._runner, config.host, config.port, ssl_context=config.tls, backlog=BACKLOG)
         try:
             await site.start()
         except OSError as error:

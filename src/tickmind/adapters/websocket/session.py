@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
@@ -66,8 +67,8 @@ class SocketSession:
 
     async def run(self) -> None:
         """Serve the client, and close the connection."""
-        sending = self._start(self._send())
-        reading = self._start(self._read())
+        sending = self._start(self._send)
+        reading = self._start(self._read)
         try:
             await asyncio.wait({sending, reading}, return_when=asyncio.FIRST_COMPLETED)
             if reading.done() and self._outbox.ended:
@@ -87,12 +88,12 @@ class SocketSession:
         """Tell the client that the endpoint stops, and end the connection."""
         self._fail(pb.SOCKET_ERROR_CODE_STOPPING, "the endpoint is stopping; connect again later", retry_after_ms=1000)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
         """Run a part of the connection; whatever fails there, the client sees no inside of ours, and others go on."""
 
         async def guarded() -> None:
             try:
-                await work
+                await work()
             except Exception:  # noqa: BLE001 - as above
                 _log.exception("a WebSocket connection failed")
                 self._fail(pb.SOCKET_ERROR_CODE_INTERNAL, "internal error of the endpoint; see its log")
@@ -169,7 +170,7 @@ class SocketSession:
             case "watch":
                 if self._watching is not None:
                     raise BadFrameError("watch: this connection watches already; open another one for another filter")
-                self._watching = self._start(self._watch(caller, request.watch))
+                self._watching = self._start(partial(self._watch, caller, request.watch))
             case None:
                 raise BadFrameError(
                     "exactly one of control, watch, describe, telemetry, snapshot and world must be set"

@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+from typing import Any
 
 import aiohttp
 import pytest
-from tests.kits.socket_client import JSON_SUBPROTOCOL, SUBPROTOCOLS, connected
+from tests.kits.socket_client import SUBPROTOCOLS, connected
 
 from tickmind.adapters.websocket import SocketLimits, WebSocketAddressError, WebSocketConfig, WebSocketServer
+from tickmind.adapters.websocket.frames import JSON_SUBPROTOCOL
 from tickmind.adapters.websocket.limits import MAX_FIRST_FRAME_S, MAX_FRAME_BYTES, MAX_IDLE_S, MAX_SOCKETS
 from tickmind.base import ManualClock, Secret
 from tickmind.server import ServerConfig
@@ -20,7 +22,7 @@ OPENING = {"open": {"entityId": "entity:1", "controllerId": "me"}}
 REPORT = {"entityId": "entity:1", "tickId": "1", "state": "AGENT_STATE_RUNNING"}
 THOUGHT = {"entityId": "entity:1", "tickId": "1", "thought": {"answeredTick": "1"}}
 INSIGHT = {"entityId": "entity:1", "tickId": "1", "whole": True}
-FRAMES = {
+FRAMES: dict[str, dict[str, Any]] = {
     "control": {"control": OPENING},
     "watch": {"watch": {}},
     "describe": {"describe": {}},
@@ -130,7 +132,9 @@ async def test_no_frame_does_anything_with_a_lease_that_is_not_the_callers(serve
             opening = {"entityId": "entity:1", "controllerId": "thief", "previousLeaseId": lease_id}
             answer = await first_answer(server.url, {"control": {"open": opening}})
             assert answer.control.WhichOneof("frame") == "closed", answer
-            for frame in ({"intent": {"tickId": "1", "intent": {"wait": {}}}}, {"keepAlive": {}}, {"release": {}}):
+            intent = {"tickId": "1", "intent": {"wait": {}}}
+            others: list[dict[str, Any]] = [{"intent": intent}, {"keepAlive": {}}, {"release": {}}]
+            for frame in others:
                 answer = await first_answer(server.url, {"control": frame})
                 assert answer.error.code == door_pb2.SOCKET_ERROR_CODE_BAD_FRAME
             assert world.authority.inbox.answered.sum() == 0

@@ -1,5 +1,7 @@
 """Control over WebSocket: leases, intents and observations as over gRPC."""
 
+from typing import Any
+
 import pytest
 from tests.kits.socket_client import SUBPROTOCOLS, connected
 
@@ -39,7 +41,7 @@ async def test_an_agent_over_grpc_and_one_over_websocket_live_in_the_same_ticks(
     async with serve() as (world, server), WorldClient(world.address) as client, connected(server.url) as socket:
         await socket.open("entity:1")
         async with client.control("entity:2", "grpc") as session:
-            ticks = []
+            ticks: list[int] = []
             async for observation in session:
                 if len(ticks) == 20:
                     break
@@ -153,7 +155,9 @@ async def test_a_second_open_is_a_bad_frame_and_control_goes_on(serve):
     async with serve() as (_, server), connected(server.url) as client:
         await client.open()
         observation = await client.receive_until("control.observation")
-        for frame in ({"control": {"open": {"entityId": "entity:2"}}}, {"control": {}}, {}, {"token": "late" * 5}):
+        second = {"entityId": "entity:2", "controllerId": "me"}
+        frames: list[dict[str, Any]] = [{"control": {"open": second}}, {"control": {}}, {}, {"token": "late" * 5}]
+        for frame in frames:
             await client.send(frame)
             answer = await client.receive()
             assert answer is not None

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 from google.protobuf import json_format
@@ -33,21 +34,23 @@ class Thrower:
         self.answers: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self.lease_id = ""
+        self.pool: list[pb.SocketRequest] = []  # legal frames, renewed for each connection
         self.hash = world.authority.world.state_hash()
 
     def frame(self):
         """Make a frame: spoilt, or one that acts now."""
         if self.rng.random() < 0.5:
-            direction = self.rng.randint(1, 8)
+            direction: Any = self.rng.randint(1, 8)
             move = action_pb2.Intent(move=action_pb2.Move(direction=direction))
             intent = control_pb2.ControlIntent(tick_id=self.world.authority.world.tick_id, intent=move)
             frame = pb.SocketRequest(control=control_pb2.ControlRequest(intent=intent))
         else:
-            frame = self.rng.choice(list(self.samples.up()))
+            frame = self.rng.choice(self.pool)
         return self.spoiler.spoil(frame) if self.rng.random() < 0.8 else json_format.MessageToJson(frame)
 
     async def throw(self, frames):
         while self.thrown < frames:
+            self.pool = list(self.samples.up())
             async with connected(self.server.url) as client:
                 opening = {"entityId": "entity:2", "controllerId": "me", "previousLeaseId": self.lease_id}
                 await client.send(control={"open": opening})

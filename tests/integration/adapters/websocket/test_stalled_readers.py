@@ -6,9 +6,10 @@ import os
 import socket
 
 import pytest
-from tests.kits.socket_client import JSON_SUBPROTOCOL, connected
+from tests.kits.socket_client import connected
 
 from tickmind.adapters.websocket import SocketLimits, WebSocketConfig
+from tickmind.adapters.websocket.frames import JSON_SUBPROTOCOL
 from tickmind.adapters.websocket.limits import MAX_STALL_S
 from tickmind.protocol import Thought, Wait
 from tickmind.wire import WorldClient
@@ -48,7 +49,7 @@ async def test_a_watcher_that_stalls_is_cut_off_and_others_miss_no_tick(serve, u
             async with connected(server.url) as watcher, agent.control("entity:1", "me") as session:
                 await watcher.send(watch={})
                 await until(lambda: world.statistics().streams.get("viewer") == 2)
-                seen = []
+                seen: list[int] = []
                 async for observation in session:
                     if seen:
                         assert seen[-1] == observation.tick_id - 1
