@@ -462,7 +462,7 @@ class Samples:
         previous = self.rng.choice((None, self.secret()))
         return self.rng.choice(
             (
-                ControlOpen(self.name(), self.name(), previous, self._coin()),
+                ControlOpen(self.name(), self.name(), previous, self._coin(), self._coin()),
                 ControlIntent(self.number(2**63 - 1), self.intent()),
                 KeepAlive(),
                 Release(),

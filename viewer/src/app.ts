@@ -250,10 +250,10 @@ export class App {
     this.goLive();
     batch(() => {
       this.selected.value = row;
-      this.following.value = true;
       this.panel.value = true;
       this.game.value = game;
     });
+    this.follow(true);
     game.start();
   }
 

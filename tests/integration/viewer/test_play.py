@@ -36,7 +36,7 @@ async def playable(market):
 async def take(browser, url, name, **size):
     """Open the page and begin to play a character."""
     page = await browser.show(f"{url}#actor={name}", **size)
-    await page.get_by_role("button", name="Play", exact=True).click()
+    await page.get_by_role("button", name="Play as").click()
     await expect(page.get_by_text("You are")).to_be_visible()
     await becomes_true(page, "tickmindViewer.app.perceived()")
     return page
@@ -94,7 +94,7 @@ async def test_a_person_buys_bread_greets_a_villager_and_gives_the_character_bac
     ):
         page = await browser.show(f"{viewer.url}#actor=bo&tick={last - 1}", width=1400, height=900)
         await expect(page.get_by_text("played by a person").first).to_be_visible()
-        await expect(page.get_by_role("button", name="Play", exact=True)).to_have_count(0)
+        await expect(page.get_by_role("button", name="Play as")).to_have_count(0)
         await keep(page, "played-replay")
 
 

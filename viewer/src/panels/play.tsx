@@ -21,7 +21,7 @@ export function PlayButton({ app, row }: { app: App; row: number }) {
   if (!app.mayPlay.value || app.game.value) return null;
   const why = away ? "It is not in the world now" : played ? "Another person plays it" : "";
   return (
-    <button type="button" class="take" disabled={why !== ""} title={why || "Take this character and act as it"} onClick={() => app.play(row)}>
+    <button type="button" class="take" aria-label={`${played && !away ? "Taken: " : "Play as "}${app.nameOf(app.world.actorIds[row])}`} disabled={why !== ""} title={why || "Take this character and act as it"} onClick={() => app.play(row)}>
       {played && !away ? "Taken" : "Play"}
     </button>
   );

@@ -177,19 +177,7 @@ class Scenario:
                     yield kind.name, "build", times, calendar, calendar.seasons, calendar.weather
             if kind.container is not None:
                 yield kind.name, kind.container, calendar if kind.container.hours else None
-            for state in kind.states:
-                for action in state.actions:
-                    if action.consumes:
-                        yield kind.name, state.name, action.verb, action.consumes
-                    if action.removes:
-                        yield kind.name, state.name, action.verb, "removes"
-                    if action.wears:
-                        yield kind.name, state.name, action.verb, "wears", action.wears
-                    if action.hours is not None:
-                        yield kind.name, state.name, action.verb, action.hours, calendar
-                    if action.seasons or action.weather:
-                        limits = action.seasons, action.weather, calendar, calendar.seasons, calendar.weather
-                        yield kind.name, state.name, action.verb, limits
+            yield from self._of_actions(kind)
         for goal in self.goals:
             zone = self.setting.zone(goal.all_in or goal.each_in)
             yield "goal", goal, () if zone is None else zone.areas
@@ -200,6 +188,23 @@ class Scenario:
             days = calendar.seasons, calendar.weather, calendar.festivals, calendar.night
             if any(days):
                 yield "days of own rules", days
+
+    def _of_actions(self, kind: ObjectKind) -> Iterator[tuple[object, ...]]:
+        """Yield what actions with objects of a kind take, and when they are possible."""
+        calendar = self.setting.calendar
+        for state in kind.states:
+            for action in state.actions:
+                if action.consumes:
+                    yield kind.name, state.name, action.verb, action.consumes
+                if action.removes:
+                    yield kind.name, state.name, action.verb, "removes"
+                if action.wears:
+                    yield kind.name, state.name, action.verb, "wears", action.wears
+                if action.hours is not None:
+                    yield kind.name, state.name, action.verb, action.hours, calendar
+                if action.seasons or action.weather:
+                    limits = action.seasons, action.weather, calendar, calendar.seasons, calendar.weather
+                    yield kind.name, state.name, action.verb, limits
 
     def _own_needs(self) -> Iterator[tuple[object, ...]]:
         """Yield what changes own needs, and what objects add to needs."""
