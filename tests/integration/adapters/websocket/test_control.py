@@ -12,7 +12,7 @@ from tickmind.wire.v1 import action_pb2, door_pb2
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 EAST = {"move": {"direction": "DIRECTION_E"}}
-WAIT = {"wait": {}}
+WAIT: dict[str, Any] = {"wait": {}}
 
 
 def tick(authority):
