@@ -85,7 +85,7 @@ async def judged(tmp_path_factory):
     """Agent -> claim -> judgement: all trials at the same time, because they mostly wait."""
     folder = tmp_path_factory.mktemp("conformance")
     plans = {"kit": PLAN, "plain": PLAN} | dict.fromkeys(SPOILT, BRIEF) | {"never connects": SOON}
-    commands = {"kit": ("python", "-m", "tickmind.characters.random_walker")}
+    commands: dict[str, tuple[str, ...]] = {"kit": ("python", "-m", "tickmind.characters.random_walker")}
     for name, spoil in SPOILT.items():
         program = folder / f"{name.replace(' ', '_')}.py"
         program.write_text(BROKEN.format(spoil=spoil))

@@ -68,7 +68,9 @@ async def test_how_a_process_ended_is_told(start):
 @pytest.mark.asyncio
 async def test_nothing_that_was_forked_outlives_its_agent(start, tools, mark):
     agent = start("sh", "-c", FORKS_TWICE + "sleep 0.3; echo out; exit 3")
-    assert (await agent.ending()).code == 3
+    ending = await agent.ending()
+    assert ending.code == 3
+    assert ending.left >= 1, "what it left is counted before it is ended"
     assert tools.marked(mark) == []
     assert await agent.output() == "out\n"
 
