@@ -20,7 +20,7 @@ def read(folder, text):
 
 def small(**changed):
     """An experiment of one line for each part, some of them changed; None leaves one out."""
-    parts = {
+    parts: dict[str, str | None] = {
         "experiment": "small",
         "scenario": str(CLEARING),
         "ticks": "5",
