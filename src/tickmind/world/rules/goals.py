@@ -34,15 +34,13 @@ def reach_goals(turn: Turn) -> None:
 def _holds(turn: Turn, goal: GoalTable) -> "Bool":
     """Return for each copy of the world whether the one condition of a goal holds."""
     info = goal.info
-    holds: Bool
     if info.all_in:
-        holds = turn.in_areas(goal.areas, goal.rows).all(axis=1)
-    elif info.object_id:
+        return np.logical_and.reduce(turn.in_areas(goal.areas, goal.rows), axis=1)
+    if info.object_id:
         objects = goal.object_row
-        holds = (turn.maps.object_x[objects] != AWAY) & (turn.state.object_state[objects] == goal.state)
-    else:
-        holds = turn.tables.ticks_of_copies(turn.tick_id) >= info.tick_id
-    return holds
+        there: Bool = turn.maps.object_x[objects] != AWAY
+        return there & (turn.state.object_state[objects] == goal.state)
+    return turn.tables.ticks_of_copies(turn.tick_id) >= info.tick_id
 
 
 def _holds_for(turn: Turn, goal: GoalTable, rows: "Int64") -> "Bool":
@@ -50,6 +48,6 @@ def _holds_for(turn: Turn, goal: GoalTable, rows: "Int64") -> "Bool":
     if goal.info.each_in:
         return turn.in_areas(goal.areas, rows)
     carried = turn.state.inventory[rows[:, :, None], goal.items]
-    reached: Bool = (carried >= goal.amounts).all(axis=2)
+    reached: Bool = np.logical_and.reduce(carried >= goal.amounts, axis=2)
     reached &= turn.state.x[rows] != AWAY
     return reached

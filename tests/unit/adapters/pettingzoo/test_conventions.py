@@ -133,8 +133,10 @@ def test_an_image_and_a_text_show_the_map(field):
         environment.reset()
         shown = environment.render()
         if mode == "ansi":
+            assert isinstance(shown, str)
             assert shown.splitlines()[2:] == ["..b.@.", ".@..b."]
         else:
+            assert isinstance(shown, np.ndarray)
             assert shown.shape == (4 * 8, 6 * 8, 3)
             assert shown.dtype == np.uint8
     with pytest.raises(ConfigError, match="rgb_array, ansi"):

@@ -39,7 +39,7 @@ def test_the_vector_gives_what_single_environments_give():
             for row, actor in enumerate(("ada", "bo")):
                 for part, values in observed[actor].items():
                     assert (seen[part][2 * copy + row] == values).all()
-        actions = chance.integers(0, many.single_action_space.n, 6)
+        actions = chance.integers(0, len(many.action_names), 6)
         seen, rewards, terminated, truncated, _ = many.step(actions)
         for copy, environment in enumerate(single):
             given = {"ada": actions[2 * copy], "bo": actions[2 * copy + 1]}
@@ -95,7 +95,7 @@ def test_the_reward_of_a_small_learner_rises():
     """A table of preferences, by where it sees berries and whether it has some, climbs the gradient of its reward."""
     copies, ticks, chance = 128, 25, np.random.default_rng(3)
     many = vector_env(parse_scenario(FIELD), copies, actor="ada", ticks=ticks, window=2)
-    preferences = np.zeros((26 * 2, many.single_action_space.n))
+    preferences = np.zeros((26 * 2, len(many.action_names)))
     gains = []
     for episode in range(18):
         seen, _ = many.reset(seed=episode * copies)

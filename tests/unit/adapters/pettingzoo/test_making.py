@@ -1,18 +1,19 @@
 """What environments need is imported when one is made, and missing packages are named with their extra."""
 
+import importlib.util
 import subprocess
 import sys
 
 import pytest
 
-from tickmind.adapters.pettingzoo import making, parallel_env
+from tickmind.adapters.pettingzoo import parallel_env
 from tickmind.base import ConfigError
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
-    found = making.importlib.util.find_spec
+    found = importlib.util.find_spec
     monkeypatch.setattr(
-        making.importlib.util, "find_spec", lambda name: None if name in {"pettingzoo", "numba"} else found(name)
+        importlib.util, "find_spec", lambda name: None if name in {"pettingzoo", "numba"} else found(name)
     )
     with pytest.raises(ConfigError, match=r"numba, pettingzoo: pip install 'tickmind\[learn,world\]'"):
         parallel_env("clearing")

@@ -54,29 +54,30 @@ def fill_windows(
     All codes but states and stocks are one more than in columns, 0: nothing is there.
     """
     height, width = floor.shape
-    side = 2 * sight + 1
+    side, across_all = 2 * sight + 1, 2 * radius + 1
+    shown = windows.reshape(windows.size)
+    shown[:] = 0
     for place in range(len(x)):
-        windows[place] = 0
         at_x, at_y = int(x[place]), int(y[place])
         if at_x == -1:
             continue
+        west, east = max(-radius, -at_x), min(radius, width - 1 - at_x)
         for line in range(max(-radius, -at_y), min(radius, height - 1 - at_y) + 1):
             to_y = at_y + line
-            for across in range(max(-radius, -at_x), min(radius, width - 1 - at_x) + 1):
-                to_x = at_x + across
+            number = (line + sight) * side + sight + west
+            byte = np.uint64(((place * across_all + line + radius) * across_all + radius + west) * 6)
+            for to_x in range(at_x + west, at_x + east + 1):
                 ground = floor[to_y, to_x]
-                number = (line + sight) * side + across + sight
-                seen = masks[place, number >> 6] >> np.uint64(number & 63) & np.uint64(1)
-                if not seen or ground == 0:
-                    continue
-                tile = windows[place, line + radius, across + radius]
-                tile[0] = ground
-                thing = object_at[to_y, to_x]
-                if thing >= 0:
-                    tile[1] = min(object_kind[thing] + 1, _MOST)
-                    tile[2] = object_state[thing]
-                    tile[3] = min(object_stock[thing], _MOST)
-                tile[4] = item_at[to_y, to_x]
-                row = occupancy[to_y, to_x]
-                if row >= 0:
-                    tile[5] = actor_type[row]
+                if masks[place, number >> 6] >> np.uint64(number & 63) & np.uint64(1) and ground:
+                    shown[byte] = ground
+                    thing = object_at[to_y, to_x]
+                    if thing >= 0:
+                        shown[byte + np.uint64(1)] = min(object_kind[thing] + 1, _MOST)
+                        shown[byte + np.uint64(2)] = object_state[thing]
+                        shown[byte + np.uint64(3)] = min(object_stock[thing], _MOST)
+                    shown[byte + np.uint64(4)] = item_at[to_y, to_x]
+                    row = occupancy[to_y, to_x]
+                    if row >= 0:
+                        shown[byte + np.uint64(5)] = actor_type[row]
+                number += 1
+                byte += np.uint64(6)
