@@ -52,7 +52,7 @@ def test_a_folder_and_an_empty_file_hold_no_replies(tmp_path):
         kept_replies(("replay", tmp_path / "empty"))
     assert kept_replies(("record", tmp_path / "empty")) is not None
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    with pytest.raises(ConfigError, match="circle can't be"):
+    with pytest.raises(ConfigError, match=r"circle(: it is a link| can't be)"):  # since Python 3.13 it resolves
         kept_replies(("record", tmp_path / "circle"))
 
 
