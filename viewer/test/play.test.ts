@@ -245,6 +245,15 @@ describe("a game", () => {
     expect(game.echo?.state).toBe("done");
   });
 
+  it("says what changed hands, also when the page was too slow to see the outcome", () => {
+    const { game, tick } = playing();
+    tick(1);
+    game.act({ buy: { targetId: "stall:1", kind: "bread" } }, "buying bread");
+    const inventory = [{ kind: "bread", quantity: "1" }, { kind: "coin", quantity: "3" }];
+    tick(4, { me: { entityId: "bo", x: 10, y: 10, inventory } });
+    expect(game.echo).toEqual({ words: "buying bread (+1 bread, −2 coin)", state: "done" });
+  });
+
   it("keeps what came after the deadline for the next tick", () => {
     const { world, game, tick } = playing();
     tick(1);

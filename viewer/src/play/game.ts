@@ -1,8 +1,9 @@
 /** One person's game: keeps the character, sends one intent for each tick, and says what became of it. */
 
 import { aliveFrame, intentFrame, openFrame, readFrame, releaseFrame, type Dial, type Down, type Socket } from "./door";
-import { moveTo, momentOf, rulesOf, say, wait, type Intent, type Moment, type Rules, type SeenPerson, type SeenThing, type Way } from "./frames";
+import { moveTo, momentOf, rulesOf, say, wait, type Intent, type Me, type Moment, type Outcome, type Rules, type SeenPerson, type SeenThing, type Stack, type Way } from "./frames";
 import { why } from "./menu";
+import { plain } from "../words";
 import { canStep, distance, firstStep, Known, tileBox, type Box } from "./path";
 
 export const LOCKSTEP_MS = 24 * 3600 * 1000; // a world that gives this much time for an intent waits for it
@@ -212,13 +213,17 @@ export class Game {
 
   private observe(body: unknown): void {
     const moment = momentOf(body);
-    const before = this.sent;
+    const { sent, moment: last } = this;
     this.moment = moment;
     this.arrived = this.timers.now();
     this.known.note(moment);
     for (const { who, text } of moment.heard) this.hear(who, text);
-    if (before && before.tick === moment.tick - 1 && moment.outcome) this.settle(before.chosen, moment);
-    if (before && before.tick !== moment.tick) this.sent = null;
+    if (sent && sent.tick < moment.tick) {
+      this.sent = null;
+      // A page that is slow misses observations, and with them the outcome: then only what changed hands says it.
+      const outcome = sent.tick === moment.tick - 1 ? moment.outcome : null;
+      this.settle(sent.chosen, outcome, moment.me, last?.me.inventory ?? []);
+    }
     this.decide();
     if (moment.leftMs >= LOCKSTEP_MS && !this.sent) this.timers.after(300, () => this.waitIn(moment.tick));
     this.changed();
@@ -231,16 +236,14 @@ export class Game {
     this.up(intentFrame(tick, wait()));
   }
 
-  private settle(chosen: Chosen, { outcome, me }: Moment): void {
-    if (!outcome) return;
-    if ("say" in chosen.intent && outcome.ok) this.hear(me.id, (chosen.intent.say as { text: string }).text);
-    if (this.goal) this.goal.tries = outcome.ok ? 0 : this.goal.tries + 1;
-    const walking = this.goal && outcome.action === "MOVE" && outcome.ok;
+  private settle(chosen: Chosen, outcome: Outcome | null, me: Me, carriedBefore: Stack[]): void {
+    const ok = outcome?.ok ?? true;
+    if ("say" in chosen.intent && ok) this.hear(me.id, (chosen.intent.say as { text: string }).text);
+    if (this.goal) this.goal.tries = ok ? 0 : this.goal.tries + 1;
+    const walking = this.goal && "move" in chosen.intent && (ok || this.goal.tries < STUCK_TICKS); // another way may be free
     if (walking || !chosen.words) return;
-    const waiting = this.goal && !outcome.ok && this.goal.tries < STUCK_TICKS; // another way may be free
-    if (waiting) return;
-    if (!outcome.ok) this.show({ words: why(outcome.reason), state: "failed" });
-    else if (this.echo?.state === "sent") this.show({ words: `${chosen.words}${gains(outcome.effects)}`, state: "done" });
+    if (!ok) this.show({ words: why(outcome?.reason ?? ""), state: "failed" });
+    else if (this.echo?.state === "sent") this.show({ words: `${chosen.words}${gains(carriedBefore, me.inventory)}`, state: "done" });
   }
 
   // The connection
@@ -379,9 +382,11 @@ export const NAMES: Record<Way, string> = {
   NW: "north-west",
 };
 
-/** " (+1 bread, -2 coins)". */
-function gains(effects: [name: string, value: number][]): string {
-  const items = effects.filter(([name]) => name.startsWith("inventory."));
-  const parts = items.map(([name, value]) => `${value > 0 ? "+" : "−"}${Math.abs(value)} ${name.slice("inventory.".length).replaceAll("_", " ")}`);
+/** " (+1 bread, −2 coin)": what changed hands. */
+function gains(before: Stack[], after: Stack[]): string {
+  const changes = new Map<string, number>();
+  for (const one of after) changes.set(one.kind, (changes.get(one.kind) ?? 0) + one.quantity);
+  for (const one of before) changes.set(one.kind, (changes.get(one.kind) ?? 0) - one.quantity);
+  const parts = [...changes].filter(([, by]) => by).map(([kind, by]) => `${by > 0 ? "+" : "−"}${Math.abs(by)} ${plain(kind)}`);
   return parts.length ? ` (${parts.join(", ")})` : "";
 }
