@@ -73,7 +73,10 @@ CODECS: dict[str, FrameCodec] = {JSON_SUBPROTOCOL: JsonFrames(), PROTOBUF_SUBPRO
 
 
 def _words(reason: str) -> str:
-    """Return protobuf's reason without its list of all other fields."""
+    """Return protobuf's reason without its list of all other fields, and without halves of letters in it."""
+    reason = reason.encode("utf-8", "backslashreplace").decode()
+    if "SystemError" in reason:  # protobuf's own, for a name that is half of a letter
+        return "a name in it is no field"
     unknown = _UNKNOWN_FIELD.search(reason)
     if unknown is not None:
         return f"{unknown['path'][:100]} has no field {unknown['name'][:100]!r}"

@@ -71,6 +71,8 @@ def test_the_schema_refuses_what_the_endpoint_refuses(validator, frame):
         ('{"control":{"open":{"entity":"ada"}}}', "SocketRequest.control.open has no field 'entity'"),
         ('{"controls":{}}', "SocketRequest has no field 'controls'"),
         ("{", "the frame is no SocketRequest in JSON: "),
+        ('{"watch":{"filter":{"actorIds":"\\ud800"}}}', "must be in [] which is \\ud800"),
+        ('{"\\ud800":{}}', "a name in it is no field"),
         ("[" * 100_000, "the frame is no SocketRequest in JSON: "),
     ],
 )
@@ -79,6 +81,7 @@ def test_a_frame_that_is_none_is_refused_in_plain_words(text, words):
         JSON.read(text)
     assert words in str(refused.value)
     assert len(str(refused.value)) < 500
+    str(refused.value).encode()  # else it could not be sent
 
 
 def test_each_subprotocol_has_its_own_kind_of_frame():
@@ -100,7 +103,8 @@ def test_a_spoilt_text_gives_a_message_or_a_plain_refusal():
             try:
                 JSON.read(spoiler.spoil(frame)).SerializeToString()
                 read += 1
-            except BadFrameError:
+            except BadFrameError as error:
+                str(error).encode()
                 refused += 1
     assert min(read, refused) > SPOILT / 20
 
