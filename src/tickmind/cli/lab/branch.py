@@ -170,6 +170,9 @@ def _live(
         raise
     finally:
         branched.close()
+    if past.lacks_model and past.recorded.asked:
+        why = "no recorded reply fits, and there is no model; set LLM_BASE_URL, or use --gateway URL"
+        typer.echo(f"{past.recorded.asked:,} questions had no answer: {why}", err=True)
     with SealingProgress(branch_id) as sealing:
         new.finish(sealing.show)
     return done, past.recorded.asked
