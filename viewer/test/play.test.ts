@@ -246,11 +246,13 @@ describe("a game", () => {
   });
 
   it("says what changed hands, also when the page was too slow to see the outcome", () => {
-    const { game, tick } = playing();
+    const { world, game, tick } = playing();
     tick(1);
     game.act({ buy: { targetId: "stall:1", kind: "bread" } }, "buying bread");
     const inventory = [{ kind: "bread", quantity: "1" }, { kind: "coin", quantity: "3" }];
     tick(4, { me: { entityId: "bo", x: 10, y: 10, inventory } });
+    expect(game.echo?.state).toBe("sent");
+    world.down({ ack: { tickId: "1", ack: { accepted: true } } });
     expect(game.echo).toEqual({ words: "buying bread (+1 bread, −2 coin)", state: "done" });
   });
 
@@ -268,11 +270,22 @@ describe("a game", () => {
     const { world, game, tick } = playing();
     tick(1);
     game.act({ sleep: {} }, "falling asleep");
+    world.pass(390);
     world.down({ ack: { tickId: "1", ack: { reason: "REASON_LATE_TICK" } } });
     tick(2);
     expect(world.intents()).toEqual([[1, { sleep: {} }], [2, { sleep: {} }]]);
     tick(3, { result: { actionType: "ACTION_TYPE_SLEEP", reason: "REASON_INCAPACITATED" } });
     expect(game.echo).toEqual({ words: "You are too weak for that", state: "failed" });
+  });
+
+  it("tries again what was too late, also when the refusal comes after the next tick", () => {
+    const { world, game, tick } = playing();
+    tick(1);
+    game.act({ sleep: {} }, "falling asleep");
+    tick(2);
+    world.down({ ack: { tickId: "1", ack: { reason: "REASON_LATE_TICK" } } });
+    expect(world.intents()).toEqual([[1, { sleep: {} }], [2, { sleep: {} }]]);
+    expect(game.echo?.state).toBe("sent");
   });
 
   it("walks a step in each tick until it is there, also while a key is held", () => {

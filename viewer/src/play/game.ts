@@ -47,6 +47,13 @@ interface Chosen {
   words: string;
 }
 
+interface Sent {
+  tick: number;
+  chosen: Chosen;
+  carried: Stack[]; // before it
+  accepted: boolean;
+}
+
 export class Game {
   phase: Phase = "joining";
   needsToken = false; // the world asks for the token of its operator
@@ -65,7 +72,8 @@ export class Game {
   private failures = 0;
   private timer = 0;
   private queue: Chosen[] = []; // what is to be done, a thing for each tick
-  private sent: { tick: number; chosen: Chosen } | null = null; // the intent of the present tick
+  private sent: Sent | null = null; // the intent of the present tick
+  private unsure: Sent | null = null; // one of an earlier tick of which it is not known whether it came in time
   private arrived = 0; // when the present tick came
   private held: Way | null = null; // the direction that is held down
   private lines = 0;
@@ -164,8 +172,9 @@ export class Game {
     this.decide();
   }
 
-  private push(chosen: Chosen): void {
-    this.queue.push(chosen);
+  private push(chosen: Chosen, first = false): void {
+    if (first) this.queue.unshift(chosen);
+    else this.queue.push(chosen);
     this.show({ words: chosen.words, state: "chosen" });
     this.decide();
   }
@@ -180,7 +189,7 @@ export class Game {
     if (!lockstep && this.timers.now() - this.arrived > moment.leftMs - MARGIN_MS) return; // the next tick comes soon
     const chosen = this.queue.shift() ?? this.nextStep(moment);
     if (!chosen) return;
-    this.sent = { tick: moment.tick, chosen };
+    this.sent = { tick: moment.tick, chosen, carried: moment.me.inventory, accepted: false };
     this.up(intentFrame(moment.tick, chosen.intent));
     this.show({ words: chosen.words, state: "sent" });
   }
@@ -213,16 +222,17 @@ export class Game {
 
   private observe(body: unknown): void {
     const moment = momentOf(body);
-    const { sent, moment: last } = this;
+    const { sent } = this;
     this.moment = moment;
     this.arrived = this.timers.now();
     this.known.note(moment);
     for (const { who, text } of moment.heard) this.hear(who, text);
     if (sent && sent.tick < moment.tick) {
       this.sent = null;
-      // A page that is slow misses observations, and with them the outcome: then only what changed hands says it.
-      const outcome = sent.tick === moment.tick - 1 ? moment.outcome : null;
-      this.settle(sent.chosen, outcome, moment.me, last?.me.inventory ?? []);
+      // A page that is slow misses observations, and with them outcomes; then the acknowledgement says what came of it.
+      if (sent.tick === moment.tick - 1 && moment.outcome) this.settle(sent, moment.outcome, moment.me);
+      else if (sent.accepted) this.settle(sent, null, moment.me);
+      else this.unsure = sent;
     }
     this.decide();
     if (moment.leftMs >= LOCKSTEP_MS && !this.sent) this.timers.after(300, () => this.waitIn(moment.tick));
@@ -232,18 +242,18 @@ export class Game {
   /** In a world that waits for everybody, a person who does nothing does not hold up the others. */
   private waitIn(tick: number): void {
     if (this.phase !== "playing" || this.moment?.tick !== tick || this.sent) return;
-    this.sent = { tick, chosen: { intent: wait(), words: "" } };
+    this.sent = { tick, chosen: { intent: wait(), words: "" }, carried: [], accepted: false };
     this.up(intentFrame(tick, wait()));
   }
 
-  private settle(chosen: Chosen, outcome: Outcome | null, me: Me, carriedBefore: Stack[]): void {
+  private settle({ chosen, carried }: Sent, outcome: Outcome | null, me: Me): void {
     const ok = outcome?.ok ?? true;
     if ("say" in chosen.intent && ok) this.hear(me.id, (chosen.intent.say as { text: string }).text);
     if (this.goal) this.goal.tries = ok ? 0 : this.goal.tries + 1;
     const walking = this.goal && "move" in chosen.intent && (ok || this.goal.tries < STUCK_TICKS); // another way may be free
     if (walking || !chosen.words) return;
     if (!ok) this.show({ words: why(outcome?.reason ?? ""), state: "failed" });
-    else if (this.echo?.state === "sent") this.show({ words: `${chosen.words}${gains(carriedBefore, me.inventory)}`, state: "done" });
+    else if (this.echo?.state === "sent") this.show({ words: `${chosen.words}${gains(carried, me.inventory)}`, state: "done" });
   }
 
   // The connection
@@ -274,7 +284,7 @@ export class Game {
         this.failures = 0;
         this.phase = "playing";
         this.problem = "";
-        this.sent = null;
+        this.sent = this.unsure = null;
         return this.changed();
       case "observation":
         return this.observe(down.body);
@@ -291,14 +301,20 @@ export class Game {
   }
 
   private acknowledge(ack: { tick: number; accepted: boolean; reason: string }): void {
-    const { sent } = this;
-    if (ack.accepted || sent?.tick !== ack.tick) return;
-    this.sent = null;
-    if (ack.reason === "late_tick" && sent.chosen.words) {
-      if (!("move" in sent.chosen.intent)) this.queue.unshift(sent.chosen); // a step is decided anew
+    const one = [this.sent, this.unsure].find((each) => each?.tick === ack.tick);
+    if (!one) return;
+    const isOver = one === this.unsure;
+    if (ack.accepted) {
+      one.accepted = true;
+      if (!isOver) return;
+      this.unsure = null;
+      if (this.moment) this.settle(one, null, this.moment.me);
       return;
     }
-    this.show({ words: why(ack.reason), state: "failed" });
+    if (isOver) this.unsure = null;
+    else this.sent = null;
+    if (ack.reason !== "late_tick") this.show({ words: why(ack.reason), state: "failed" });
+    else if (one.chosen.words && !this.goal && !this.held) this.push(one.chosen, true); // a walk goes on by itself
   }
 
   private closed(reason: string, retryMs: number): void {

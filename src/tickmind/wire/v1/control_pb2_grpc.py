@@ -61,6 +61,7 @@ class ControlServiceServicer:
 
     def Control(self, request_iterator, context):
         """Controls one entity: observations come down, intents go up.
+        buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -73,6 +73,9 @@ class OperatorServiceServicer:
 
     def Play(self, request_iterator, context):
         """Controls one entity as ControlService.Control does, for a person who may borrow it from its agent.
+        buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
+        buf:lint:ignore RPC_REQUEST_STANDARD_NAME
+        buf:lint:ignore RPC_RESPONSE_STANDARD_NAME
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
