@@ -170,10 +170,11 @@ WITH_ITS_EXTRA = {
     "mind": ["mind.embeddings", "mind.memory", "mind.reflection", "mind.talk"],
     "mcp,otel,world": ["adapters.mcp.playing", "adapters.mcp.transports"],  # mcp needs a part of OpenTelemetry itself
     "mcp,otel,record,world": ["adapters.mcp.run_server"],
-    "otel": ["adapters.telemetry.otlp"],
+    "otel,world": ["adapters.telemetry.otlp"],  # the exporter needs protobuf itself
     "record": ["record", "cli.runs.commands"],
     "record,report": ["record.report", "cli.runs.report"],
-    "record,world": ["lab.branching.branch", "lab.interviews.interviewer", "cli.lab.branch", "cli.lab.interview"],
+    "record,world": ["lab.branching.branch", "cli.lab.branch"],
+    "record,report,world": ["lab.interviews.interviewer", "cli.lab.interview"],
     "viewer": ["viewer"],
     "viewer,world": ["adapters.websocket", "cli.websocket"],
     "record,viewer": ["viewer.sources.replay", "viewer.export.clip", "cli.viewer"],

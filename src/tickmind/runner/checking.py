@@ -7,8 +7,8 @@ from tickmind.base.problems import ConfigFileError, Problem, in_order, nearest, 
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.base.yaml_source import Path as SettingPath
 from tickmind.protocol import EntityInfo
+from tickmind.runner.launch.programs import missing_program
 from tickmind.runner.mapping import load_mapping
-from tickmind.runner.programs import missing_program
 from tickmind.runner.spec import AgentSpec, Match, RunnerMapping, SecretSource
 from tickmind.runner.unit import find_secret
 

@@ -10,7 +10,7 @@ from tickmind.base import Clock, LimitExceededError, Secret, get_logger
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.protocol import AgentState
 from tickmind.runner.errors import WardenError
-from tickmind.runner.launching import HEARTBEAT_FD, SECRETS_FD, agent_command, start_agent
+from tickmind.runner.launch.launching import HEARTBEAT_FD, SECRETS_FD, agent_command, start_agent
 from tickmind.runner.lifecycle import ALIVE, LifeState, ProcessLifecycle
 from tickmind.runner.logs import AgentLog, PacedReader
 from tickmind.runner.roster import Group

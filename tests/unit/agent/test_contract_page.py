@@ -13,7 +13,7 @@ from tickmind.base import Secret
 from tickmind.cli.conformance.claims import CLAIMS
 from tickmind.cli.conformance.evidence import TrialPlan
 from tickmind.protocol import AgentState
-from tickmind.runner.launching import HEARTBEAT_FD
+from tickmind.runner.launch.launching import HEARTBEAT_FD
 from tickmind.runner.spec import AgentSpec
 from tickmind.server.limits import LEASE_TTL_MS
 

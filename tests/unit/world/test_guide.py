@@ -6,10 +6,10 @@ from pathlib import Path
 
 import tickmind.world.scenario as readers
 from tickmind.world import load_scenario
-from tickmind.world.scenario.kind_reader import _OF_A_STATE
+from tickmind.world.scenario.readers.kind_reader import _OF_A_STATE
+from tickmind.world.scenario.readers.setting_reader import _PERSONA_KEYS
+from tickmind.world.scenario.readers.spawn_reader import _ACTOR_KEYS
 from tickmind.world.scenario.scenario_reader import OTHER_SECTIONS, SECTIONS
-from tickmind.world.scenario.setting_reader import _PERSONA_KEYS
-from tickmind.world.scenario.spawn_reader import _ACTOR_KEYS
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "own-world.md"
 

@@ -9,7 +9,7 @@ from tickmind.agent import Launch, Settings
 from tickmind.agent.contract import WORLD_TOKEN, Assignment
 from tickmind.base import Limit, Secret
 from tickmind.runner import AgentSpec, Child, Ending, Warden
-from tickmind.runner.launching import HEARTBEAT_FD, SECRETS_FD, agent_command, start_agent
+from tickmind.runner.launch.launching import HEARTBEAT_FD, SECRETS_FD, agent_command, start_agent
 from tickmind.runner.logs import PacedReader
 
 MAX_OUTPUT_BYTES = Limit("size of the output of an agent that is kept", 4_000_000, "bytes")

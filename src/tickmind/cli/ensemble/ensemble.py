@@ -84,7 +84,7 @@ async def _bring_up(
     interrupts: Interrupts,
 ) -> None:
     from tickmind.runner import Runner, Warden, hold_folder
-    from tickmind.runner.launching import KIT
+    from tickmind.runner.launch.launching import KIT
 
     with hold_folder(folder):
         async with Warden() as warden, AsyncExitStack() as stack:

@@ -11,8 +11,8 @@ import tickmind
 from tickmind.base import ConfigError
 from tickmind.base.yaml_source import read_yaml
 from tickmind.lab.experiments.experiment import Experiment, MeasureKind
+from tickmind.runner.launch.programs import is_python, python_runs
 from tickmind.runner.mapping import mapping_of
-from tickmind.runner.programs import is_python, python_runs
 
 
 def code_digest(experiment: Experiment) -> str:

@@ -23,8 +23,8 @@ from tickmind.lab.experiments.trial import TrialOrder
 from tickmind.llm.tokens import estimate_tokens
 from tickmind.protocol import Intent, Observation, RunInfo, Thought, ThoughtReport, Wait
 from tickmind.record import LogOptions, RunPace, RunStore, SyncPolicy
+from tickmind.runner.launch.programs import is_python, python_runs
 from tickmind.runner.mapping import mapping_of
-from tickmind.runner.programs import is_python, python_runs
 from tickmind.runner.roster import Group, GroupRoster
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.world import Scenario, TileWorld, parse_scenario

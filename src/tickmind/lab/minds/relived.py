@@ -24,8 +24,8 @@ from tickmind.protocol.intent import ACTION_CODES, UNUSED, ActionType
 from tickmind.protocol.reports import TurnCode, decode_turns
 from tickmind.record.replay.past_world import PastWorld
 from tickmind.record.replay.run_files import AGENTS, KEPT_FROM, SCENARIO
+from tickmind.runner.launch.programs import is_python, python_runs
 from tickmind.runner.mapping import load_mapping
-from tickmind.runner.programs import is_python, python_runs
 from tickmind.runner.roster import Group, GroupRoster
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.world import TileWorld, load_scenario

@@ -10,24 +10,24 @@ from tickmind.base.problems import Problem, in_order
 from tickmind.protocol import GoalInfo
 from tickmind.protocol.setting import CalendarInfo, WorldSetting, ZoneInfo
 from tickmind.world.errors import ScenarioError
-from tickmind.world.scenario.calendar_reader import (
+from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
+from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
+from tickmind.world.scenario.persona_files import read_persona_files, with_persona_files
+from tickmind.world.scenario.readers.calendar_reader import (
     check_festival_places,
     check_kind_times,
     check_rule_times,
     read_calendar,
 )
-from tickmind.world.scenario.goal_reader import GoalReader, read_own_rules
-from tickmind.world.scenario.intervention_reader import InterventionReader, interventions_text
-from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
-from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
-from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_SEED, MAX_THINKING_TICKS
-from tickmind.world.scenario.map_reader import Land, read_map
-from tickmind.world.scenario.need_reader import WorldNeeds, own_need_names
-from tickmind.world.scenario.persona_files import read_persona_files, with_persona_files
+from tickmind.world.scenario.readers.goal_reader import GoalReader, read_own_rules
+from tickmind.world.scenario.readers.intervention_reader import InterventionReader, interventions_text
+from tickmind.world.scenario.readers.kind_reader import read_floors, read_items, read_kinds, read_rules
+from tickmind.world.scenario.readers.map_reader import Land, read_map
+from tickmind.world.scenario.readers.need_reader import WorldNeeds, own_need_names
+from tickmind.world.scenario.readers.setting_reader import PersonaReader, check_owners, check_size, read_zones
+from tickmind.world.scenario.readers.spawn_reader import Spawns
 from tickmind.world.scenario.scenario import ActorSpawn, Intervention, Scenario
-from tickmind.world.scenario.setting_reader import PersonaReader, check_owners, check_size, read_zones
 from tickmind.world.scenario.settings import Rules
-from tickmind.world.scenario.spawn_reader import Spawns
 from tickmind.world.scenario.tiled.sections import TiledSections, tiled_sections, with_map_inside, with_sections
 from tickmind.world.scenario.yaml_nodes import Node, YamlMapping, leaf, read_tree, table, with_value
 

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator
 
 from tickmind.base import Limit
 from tickmind.protocol.setting import DAY_MINUTES, CalendarInfo, FestivalInfo, SeasonInfo, Weights
-from tickmind.world.scenario.kind_reader import known, read_hours, read_minute
 from tickmind.world.scenario.limits import (
     MAX_DAYS,
     MAX_FESTIVALS,
@@ -14,7 +13,8 @@ from tickmind.world.scenario.limits import (
     MAX_WEATHERS,
     MAX_WEIGHT,
 )
-from tickmind.world.scenario.setting_reader import read_prose
+from tickmind.world.scenario.readers.kind_reader import known, read_hours, read_minute
+from tickmind.world.scenario.readers.setting_reader import read_prose
 from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, NodePosition, YamlMapping, leaf, many, table
 
 

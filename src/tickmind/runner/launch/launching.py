@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tickmind.agent import Launch, encode_secrets
 from tickmind.base import Secret
 from tickmind.runner.environment import passed_on
-from tickmind.runner.programs import OUR_PYTHON
+from tickmind.runner.launch.programs import OUR_PYTHON
 from tickmind.runner.spec import AgentSpec
 from tickmind.runner.warden import Bounds, Child, Command, Ending, Warden
 

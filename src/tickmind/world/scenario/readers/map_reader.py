@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from tickmind.world.scenario.kind_reader import known
 from tickmind.world.scenario.kinds import FloorKind
 from tickmind.world.scenario.limits import MAX_MAP_SIDE
+from tickmind.world.scenario.readers.kind_reader import known
 from tickmind.world.scenario.tiled.position import TiledPosition
 from tickmind.world.scenario.yaml_nodes import Leaf, Node, NodePosition, YamlMapping, leaf, table
 

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from tickmind.protocol import CalendarInfo, GoalInfo, ZoneInfo
-from tickmind.world.scenario.calendar_reader import read_tick
-from tickmind.world.scenario.kind_reader import known, read_amounts
 from tickmind.world.scenario.kinds import ObjectKind
 from tickmind.world.scenario.limits import MAX_GOALS, MAX_OWN_RULES, MAX_SCORE
+from tickmind.world.scenario.readers.calendar_reader import read_tick
+from tickmind.world.scenario.readers.kind_reader import known, read_amounts
 from tickmind.world.scenario.scenario import ActorSpawn, ObjectSpawn
 from tickmind.world.scenario.yaml_nodes import Many, Node, NodePosition, YamlMapping, leaf, many, table
 

@@ -9,14 +9,14 @@ from tickmind.protocol import CalendarInfo, Direction
 from tickmind.protocol.observation import GROUND
 from tickmind.protocol.record import AWAY
 from tickmind.world.chance import scatter
-from tickmind.world.scenario.calendar_reader import read_tick
-from tickmind.world.scenario.kind_reader import known, read_amounts, read_tags
 from tickmind.world.scenario.kinds import FloorKind, ObjectKind
 from tickmind.world.scenario.limits import MAX_ACTORS, MAX_GROUND, MAX_NAME_CHARS, MAX_OBJECTS
-from tickmind.world.scenario.map_reader import Land
-from tickmind.world.scenario.need_reader import read_first_values
+from tickmind.world.scenario.readers.calendar_reader import read_tick
+from tickmind.world.scenario.readers.kind_reader import known, read_amounts, read_tags
+from tickmind.world.scenario.readers.map_reader import Land
+from tickmind.world.scenario.readers.need_reader import read_first_values
+from tickmind.world.scenario.readers.setting_reader import PersonaReader
 from tickmind.world.scenario.scenario import NEVER, ActorSpawn, GroundSpawn, ObjectSpawn, id_order
-from tickmind.world.scenario.setting_reader import PersonaReader
 from tickmind.world.scenario.settings import NEED_MOST, Rules
 from tickmind.world.scenario.yaml_nodes import Leaf, Node, NodePosition, YamlMapping, leaf, many, table
 

@@ -7,7 +7,6 @@ from dataclasses import fields, replace
 from typing import TypeAlias
 
 from tickmind.protocol.setting import MAX_AGE, AgentSetting, Area, Persona, ZoneInfo
-from tickmind.world.scenario.kind_reader import known
 from tickmind.world.scenario.limits import (
     MAX_AGENT_SETTING_CHARS,
     MAX_AGENT_SETTINGS,
@@ -18,7 +17,8 @@ from tickmind.world.scenario.limits import (
     MAX_SPRITE_CHARS,
     MAX_ZONES,
 )
-from tickmind.world.scenario.map_reader import Land
+from tickmind.world.scenario.readers.kind_reader import known
+from tickmind.world.scenario.readers.map_reader import Land
 from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, YamlMapping, leaf, many, table
 
 _JOINER = "\u200d"  # of which many emoji are made

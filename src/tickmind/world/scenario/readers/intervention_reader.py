@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from tickmind.base import Limit
-from tickmind.world.scenario.kind_reader import known
 from tickmind.world.scenario.kinds import ObjectKind
 from tickmind.world.scenario.limits import MAX_INVENTORY
+from tickmind.world.scenario.readers.kind_reader import known
 from tickmind.world.scenario.scenario import Intervention, ObjectSpawn
 from tickmind.world.scenario.yaml_nodes import Node, YamlMapping, many, quoted, table
 

@@ -35,7 +35,7 @@ from tickmind.world.scenario.limits import (
     MAX_TICKS,
     MAX_VERBS,
 )
-from tickmind.world.scenario.need_reader import WorldNeeds, read_changes, read_needs
+from tickmind.world.scenario.readers.need_reader import WorldNeeds, read_changes, read_needs
 from tickmind.world.scenario.settings import SIGHT_RULES, Rules
 from tickmind.world.scenario.yaml_nodes import Leaf, Many, Node, NodePosition, YamlMapping, leaf, many, table
 

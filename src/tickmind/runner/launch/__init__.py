@@ -1,0 +1,1 @@
+"""How a program of an agent is found, and started."""
