@@ -56,7 +56,7 @@ def test_what_a_stranger_said_does_nothing_to_the_terminal(stream, style):
     get_logger("tickmind.test").warning("refused", why=said, error=ValueError(said))
     logging.getLogger("other.library").warning("got %s", said)
     try:
-        {}[said]
+        dict[str, int]()[said]
     except KeyError as error:
         error.add_note(said)
         get_logger("tickmind.test").exception("failed")

@@ -13,11 +13,12 @@ from tickmind.cli.drill.provider import ON_THE_WAY_S, FailingProvider, ProviderH
 from tickmind.cli.drill.verdict import judge
 from tickmind.cli.drill.witness import Shown
 from tickmind.cli.ensemble.parts import MAX_RESUMES, KeptPart
-from tickmind.cli.world.run import SCENARIO, WorldRuns
+from tickmind.cli.world.run import WorldRuns
 from tickmind.llm import Message
 from tickmind.llm.testing import Refuse, Respond
 from tickmind.llm.transport import ModelRequest
 from tickmind.protocol import Direction, Move, Wait
+from tickmind.record.replay.run_files import SCENARIO
 from tickmind.world import TileWorld, load_scenario
 
 TEXT = """

@@ -6,8 +6,9 @@ from tests.kits.tiled_files import TWIN, tmx, write_village
 from typer.testing import CliRunner
 
 from tickmind.cli.app import app
-from tickmind.cli.world.run import SCENARIO, WorldRuns
+from tickmind.cli.world.run import WorldRuns
 from tickmind.cli.world.scenarios import TILE_ART
+from tickmind.record.replay.run_files import SCENARIO
 from tickmind.viewer.frames.tile_art import read_tile_art
 from tickmind.world import load_scenario, parse_scenario
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tickmind.cli.world.run import SCENARIO, WorldRuns
+from tickmind.cli.world.run import WorldRuns
 from tickmind.record import NoSuchRunError, OsDisk, RecordError, RunBusyError, RunExistsError, RunState, RunStore
+from tickmind.record.replay.run_files import SCENARIO
 from tickmind.record.testing import MemoryDisk
 from tickmind.server import Checkpoint, load_checkpoint, resume, save_checkpoint
 from tickmind.viewer.frames import Tag, unpack

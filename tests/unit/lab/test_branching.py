@@ -7,6 +7,7 @@ from tests.kits.lived_runs import AGENTS, TICKS, record_villagers
 from tests.unit.agent.test_lockstep_minds import SlowModel
 from typer.testing import CliRunner
 
+from tickmind.agent import CharacterHost
 from tickmind.agent.character.character import Character
 from tickmind.cli.app import app
 from tickmind.lab.minds.relived import RelivedMinds
@@ -130,7 +131,9 @@ def mind_of(runs, run_id, who, tick):
     with RunStore(runs).open(run_id) as run:
         minds = RelivedMinds(RunStore(runs), run, [who])
         assert minds.live(tick).exact
-    return minds.host_of(who).character(who)
+    host = minds.host_of(who)
+    assert isinstance(host, CharacterHost)
+    return host.character(who)
 
 
 def test_a_mind_gets_and_loses_memories_and_another_voice(runs, asks_model):

@@ -98,6 +98,7 @@ def test_a_fact_of_the_persona_is_known_without_a_memory(mind):
 
 def test_the_last_thought_about_the_subject_up_to_the_tick_stands_beside_the_answer(mind):
     thought = Interviewer(mind).ask("Who gave you honey?").thought
+    assert thought is not None
     assert (thought.tick_id, thought.text) == (40, "Honey again? The rope is more urgent.")
     assert thought.address.endswith("#tick=40&actor=ada")
     assert Interviewer(mind).ask("Who gave you salt?").thought is None

@@ -241,7 +241,7 @@ class Model(RuleBasedStateMachine):
     def person_comes(self, who, knows):
         secret = self.person[0].lease_id if self.person and knows else Secret("x" * 32)
         answer = self.leases.borrow(0, who, secret)
-        if self.holds(self.person) and not (knows and who == self.person[0].controller_id):
+        if self.person and self.holds(self.person) and not (knows and who == self.person[0].controller_id):
             assert isinstance(answer, Closed)
             assert answer.reason is Reason.PLAYED
         else:
@@ -279,7 +279,7 @@ class Model(RuleBasedStateMachine):
             return
         self.leases.expire()
         deciding = [one for one in self.issued if self.leases.may_act(one.lease_id, 0) is Reason.NONE]
-        expected = [one[0] for one in (self.person, self.agent) if self.holds(one)][:1]
+        expected = [one[0] for one in (self.person, self.agent) if one and self.holds(one)][:1]
         assert deciding == expected
         assert bool(self.leases.controlled[0]) is bool(expected)
         assert bool(self.leases.played[0]) is self.holds(self.person)

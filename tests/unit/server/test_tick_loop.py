@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from tickmind.base import ManualClock, Secret
+from tickmind.base.garbage import GarbageKeeper
 from tickmind.protocol import Reason, TickRecord, Wait
 from tickmind.server import Authority, Checkpoint, TickLoop, TickPace, tick_loop
 from tickmind.server.testing import meadow
@@ -369,7 +370,7 @@ class Preparing:
                 self._clock.advance(self._other_s)
 
 
-class Garbage:
+class Garbage(GarbageKeeper):
     """Takes a while to collect."""
 
     def __init__(self, clock, takes_s=0.0):

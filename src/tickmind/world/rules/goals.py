@@ -35,11 +35,13 @@ def _holds(turn: Turn, goal: GoalTable) -> "Bool":
     """Return for each copy of the world whether the one condition of a goal holds."""
     info = goal.info
     if info.all_in:
-        return np.logical_and.reduce(turn.in_areas(goal.areas, goal.rows), axis=1)
+        inside: Bool = np.logical_and.reduce(turn.in_areas(goal.areas, goal.rows), axis=1)
+        return inside
     if info.object_id:
         objects = goal.object_row
         there: Bool = turn.maps.object_x[objects] != AWAY
-        return there & (turn.state.object_state[objects] == goal.state)
+        there &= turn.state.object_state[objects] == goal.state
+        return there
     return turn.tables.ticks_of_copies(turn.tick_id) >= info.tick_id
 
 

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ CALLS = 2000
 class NotedSpan:
     name: str
     parent: str
-    fields: dict
+    fields: dict[str, Any]
     error: str | None = None
 
     @property
