@@ -16,6 +16,7 @@ const MOST_NEED = 1000;
 
 /** The button in the inspector that begins a game. */
 export function PlayButton({ app, row }: { app: App; row: number }) {
+  void app.tick.value; // who is played changes with it
   const played = app.isPlayed(row);
   const away = app.film.scene.isAway(row);
   if (!app.mayPlay.value || app.game.value) return null;
