@@ -73,6 +73,13 @@ def _thought_as_before(report: dict[str, Any]) -> dict[str, Any]:
     return {**report, "thought": thought}
 
 
+def _parent(parent: RunParent) -> dict[str, Any]:
+    found = dataclasses.asdict(parent)
+    if not parent.changes:
+        del found["changes"]  # earlier versions did not keep any
+    return found
+
+
 def content(reader: RunReader) -> Any:
     """All that a run holds, as JSON says it."""
     info = {**dataclasses.asdict(reader.info), "floor_codes": reader.info.floor_codes.hex()}
@@ -115,6 +122,8 @@ def content(reader: RunReader) -> Any:
             del kind["build"], kind["most_built"]  # nor that
         if known.size == (1, 1):
             del kind["size"]  # nor that
+        if not known.doubling_ticks:
+            del kind["doubling_ticks"]  # nor that
         for action in (action for actions in kind.get("actions", ()) for action in actions):
             if not action["removes"]:
                 del action["removes"]  # nor that
@@ -133,7 +142,7 @@ def content(reader: RunReader) -> Any:
         "statuses": [_as_before(dataclasses.asdict(one)) for one in reader.statuses()],
         **({"insights": insights} if insights else {}),
         **({"quantities": quantities} if quantities else {}),
-        **({"parent": dataclasses.asdict(meta.parent)} if meta.parent else {}),
+        **({"parent": _parent(meta.parent)} if meta.parent else {}),
         **({"pace": dataclasses.asdict(meta.pace)} if meta.pace else {}),
     }
     return json.loads(json.dumps(found))

@@ -13,8 +13,8 @@ PLAN_TASK = (
     "place if it has one, such as `08:00 work at the mill` or `12:00 make bread at the bakery`. Write nothing else."
 )
 SKILLS = (
-    *("eat", "explore", "fetch", "give", "help", "make", "meet", "reconcile", "rest", "sell", "sit", "trade", "visit"),
-    "work",
+    *("eat", "explore", "fetch", "give", "help", "hoard", "make", "meet", "reconcile", "rest", "sell", "sit", "trade"),
+    *("visit", "work"),
 )
 """Errands of a villager; any other word is to be there."""
 LEAST_ERRANDS = 2  # of a plan that a model made; with fewer the day goes as usual

@@ -284,12 +284,19 @@ for words in json.loads(sys.argv[1]):
 
 
 @pytest.mark.slow
+def given(parameter):
+    """The words that give a command a parameter that it needs: a number, and the name of a file."""
+    return [parameter.opts[0], "1"] if parameter.opts[0].startswith("-") else ["1"]
+
+
 def test_no_uncaught_error_of_any_command_shows_a_secret_or_leaves_a_core_dump(tmp_path):
-    (tmp_path / "x").write_text("x")
+    (tmp_path / "1").write_text("x")
     every = []
     for path, command in COMMANDS:
         if path and (not getattr(command, "commands", {}) or command.invoke_without_command):
-            every.append([*path, *("x" for parameter in command.params if parameter.required)])
+            every.append(
+                [*path, *(word for parameter in command.params if parameter.required for word in given(parameter))]
+            )
     assert len(every) > 15
     done = subprocess.run(
         [sys.executable, "-c", CRASHES, json.dumps(every)],

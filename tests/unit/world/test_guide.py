@@ -17,7 +17,7 @@ GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "own-world.md"
 def keys_read():
     """What readers pass to `nothing_but`, and the keys that are kept in tuples."""
     keys = {*SECTIONS, *OTHER_SECTIONS, *_PERSONA_KEYS, *_ACTOR_KEYS, *_OF_A_STATE}
-    for file in Path(readers.__path__[0]).glob("*.py"):
+    for file in Path(readers.__path__[0]).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "nothing_but":
                 keys |= {str(argument.value) for argument in node.args if isinstance(argument, ast.Constant)}

@@ -35,7 +35,7 @@ def test_no_more_rows_are_returned_than_are_wanted(query):
 
 
 def test_the_tables_are_named_with_their_columns(query):
-    assert query.tables["ticks"][0] == "tick_id"
+    assert "tick_id" in query.tables["ticks"]
     for table, columns in query.tables.items():
         assert query.answer(f"SELECT * FROM {table}", 0).columns == columns
 
