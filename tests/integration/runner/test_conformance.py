@@ -33,6 +33,7 @@ PLAN = TrialPlan(
 )
 BRIEF = replace(PLAN, grace_s=1)
 SOON = replace(PLAN, start_s=1)
+NEVER_BACK = replace(BRIEF, back_s=1)
 
 pytestmark = [pytest.mark.slow(weight=2), pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
@@ -84,7 +85,7 @@ SPOILT = {
 async def judged(tmp_path_factory):
     """Agent -> claim -> judgement: all trials at the same time, because they mostly wait."""
     folder = tmp_path_factory.mktemp("conformance")
-    plans = {"kit": PLAN, "plain": PLAN} | dict.fromkeys(SPOILT, BRIEF) | {"never connects": SOON}
+    plans = {"kit": PLAN, "plain": PLAN} | dict.fromkeys(SPOILT, BRIEF) | {"never connects": SOON, "stalls": NEVER_BACK}
     commands: dict[str, tuple[str, ...]] = {"kit": ("python", "-m", "tickmind.characters.random_walker")}
     for name, spoil in SPOILT.items():
         program = folder / f"{name.replace(' ', '_')}.py"

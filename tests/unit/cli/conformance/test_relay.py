@@ -1,42 +1,35 @@
+"""The relay between an agent and its world: what it cuts is closed on both sides."""
+
 import asyncio
 
 import pytest
 
 from tickmind.cli.conformance.relay import Relay
 
-pytestmark = pytest.mark.asyncio
 
+@pytest.mark.asyncio
+@pytest.mark.parametrize("turns", range(5))
+async def test_a_connection_that_is_cut_while_it_is_being_cut_is_closed_on_both_sides(turns):
+    arrived: asyncio.Queue[asyncio.StreamReader] = asyncio.Queue()
+    writers = []
 
-async def echo(reader, writer):
-    while data := await reader.read(1000):
-        writer.write(data)
-    writer.close()
+    def accept(reader, writer):
+        writers.append(writer)
+        arrived.put_nowait(reader)
 
-
-async def connect(relay):
-    host, port = relay.address.split(":")
-    return await asyncio.open_connection(host, int(port))
-
-
-async def test_bytes_pass_until_connections_are_dropped_and_again_afterwards():
-    async with await asyncio.start_server(echo, "127.0.0.1", 0) as server, Relay() as relay:
-        relay.lead_to(f"127.0.0.1:{server.sockets[0].getsockname()[1]}")
-        for _ in range(2):
-            reader, writer = await connect(relay)
-            writer.write(b"hello")
-            assert await reader.readexactly(5) == b"hello"
-            await relay.drop()
-            with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
-                await reader.readexactly(1)
-            writer.transport.abort()
-        assert relay.connections == 2
-
-
-async def test_a_connection_to_nobody_is_closed():
-    async with Relay() as relay:
-        for target in (None, "127.0.0.1:1"):
-            relay.lead_to(target)
-            reader, writer = await connect(relay)
-            with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
-                await reader.readexactly(1)
-            writer.transport.abort()
+    world = await asyncio.start_server(accept, "127.0.0.1", 0)
+    async with world, Relay() as relay:
+        host, port = world.sockets[0].getsockname()
+        relay.lead_to(f"{host}:{port}")
+        reader, writer = await asyncio.open_connection(*relay.address.split(":"))
+        at_world = await arrived.get()
+        first = asyncio.create_task(relay.drop())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await relay.drop()
+        await first
+        for side in (reader, at_world):
+            with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+                await side.readexactly(1)
+        for one in (writer, *writers):
+            one.close()
