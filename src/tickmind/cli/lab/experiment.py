@@ -113,7 +113,7 @@ def _run(read: "Experiment", folder: Path) -> "tuple[ExperimentRun, ExperimentRe
         result = run.run()
     check_result(result)
     if result.is_over_budget:
-        status.say("The budget is used up. Raise it in the file and run the same command to go on.")
+        status.say("The experiment stopped for its budget. Change it in the file, and the same command goes on.")
     return run, result
 
 

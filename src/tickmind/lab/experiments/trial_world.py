@@ -123,7 +123,7 @@ def _hosted_group(order: TrialOrder, group: Group, scenario: Scenario, world: Ti
         gateway_url=order.model.gateway_url,
         session=order.experiment,
     )
-    environment = {**trial_environment(os.environ, order), **dict(spec.env)}
+    environment = trial_environment(os.environ, dict(spec.env), order)
     arguments, sys.argv = sys.argv, [path, *spec.cmd[spec.cmd.index(what) + 1 :]]
     try:
         host = load_host(option, path, ProcessContext(launch, {}, environment))
@@ -136,11 +136,12 @@ def _hosted_group(order: TrialOrder, group: Group, scenario: Scenario, world: Ti
     return _HostedGroup(host, GuardedHost(host), rows, reader)
 
 
-def trial_environment(env: Mapping[str, str], order: TrialOrder) -> dict[str, str]:
-    """Return the environment of minds: with the one model of the experiment, or with none."""
+def trial_environment(env: Mapping[str, str], own: Mapping[str, str], order: TrialOrder) -> dict[str, str]:
+    """Return the environment of minds, with what their mapping sets: one model for all, as in the file, or none."""
     if not order.model.is_set:
-        return {name: value for name, value in env.items() if not name.startswith("LLM_")}
-    kept = {name: value for name, value in env.items() if name not in ("LLM_BASE_URL", "LLM_MODEL")}
+        return {name: value for name, value in {**env, **own}.items() if not name.startswith("LLM_")}
+    usual = {name: value for name, value in env.items() if name != "LLM_MODEL"}
+    kept = {name: value for name, value in {**usual, **own}.items() if name != "LLM_BASE_URL"}
     return {**kept, "LLM_BASE_URL": order.model.base_url} if order.model.base_url else kept
 
 
@@ -216,6 +217,11 @@ class _Living:
         self._usd += thought.cost_usd or 0.0
         if self._ledger is not None:
             self._ledger.add(tokens, thought.cost_usd or 0.0)
+        if self._order.budget.usd is not None and thought.cost_usd is None and thought.reply:
+            raise BudgetUsedUpError(
+                f"the price of {thought.model or 'the model'} is not known, so a budget in dollars can't be kept; "
+                "give one in tokens"
+            )
 
     def _check_budget(self) -> None:
         if self._ledger is not None and self._order.budget.is_set:
