@@ -128,6 +128,11 @@ def test_a_model_words_only_what_the_memories_say_and_false_citations_are_droppe
     assert len(re.findall(r"^\[\d+\]", message, re.MULTILINE)) <= 8
 
 
+def test_a_number_that_no_memory_can_have_is_dropped(mind):
+    long = f"A dragon gave it to me [{'9' * 5000}]."
+    assert not Interviewer(mind, word=lambda _system, _message: long).ask("Who sells salt?").known
+
+
 def test_an_answer_of_a_model_that_cites_nothing_is_not_known(mind):
     answer = Interviewer(mind, word=lambda _system, _message: "A dragon gave it to me [9999].").ask("Who sells salt?")
     assert (answer.text, answer.known, answer.by_model) == (UNKNOWN, False, True)

@@ -73,6 +73,7 @@ def test_a_level_reaches_the_mapping_too(tmp_path):
         ({"measures": "{a: {python: os.system}}"}, 5, "module:function"),
         ({"measures": "{a/b: {sql: SELECT 1}}"}, 5, "a name of up to 60"),
         ({"factors": "{seed: {a: {}}}"}, 6, "have a column 'seed' already"),
+        ({"factors": "{Error: {a: {}}}"}, 6, "have a column 'Error' already"),
         ({"factors": "{f: {a: {rules..x: 1}}}"}, 6, "is no path"),
         ({"factors": "{f: {a: {rules.sight_radius: -1}}}"}, 6, "the scenario is wrong"),
         ({"factors": "{f: {a: {kinds.nothing.opaque: true}}}"}, 6, "no 'nothing' in kinds"),
