@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
-from tickmind.cli.world.scenarios import find_scenario
+from tickmind.base.shipped import find_scenario
 
 if TYPE_CHECKING:
     from tickmind.lab.experiments.experiment import Experiment
