@@ -87,7 +87,7 @@ class ExperimentRun:
         self._load_rules = load_rules
         self._clock = clock or SystemClock()
         self._store = TrialStore(folder)
-        self._code, self._measures_code = code_digest(experiment), measures_digest(experiment)
+        self._code, self._measures_code = code_digest(experiment, load_rules), measures_digest(experiment)
         self._orders = [self._order(place, seed, repeat) for place, seed, repeat in self._places()]
         self._tries: dict[str, int] = {}  # digest -> how often its worker was killed
 

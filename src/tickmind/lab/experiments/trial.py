@@ -31,7 +31,7 @@ class TrialOrder:
     agents_folder: str  # where its programs are
     measures: tuple[MeasureSpec, ...]
     measures_file: str  # the experiment's file, for messages; its functions are beside it
-    code: str  # digest of tickmind and of the programs
+    code: str  # digest of tickmind, of the programs and of own rules
     measures_code: str  # digest of the functions that measure
     folder: str  # of the experiment's results
     keeps_run: bool = False
