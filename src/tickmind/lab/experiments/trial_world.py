@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tickmind.agent import CharacterHost
 from tickmind.agent.contract import Launch
 from tickmind.agent.control.columns import ColumnReader
 from tickmind.agent.guarded_host import GuardedHost
@@ -37,6 +38,7 @@ MAX_FAILED_TICKS: Final = Limit("number of ticks in a row in which no mind of a 
 _SCENARIO_FILE, _AGENTS_FILE, _KEPT_FROM = "scenario.yaml", "agents.yaml", "# kept from "  # as beside every run
 _OPTIONS: Final = LogOptions(sync=SyncPolicy.NEVER)  # a trial that a crash cuts short is done again
 _DEADLINE_MS: Final = int(MAX_DURATION_MS.maximum)  # the world waits for minds
+_DROPPED_TOKENS: Final = 1000  # of a call that is dropped, where no other one of the trial was answered
 _WAIT: Final = Wait()
 
 
@@ -82,7 +84,11 @@ def live_trial(order: TrialOrder, store: RunStore, ledger: SpendingLedger | None
         replace_file(folder / _AGENTS_FILE, f"{_KEPT_FROM}{order.agents_source}\n{order.agents_text}".encode())
         groups = _hosted(order, scenario, world)
         try:
-            lived = _Living(order, world, log, groups, ledger).live()
+            living = _Living(order, world, log, groups, ledger)
+            try:
+                lived = living.live()
+            finally:
+                living.count_dropped()
         finally:
             for group in groups:
                 group.host.close()
@@ -177,6 +183,20 @@ class _Living:
                 break
             last = self._world.tick_id - 1
         return LivedTrial(last, self._failed_acts, self._calls, self._tokens, round(self._usd, 9))
+
+    def count_dropped(self) -> None:
+        """Count in the ledger what models are still asked: a trial ends without these answers, but they cost."""
+        if self._ledger is None:
+            return
+        asked = sum(
+            group.host.deliberating(self._names[row])
+            for group in self._groups
+            if isinstance(group.host, CharacterHost)
+            for row in group.rows
+        )
+        calls = max(self._calls, 1)
+        for _ in range(asked):
+            self._ledger.add(self._tokens // calls or _DROPPED_TOKENS, self._usd / calls)
 
     def _tick(self) -> bool:
         """Run one tick; return whether it is the last one."""

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 from tests.kits.experiments import QuietProgress, quiet_run
+from tests.kits.lived_runs import AGENTS
 
+from tickmind.agent import CharacterHost
 from tickmind.base import ConfigError
 from tickmind.lab.experiments.experiment import Keep, MeasureKind, MeasureSpec, ModelEndpoint, TrialBudget
 from tickmind.lab.experiments.ledger import SpendingLedger
@@ -130,6 +132,16 @@ def test_an_experiment_whose_budget_is_used_up_stops_and_goes_on_with_a_larger_o
     resumed = quiet_run(limited, tmp_path)
     assert (len(resumed.outcomes), resumed.is_over_budget) == (1, True)
     assert quiet_run(replace(limited, budget=TrialBudget(usd=0.6)), tmp_path).is_whole
+
+
+def test_questions_that_a_trial_leaves_without_an_answer_count_as_spent(finished, tmp_path, monkeypatch):
+    monkeypatch.setattr(CharacterHost, "deliberating", lambda _host, _name: True)
+    model = ModelEndpoint(gateway_url="http://127.0.0.1:1")
+    conditions = (replace(finished[0].conditions[0], agents_text=AGENTS),)
+    asking = replace(finished[0], conditions=conditions, seeds=(1,), ticks=1, model=model, measures=())
+    (outcome,) = quiet_run(asking, tmp_path).outcomes
+    each = outcome.tokens // outcome.calls if outcome.calls else 1000
+    assert SpendingLedger(tmp_path / "spent.log").spent() == (outcome.tokens + 3 * each, 0.0)
 
 
 def test_the_ledger_counts_what_all_have_spent_and_skips_what_a_kill_has_cut(tmp_path):
