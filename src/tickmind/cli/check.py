@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError, redact
+from tickmind.base.shipped import find_scenario
 from tickmind.cli.screen import harmless
-from tickmind.cli.world.scenarios import find_scenario
 
 if TYPE_CHECKING:
     from tickmind.base.problems import Problem

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
+from tickmind.base.shipped import scenario_file
 from tickmind.cli.ensemble.empty_run import discard_empty_run
 from tickmind.cli.ensemble.lockstep import Lockstep, lockstep_arguments
 from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner.commands import STATE_DIR, needs_world, state_dir
 from tickmind.cli.world.commands import CheckpointEvery
-from tickmind.cli.world.scenarios import Seed, new_run_id, scenario_file
+from tickmind.cli.world.scenarios import Seed, new_run_id
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

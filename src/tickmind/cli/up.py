@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 from tickmind.base import ConfigError
+from tickmind.base.shipped import find_scenario
 from tickmind.cli.ensemble.empty_run import discard_empty_run
 from tickmind.cli.ensemble.lockstep import Lockstep, Replies, played_replies
 from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner.commands import STATE_DIR, StateDir, needs_world, state_dir
 from tickmind.cli.world.commands import CheckpointEvery
-from tickmind.cli.world.scenarios import Seed, find_scenario
+from tickmind.cli.world.scenarios import Seed
 
 
 def up(

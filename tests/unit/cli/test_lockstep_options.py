@@ -5,9 +5,9 @@ import pytest
 from tickmind.agent.contract import Assignment, KeptReplies, Launch
 from tickmind.agent.errors import LaunchError
 from tickmind.base import ConfigError, ManualClock
+from tickmind.base.shipped import scenario_file
 from tickmind.cli.ensemble.lockstep import PlayedReplies, kept_replies, lockstep_arguments, played_replies
 from tickmind.cli.runner.status import RunProgress
-from tickmind.cli.world.scenarios import scenario_file
 from tickmind.cli.world.status import LockstepWait
 from tickmind.llm import ReplyFile
 from tickmind.protocol import Thought, ThoughtReport

@@ -127,6 +127,36 @@ def test_a_branch_of_a_branch_keeps_the_changes_of_the_past_that_both_share(runs
     assert hashes(runs, earlier)[11] == hashes(runs, "parent")[11]
 
 
+def models_asked(runs, monkeypatch, *words):
+    """Names of the models that the processes of a new branch are given."""
+    names = set()
+
+    def client(_cls, stage):
+        names.add(stage.launch.settings.text("model"))
+        return SlowModel()
+
+    monkeypatch.setattr(Character, "client", classmethod(client))
+    return branched(runs, *words), names
+
+
+def test_a_branch_of_a_branch_asks_the_model_of_the_past_that_both_share(runs, monkeypatch):
+    first, names = models_asked(runs, monkeypatch, "parent", "--tick", "9", "--ticks", "4", "--model", "other")
+    assert names == {"other"}
+    assert models_asked(runs, monkeypatch, first, "--tick", "11", "--ticks", "1")[1] == {"other"}
+    assert models_asked(runs, monkeypatch, first, "--tick", "9", "--ticks", "1")[1] == {""}
+
+
+def test_a_run_from_elsewhere_does_not_choose_where_models_are_asked(runs, tmp_path, monkeypatch):
+    given = AGENTS.replace("per_process: 1}", "per_process: 1, env: {LLM_BASE_URL: http://else.where/v1, MOOD: calm}}")
+    shutil.copytree(runs / "parent", tmp_path / "parent")
+    (tmp_path / "parent" / "agents.yaml").write_text(given)
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    seen = []
+    monkeypatch.setattr(Character, "client", classmethod(lambda _cls, stage: seen.append(stage.env) or SlowModel()))
+    branched(tmp_path, "parent", "--tick", "9", "--ticks", "1")
+    assert {(env["LLM_BASE_URL"], env["MOOD"]) for env in seen} == {("http://127.0.0.1:9/v1", "calm")}
+
+
 def mind_of(runs, run_id, who, tick):
     with RunStore(runs).open(run_id) as run:
         minds = RelivedMinds(RunStore(runs), run, [who])

@@ -11,7 +11,7 @@ from tests.kits.lived_runs import AGENTS, TICKS, record_villagers
 from typer.testing import CliRunner
 
 from tickmind.cli.app import app
-from tickmind.cli.lab.interview import _converse
+from tickmind.cli.lab.interview import AnswerFormat, _converse, _put
 from tickmind.lab.interviews.interviewer import UNKNOWN, AskedMind, Interviewer
 from tickmind.lab.interviews.tables import as_markdown
 from tickmind.llm.testing import FakeProvider
@@ -126,6 +126,23 @@ def test_a_model_words_only_what_the_memories_say_and_false_citations_are_droppe
     system, message = asked[0]
     assert "You are Ada." in system
     assert len(re.findall(r"^\[\d+\]", message, re.MULTILINE)) <= 8
+
+
+@pytest.mark.parametrize("form", [AnswerFormat.TEXT, AnswerFormat.CSV, AnswerFormat.MARKDOWN])
+def test_what_was_said_does_not_command_a_terminal(mind, capsys, form):
+    answer = Interviewer(mind, word=lambda _system, _message: "\x1b]0;owned\x07 Bram did [1].").ask(
+        "Who gave you bread?"
+    )
+    assert answer.known
+    _put("run", [answer], form, None)
+    shown = capsys.readouterr().out
+    assert "owned" in shown
+    assert "\x1b" not in shown
+
+
+def test_a_number_that_no_memory_can_have_is_dropped(mind):
+    long = f"A dragon gave it to me [{'9' * 5000}]."
+    assert not Interviewer(mind, word=lambda _system, _message: long).ask("Who sells salt?").known
 
 
 def test_an_answer_of_a_model_that_cites_nothing_is_not_known(mind):

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import tickmind
-from tickmind.base import ConfigError
+from tickmind.base.shipped import find_scenario
 from tickmind.world import Scenario, load_scenario, parse_scenario
 
 
@@ -23,7 +22,7 @@ class ScenarioSource:
             from tickmind.world.copies.copied_world import with_seed
 
             return cls(given if seed is None else with_seed(given, seed))
-        path = _path_of(given)
+        path = find_scenario(Path(given))
         scenario = load_scenario(path, seed=seed)
         return cls(scenario, path.read_text(encoding="utf-8"), path.parent)
 
@@ -39,16 +38,3 @@ class ScenarioSource:
         from tickmind.world.copies.copied_world import with_seed
 
         return with_seed(self.scenario, seed)
-
-
-def _path_of(given: str | Path) -> Path:
-    """Return a file: the given one, or one that comes with tickmind if only a name is given."""
-    path = Path(given)
-    if path.exists() or path.suffix or path.name != str(path):
-        return path
-    package = Path(tickmind.__file__).parent
-    folders = (package.parents[1] / "scenarios", package / "scenarios")  # of a checkout, of an installed package
-    known = {file.stem: file for folder in folders for file in folder.glob("*.yaml")}
-    if path.name not in known:
-        raise ConfigError(f"there is no scenario {path.name!r}; there are {', '.join(sorted(known))}, or give a file")
-    return known[path.name]

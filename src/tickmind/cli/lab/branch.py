@@ -94,6 +94,7 @@ def branch(
     ]
     store = RunStore(folder)
     with store.open(run_id) as run:
+        model = model or _inherited_model(run, tick)
         last = run.last_tick_id or 0
         if tick > last:
             raise ConfigError(f"run {run_id} ends with tick {last:,}; branch it after that or an earlier one")
@@ -193,6 +194,7 @@ def _begin(
     from tickmind.cli.world.scenarios import TILE_ART
     from tickmind.lab.branching.plan import with_changes
     from tickmind.record import RunParent
+    from tickmind.record.limits import MAX_CHANGES
     from tickmind.record.replay.run_files import AGENTS, KEPT_FROM, SCENARIO
     from tickmind.world.scenario.limits import MAX_TILE_ART_BYTES
     from tickmind.world.scenario.scenario_reader import scenario_text
@@ -205,6 +207,7 @@ def _begin(
         mapping = f"{KEPT_FROM}{agents.resolve()}\n{scenario_text(agents)}"
     elif (parent / AGENTS).is_file():
         mapping = scenario_text(parent / AGENTS)
+    MAX_CHANGES.check(len(shared) + len(changes))
     dropped = tuple(change for change in inherited if change.tick_id >= tick)
     new = WorldRuns(folder).begin(
         with_changes(scenario_text(parent / SCENARIO), scenario.interventions, changes, dropped),
@@ -221,6 +224,12 @@ def _begin(
         replace_file(store.folder(branch_id) / TILE_ART, art)
     new.log.pace = run.meta.pace
     return new
+
+
+def _inherited_model(run: "RunReader", tick: int) -> str:
+    """Return the model that a branch was given in the past that is shared; empty if none was."""
+    changes = () if run.meta.parent is None else run.meta.parent.changes
+    return next((one.value for one in reversed(changes) if one.kind == "model" and one.tick_id < tick), "")
 
 
 def _change(tick: int, kind: str, who: str, what: str = "", value: str = "") -> "RunChange":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
-from tickmind.cli.world.scenarios import find_scenario
+from tickmind.base.shipped import find_scenario
 
 if TYPE_CHECKING:
     from tickmind.lab.experiments.experiment import Experiment
@@ -113,7 +113,7 @@ def _run(read: "Experiment", folder: Path) -> "tuple[ExperimentRun, ExperimentRe
         result = run.run()
     check_result(result)
     if result.is_over_budget:
-        status.say("The budget is used up. Raise it in the file and run the same command to go on.")
+        status.say("The experiment stopped for its budget. Change it in the file, and the same command goes on.")
     return run, result
 
 

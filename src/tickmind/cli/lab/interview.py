@@ -173,7 +173,8 @@ def _put(run_id: str, answers: "Sequence[InterviewAnswer]", form: AnswerFormat, 
         write_output(out, text.encode())
         typer.echo(str(out))
     else:
-        typer.echo(harmless(text) if form is AnswerFormat.TEXT else text, nl=False)
+        is_for_programs = form is AnswerFormat.JSON and not sys.stdout.isatty()
+        typer.echo(text if is_for_programs else harmless(text), nl=False)
 
 
 def _text(answer: "InterviewAnswer") -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
-from tickmind.cli.world.scenarios import Seed, find_scenario
+from tickmind.base.shipped import find_scenario
+from tickmind.cli.world.scenarios import Seed
 
 if TYPE_CHECKING:
     from tickmind.cli.world.run import WorldRun

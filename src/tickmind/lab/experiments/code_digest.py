@@ -1,6 +1,7 @@
 """Digests of the code that decides how trials go and what they measure: a trial of other code is another trial."""
 
 import hashlib
+import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -11,16 +12,19 @@ import tickmind
 from tickmind.base import ConfigError
 from tickmind.base.yaml_source import read_yaml
 from tickmind.lab.experiments.experiment import Experiment, MeasureKind
+from tickmind.lab.experiments.trial import LoadRules
 from tickmind.runner.launch.programs import is_python, python_runs
 from tickmind.runner.mapping import mapping_of
 
 
-def code_digest(experiment: Experiment) -> str:
-    """Return a digest of tickmind itself and of the agents' programs.
+def code_digest(experiment: Experiment, load_rules: LoadRules | None = None) -> str:
+    """Return a digest of tickmind itself, of the agents' programs and of rules of the user's own.
 
-    Nothing is imported. Of a program or a module only its own file counts, not what it imports from elsewhere.
+    Nothing but those rules is imported. Of a program or a module only its own file counts, not what it imports from
+    elsewhere.
     """
-    return _digest_of(_programs(experiment), _package_digest())
+    files = [*_programs(experiment), *(_rule_files(experiment, load_rules) if load_rules is not None else ())]
+    return _digest_of(files, _package_digest())
 
 
 def measures_digest(experiment: Experiment) -> str:
@@ -73,6 +77,16 @@ def _programs(experiment: Experiment) -> Iterable[Path]:
                 yield from [] if found is None else [found]
             elif what and not option and (spec.cwd / what).is_file():
                 yield spec.cwd / what
+
+
+def _rule_files(experiment: Experiment, load_rules: LoadRules) -> Iterator[Path]:
+    """Iterate over the files of the rules that scenarios name; raises `ConfigError` for one that can't be used."""
+    named = (read_yaml(condition.scenario_text).value.get("own_rules") or () for condition in experiment.conditions)
+    for rule in load_rules(list(dict.fromkeys(str(name) for names in named for name in names))).values():
+        module = sys.modules.get(rule.__module__)  # of an object, that of its class
+        file = None if module is None else inspect.getsourcefile(module)
+        if file is not None:
+            yield Path(file)
 
 
 def _module_file(name: str, folder: Path) -> Path | None:

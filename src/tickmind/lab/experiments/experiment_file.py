@@ -35,7 +35,7 @@ from tickmind.world.scenario.scenario_reader import OTHER_SECTIONS, parse_to_kee
 
 KEY: Final = "experiment"  # begins the file, and tells it from others
 _HINT: Final = "docs/guides/experiments.md shows one to start from"
-_RESERVED: Final = ("experiment", "trial", "condition", "seed", "repeat", "measure", "value", "tick_id")
+_RESERVED: Final = ("experiment", "trial", "condition", "seed", "repeat", "measure", "value", "error", "tick_id")
 _WITH_FACT: Final = ("diffusion", "invented", "party")  # built-in measures of a planted fact
 _SOURCES: Final = tuple(kind.value for kind in MeasureKind)
 FindScenario = Callable[[Path], Path]
@@ -124,7 +124,7 @@ class _ExperimentReader:
         return place.line if place else 0
 
     def _factor(self, name: str, levels: Mapping[str, Any]) -> Factor:
-        if name in _RESERVED:
+        if name.lower() in _RESERVED:  # queries take no notice of capitals
             self._wrong(("factors", name), f"the tables have a column {name!r} already; choose another", of_key=True)
         read = []
         for level, patches in levels.items():

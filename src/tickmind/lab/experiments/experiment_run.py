@@ -2,6 +2,7 @@
 
 import os
 from collections import deque
+from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,7 +87,7 @@ class ExperimentRun:
         self._load_rules = load_rules
         self._clock = clock or SystemClock()
         self._store = TrialStore(folder)
-        self._code, self._measures_code = code_digest(experiment), measures_digest(experiment)
+        self._code, self._measures_code = code_digest(experiment, load_rules), measures_digest(experiment)
         self._orders = [self._order(place, seed, repeat) for place, seed, repeat in self._places()]
         self._tries: dict[str, int] = {}  # digest -> how often its worker was killed
 
@@ -155,9 +156,9 @@ class ExperimentRun:
     def _do(self, missing: list[TrialOrder], found: dict[str, TrialOutcome | None], result: ExperimentResult) -> None:
         waiting, running = deque(missing), dict[Future[TrialReport], TrialOrder]()
         done: list[TrialOutcome] = []
-        at_once = 1  # the first trial runs alone, so that the rest can be foretold
+        at_once, is_foretold = 1, False  # the first trial runs alone, so that the rest can be foretold
         while running or (waiting and not result.is_over_budget):
-            while waiting and len(running) < at_once and not result.is_over_budget:
+            while waiting and not result.is_over_budget and self._has_room(waiting[0], running.values(), at_once):
                 order = waiting.popleft()
                 running[self._executor.submit(run_trial, order)] = order
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -175,10 +176,21 @@ class ExperimentRun:
                 else:
                     result.problems[order.name] = report.problem
                 left = self._forecast(done, len(waiting) + len(running), len(missing))
-                if at_once == 1 and report.outcome is not None and waiting:
+                if not is_foretold and report.outcome is not None and waiting:
+                    is_foretold = True
                     self._progress.forecast(report.outcome, left)
                 self._progress.trial(order.name, report, left)
             at_once = self._executor.workers
+
+    def _has_room(self, order: TrialOrder, running: Iterable[TrialOrder], at_once: int) -> bool:
+        """Return whether a trial may begin beside those that run.
+
+        Where one worker is killed, all trials under way are lost. So they are tried again one by one, and one that
+        is killed again is at fault itself.
+        """
+        beside = list(running)
+        is_suspect = any(one.digest in self._tries for one in (order, *beside))
+        return len(beside) < (1 if is_suspect else at_once)
 
     def _report(
         self, future: "Future[TrialReport]", order: TrialOrder, waiting: "deque[TrialOrder]"

@@ -1,5 +1,6 @@
 """`SpendingLedger`: counts what the models of all trials have taken, across workers, kills and resumptions."""
 
+import math
 import os
 from pathlib import Path
 from typing import Final
@@ -47,6 +48,8 @@ class SpendingLedger:
             added = int(tokens), float(usd)
         except ValueError:  # cut by a kill
             return
+        if added[0] < 0 or not 0 <= added[1] < math.inf:
+            return  # edited: nothing is spent by that
         self._tokens += added[0]
         self._usd += added[1]
 

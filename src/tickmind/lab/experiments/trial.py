@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, TypeAlias
@@ -30,7 +31,7 @@ class TrialOrder:
     agents_folder: str  # where its programs are
     measures: tuple[MeasureSpec, ...]
     measures_file: str  # the experiment's file, for messages; its functions are beside it
-    code: str  # digest of tickmind and of the programs
+    code: str  # digest of tickmind, of the programs and of own rules
     measures_code: str  # digest of the functions that measure
     folder: str  # of the experiment's results
     keeps_run: bool = False
@@ -103,16 +104,24 @@ class TrialOutcome:
             levels = tuple((str(factor), str(level)) for factor, level in said.pop("levels"))
             values = {str(name): _number(value) for name, value in said.pop("values").items()}
             curves = {
-                str(name): tuple((int(tick_id), float(value)) for tick_id, value in points)
+                str(name): tuple((int(tick_id), _finite(value)) for tick_id, value in points)
                 for name, points in said.pop("curves").items()
             }
-            return cls(levels=levels, values=values, curves=curves, **said)
+            errors = {str(name): str(error) for name, error in said.pop("errors").items()}
+            return cls(levels=levels, values=values, curves=curves, errors=errors, **said)
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError("it is no outcome of a trial") from error
 
 
 def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
+    return None if value is None else _finite(value)
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError("it has a value that is no number")
+    return number
 
 
 @dataclass(frozen=True, slots=True)

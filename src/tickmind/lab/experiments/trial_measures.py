@@ -73,8 +73,11 @@ class TrialMeasures:
                 from tickmind.record.report.run_query import RunQuery  # duckdb is slow to import
 
                 self._query = RunQuery(self._store.folder(self._run_id))
-            rows = self._query.answer(spec.source, int(MAX_POINTS.maximum) if spec.is_curve else 1).rows
-            return rows if spec.is_curve else _only_value(rows)
+            answer = self._query.answer(spec.source, int(MAX_POINTS.maximum) if spec.is_curve else 1)
+            if answer.more:
+                most = f"{MAX_POINTS.maximum:,} points" if spec.is_curve else "one row"
+                raise MeasureValueError(f"the query gives more than {most}; select less, or aggregate")
+            return answer.rows if spec.is_curve else _only_value(answer.rows)
         if spec.kind is MeasureKind.PYTHON:
             module, _, name = spec.source.partition(":")
             return getattr(self._module(module), name)(run)

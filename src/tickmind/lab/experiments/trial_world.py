@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tickmind.agent import CharacterHost
 from tickmind.agent.contract import Launch
 from tickmind.agent.control.columns import ColumnReader
 from tickmind.agent.guarded_host import GuardedHost
@@ -37,6 +38,7 @@ MAX_FAILED_TICKS: Final = Limit("number of ticks in a row in which no mind of a 
 _SCENARIO_FILE, _AGENTS_FILE, _KEPT_FROM = "scenario.yaml", "agents.yaml", "# kept from "  # as beside every run
 _OPTIONS: Final = LogOptions(sync=SyncPolicy.NEVER)  # a trial that a crash cuts short is done again
 _DEADLINE_MS: Final = int(MAX_DURATION_MS.maximum)  # the world waits for minds
+_DROPPED_TOKENS: Final = 1000  # of a call that is dropped, where no other one of the trial was answered
 _WAIT: Final = Wait()
 
 
@@ -82,7 +84,11 @@ def live_trial(order: TrialOrder, store: RunStore, ledger: SpendingLedger | None
         replace_file(folder / _AGENTS_FILE, f"{_KEPT_FROM}{order.agents_source}\n{order.agents_text}".encode())
         groups = _hosted(order, scenario, world)
         try:
-            lived = _Living(order, world, log, groups, ledger).live()
+            living = _Living(order, world, log, groups, ledger)
+            try:
+                lived = living.live()
+            finally:
+                living.count_dropped()
         finally:
             for group in groups:
                 group.host.close()
@@ -123,7 +129,7 @@ def _hosted_group(order: TrialOrder, group: Group, scenario: Scenario, world: Ti
         gateway_url=order.model.gateway_url,
         session=order.experiment,
     )
-    environment = {**trial_environment(os.environ, order), **dict(spec.env)}
+    environment = trial_environment(os.environ, dict(spec.env), order)
     arguments, sys.argv = sys.argv, [path, *spec.cmd[spec.cmd.index(what) + 1 :]]
     try:
         host = load_host(option, path, ProcessContext(launch, {}, environment))
@@ -136,11 +142,12 @@ def _hosted_group(order: TrialOrder, group: Group, scenario: Scenario, world: Ti
     return _HostedGroup(host, GuardedHost(host), rows, reader)
 
 
-def trial_environment(env: Mapping[str, str], order: TrialOrder) -> dict[str, str]:
-    """Return the environment of minds: with the one model of the experiment, or with none."""
+def trial_environment(env: Mapping[str, str], own: Mapping[str, str], order: TrialOrder) -> dict[str, str]:
+    """Return the environment of minds, with what their mapping sets: one model for all, as in the file, or none."""
     if not order.model.is_set:
-        return {name: value for name, value in env.items() if not name.startswith("LLM_")}
-    kept = {name: value for name, value in env.items() if name not in ("LLM_BASE_URL", "LLM_MODEL")}
+        return {name: value for name, value in {**env, **own}.items() if not name.startswith("LLM_")}
+    usual = {name: value for name, value in env.items() if name != "LLM_MODEL"}
+    kept = {name: value for name, value in {**usual, **own}.items() if name != "LLM_BASE_URL"}
     return {**kept, "LLM_BASE_URL": order.model.base_url} if order.model.base_url else kept
 
 
@@ -176,6 +183,20 @@ class _Living:
                 break
             last = self._world.tick_id - 1
         return LivedTrial(last, self._failed_acts, self._calls, self._tokens, round(self._usd, 9))
+
+    def count_dropped(self) -> None:
+        """Count in the ledger what models are still asked: a trial ends without these answers, but they cost."""
+        if self._ledger is None:
+            return
+        asked = sum(
+            group.host.deliberating(self._names[row])
+            for group in self._groups
+            if isinstance(group.host, CharacterHost)
+            for row in group.rows
+        )
+        calls = max(self._calls, 1)
+        for _ in range(asked):
+            self._ledger.add(self._tokens // calls or _DROPPED_TOKENS, self._usd / calls)
 
     def _tick(self) -> bool:
         """Run one tick; return whether it is the last one."""
@@ -216,6 +237,11 @@ class _Living:
         self._usd += thought.cost_usd or 0.0
         if self._ledger is not None:
             self._ledger.add(tokens, thought.cost_usd or 0.0)
+        if self._order.budget.usd is not None and thought.cost_usd is None and thought.reply:
+            raise BudgetUsedUpError(
+                f"the price of {thought.model or 'the model'} is not known, so a budget in dollars can't be kept; "
+                "give one in tokens"
+            )
 
     def _check_budget(self) -> None:
         if self._ledger is not None and self._order.budget.is_set:

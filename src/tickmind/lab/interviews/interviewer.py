@@ -22,6 +22,7 @@ LATEST = 3  # memories that answer what is new
 RETRIEVED = 8  # memories that a model words an answer from
 THOUGHT_CHARS = 400  # of a thought that is shown beside an answer
 _CITED = re.compile(r"\s*\[\s*(?:memory\s*)?(\d+(?:\s*,\s*\d+)*)\s*\]", re.IGNORECASE)
+_MOST_DIGITS = 9  # of the number of a memory
 _INSTRUCTIONS = """\
 You are {name}. {persona}
 You are interviewed about your life up to now. Answer in the first person, in one to three sentences, from the numbered
@@ -178,8 +179,8 @@ class Interviewer:
         cited: dict[int, MemoryEntry] = {}
 
         def keep(match: re.Match[str]) -> str:
-            numbers = [int(number) for number in match[1].split(",")]
-            real = [number for number in numbers if number in told]
+            numbers = [number.strip() for number in match[1].split(",")]
+            real = [int(number) for number in numbers if len(number) <= _MOST_DIGITS and int(number) in told]
             cited.update((number, told[number]) for number in real)
             return f" [{', '.join(map(str, real))}]" if real else ""
 

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -118,6 +118,7 @@ class RelivedMinds:
         recorded = folder / AGENTS
         mapping = self._mapping(agents, recorded, scenario_file)
         self._run_folder = folder.resolve()
+        self._is_named = agents is not None
         self._folder = _folder_of(recorded) if agents is None and recorded.is_file() else None
         known = {actor.entity_id for actor in run.info.actors}
         for name in who:
@@ -238,12 +239,16 @@ class RelivedMinds:
             sys.path.insert(0, str(folder))
         names = tuple(name for name in group.entity_ids if not who or name in who)
         launch = Launch(group.assignments("relived"), settings=spec.settings)
-        env = {**os.environ, **dict(spec.env)}
+        env = {**os.environ, **self._own_environment(spec.env)}
         host = load_host(option, what, source.context(launch, env))
         host.enter(self._run_info(names))
         rows = tuple(sorted(row for name in names if (row := self._world.row_of(name)) is not None))
         reader = ColumnReader(self._run.info) if len(group.entity_ids) > 1 else None
         return RelivedGroup(group, host, rows, reader)
+
+    def _own_environment(self, own: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Return what a mapping sets. One from the run's folder can't choose where models are asked, and get keys."""
+        return {name: value for name, value in own if self._is_named or not _chooses_model_server(name)}
 
     def _run_info(self, names: Sequence[str]) -> RunInfo:
         scenario, info = self._scenario, self._world.info
@@ -300,6 +305,10 @@ class RelivedMinds:
                 self.fidelity.equal_prompts += 1
             else:
                 self.fidelity.note(f"tick {check.tick_id}: {check.entity_id} has another prompt than recorded")
+
+
+def _chooses_model_server(name: str) -> bool:
+    return name.startswith("LLM_") and name != "LLM_MODEL"
 
 
 def _folder_of(mapping: Path) -> Path | None:

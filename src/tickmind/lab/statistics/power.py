@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 MOST_SEEDS: Final = 100_000
 LEVEL: Final = 0.05
 POWER: Final = 0.8
+_MOST_TRIED: Final = 12  # seeds
+_TRIED: Final = 2000  # times; also the seed of the draws
 _POINTS: Final = 2001  # of the numeric integral
 _REACH: Final = 9.0  # standard deviations on both sides that it covers
 
@@ -22,12 +24,15 @@ def paired_power(seeds: int, effect: float, deviation: float, *, level: float = 
     """Return how likely a two-sided test of paired runs finds a mean difference of `effect`.
 
     `deviation` is the standard deviation of the differences. It is the power of the t-test, which that of the
-    permutation test follows closely; with so few seeds that no permutation is rare enough, it is 0.
+    permutation test follows closely except with few seeds, where few p-values are possible: for those the permutation
+    test itself is tried on drawn differences. With so few seeds that no permutation is rare enough, it is 0.
     """
     if seeds < 2 or 2.0 ** (1 - seeds) > level:
         return 0.0
     if deviation == 0:
         return 1.0 if effect else 0.0
+    if seeds <= _MOST_TRIED:
+        return _tried_power(seeds, abs(effect) / deviation, level)
     shift = abs(effect) / deviation * math.sqrt(seeds)
     bound = _t_bound(seeds - 1, level)
     return _beyond(bound, shift, seeds - 1) + _beyond(bound, -shift, seeds - 1)
@@ -35,8 +40,8 @@ def paired_power(seeds: int, effect: float, deviation: float, *, level: float = 
 
 def seeds_needed(effect: float, deviation: float, *, power: float = POWER, level: float = LEVEL) -> int:
     """Return the least number of seeds with that power. Raises `ConfigError` if it is beyond `MOST_SEEDS`."""
-    if not effect:
-        raise ConfigError("an effect of 0 is never found; give the smallest difference that would matter to you")
+    if not effect or not math.isfinite(effect):
+        raise ConfigError(f"an effect of {effect:g} is never found; give the smallest difference that would matter")
     low, high = 1, 2
     while paired_power(high, effect, deviation, level=level) < power:
         low, high = high, high * 2
@@ -52,6 +57,16 @@ def seeds_needed(effect: float, deviation: float, *, power: float = POWER, level
         else:
             high = middle
     return high
+
+
+def _tried_power(seeds: int, effect: float, level: float) -> float:
+    """Return in which share of drawn differences the permutation test over all signs finds an effect."""
+    drawn = np.random.default_rng(_TRIED).normal(effect, 1.0, (_TRIED, _MOST_TRIED))[:, :seeds]
+    # Half of all signs: the others are those with each sign turned round, and give the same sums.
+    signs = 1.0 - 2.0 * (np.arange(2 ** (seeds - 1))[:, None] >> np.arange(seeds) & 1)
+    least = np.abs(drawn.sum(axis=1)) * (1 - 1e-9)
+    extreme = np.count_nonzero(np.abs(np.abs(drawn) @ signs.T) >= least[:, None], axis=1)
+    return float(np.mean(extreme <= level * len(signs)))
 
 
 @cache

@@ -1,5 +1,6 @@
 """Files of experiments: what they mean, and what is said of those that mean nothing."""
 
+import importlib
 import json
 
 import pytest
@@ -73,6 +74,7 @@ def test_a_level_reaches_the_mapping_too(tmp_path):
         ({"measures": "{a: {python: os.system}}"}, 5, "module:function"),
         ({"measures": "{a/b: {sql: SELECT 1}}"}, 5, "a name of up to 60"),
         ({"factors": "{seed: {a: {}}}"}, 6, "have a column 'seed' already"),
+        ({"factors": "{Error: {a: {}}}"}, 6, "have a column 'Error' already"),
         ({"factors": "{f: {a: {rules..x: 1}}}"}, 6, "is no path"),
         ({"factors": "{f: {a: {rules.sight_radius: -1}}}"}, 6, "the scenario is wrong"),
         ({"factors": "{f: {a: {kinds.nothing.opaque: true}}}"}, 6, "no 'nothing' in kinds"),
@@ -124,6 +126,23 @@ def test_the_digest_of_measures_follows_their_functions_and_that_of_the_code_doe
     (tmp_path / "mine.py").write_text("def f(run): return 2")
     assert measures_digest(found) != before
     assert code_digest(found) == code
+
+
+def test_the_digest_of_the_code_follows_rules_of_the_users_own(tmp_path, monkeypatch):
+    (tmp_path / "fair_rules.py").write_text("def lottery(tick): return None")
+    monkeypatch.syspath_prepend(tmp_path)
+    rules = {"lottery": importlib.import_module("fair_rules").lottery}
+    found = read(tmp_path, small(factors="{rules: {none: {}, own: {own_rules: [lottery]}}}"))
+    asked = []
+
+    def load_rules(names):
+        asked.append(list(names))
+        return rules
+
+    before = code_digest(found, load_rules)
+    (tmp_path / "fair_rules.py").write_text("def lottery(tick): return 1")
+    assert code_digest(found, load_rules) != before
+    assert asked == [["lottery"]] * 2
 
 
 def test_the_schema_explains_every_setting():

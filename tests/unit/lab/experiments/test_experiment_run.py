@@ -7,6 +7,7 @@ import pytest
 from tests.kits.experiments import QuietProgress, quiet_run
 
 from tickmind.base import ConfigError
+from tickmind.lab.experiments import experiment_run
 from tickmind.lab.experiments.experiment import ModelEndpoint, TrialBudget
 from tickmind.lab.experiments.experiment_run import check_result
 from tickmind.lab.experiments.ledger import SpendingLedger
@@ -81,6 +82,33 @@ def test_a_trial_whose_worker_was_killed_is_tried_again_once(larger, tmp_path):
     assert result.problems.keys() == {"sight=far, seed 3", "sight=near, seed 3"}
     assert "killed twice" in result.problems["sight=far, seed 3"]
     assert len(result.outcomes) == 18
+
+
+def test_a_trial_beside_one_that_kills_its_worker_is_not_lost(larger, tmp_path, monkeypatch):
+    running = {}
+
+    class Pool(PlayedExecutor):
+        def submit(self, _work, order):
+            running[order.digest] = order, Future()
+            return running[order.digest][1]
+
+    def end_together(futures, return_when):  # as one process pool does: where one is killed, all are lost
+        is_broken = any(order.seed == 3 and order.condition == "sight=far" for order, _ in running.values())
+        for order, future in running.values():
+            future.set_exception(BrokenExecutor()) if is_broken else future.set_result(planted(order))
+        running.clear()
+        return set(futures), set()
+
+    monkeypatch.setattr(experiment_run, "wait", end_together)
+    result = quiet_run(larger, tmp_path, None, Pool(planted, workers=4))
+    assert result.problems.keys() == {"sight=far, seed 3"}
+    assert len(result.outcomes) == 19
+
+
+def test_an_experiment_with_one_worker_is_foretold_once(larger, tmp_path):
+    progress = QuietProgress()
+    quiet_run(larger, tmp_path, progress, PlayedExecutor(planted, workers=1))
+    assert len(progress.forecasts) == 1
 
 
 def test_no_trial_begins_after_the_budget_is_used_up(larger, tmp_path):

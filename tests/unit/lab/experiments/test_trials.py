@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 from tests.kits.experiments import QuietProgress, quiet_run
+from tests.kits.lived_runs import AGENTS
 
+from tickmind.agent import CharacterHost
 from tickmind.base import ConfigError
-from tickmind.lab.experiments.experiment import Keep, ModelEndpoint, TrialBudget
+from tickmind.lab.experiments.experiment import Keep, MeasureKind, MeasureSpec, ModelEndpoint, TrialBudget
 from tickmind.lab.experiments.ledger import SpendingLedger
 from tickmind.lab.experiments.results.tables import write_tables
 from tickmind.lab.experiments.trial import TrialOrder, TrialOutcome
+from tickmind.lab.experiments.trial_measures import MAX_POINTS
 from tickmind.lab.experiments.trial_store import TrialStore
 from tickmind.lab.experiments.trial_world import trial_environment
 from tickmind.record import RunStore
@@ -80,6 +83,20 @@ def test_a_missing_and_a_damaged_trial_are_done_again_and_the_tables_are_the_sam
     assert tables_of(again, tmp_path / "again") == tables_of(result, tmp_path / "first")
 
 
+def test_a_query_that_gives_more_than_is_wanted_fails_instead_of_being_cut(finished, tmp_path, monkeypatch):
+    experiment, _, _ = finished
+    monkeypatch.setattr("tickmind.lab.experiments.trial_measures.MAX_POINTS", MAX_POINTS.at(5))
+    measures = tuple(
+        MeasureSpec(name, MeasureKind.SQL, "SELECT tick_id, 1 FROM ticks", is_curve=name == "curve")
+        for name in ("curve", "single")
+    )
+    one = replace(experiment, conditions=experiment.conditions[:1], seeds=(1,), measures=measures)
+    (outcome,) = quiet_run(one, tmp_path).outcomes
+    assert "more than 5 points" in outcome.errors["curve"]
+    assert "more than one row" in outcome.errors["single"]
+    assert set(outcome.values.values()) == {None}
+
+
 def test_a_kept_run_is_an_ordinary_one_and_is_not_lived_again_for_another_measure(finished, tmp_path):
     experiment, _, result = finished
     kept = replace(experiment, keep=Keep.RUNS, conditions=experiment.conditions[:1], seeds=(2,))
@@ -117,13 +134,23 @@ def test_an_experiment_whose_budget_is_used_up_stops_and_goes_on_with_a_larger_o
     assert quiet_run(replace(limited, budget=TrialBudget(usd=0.6)), tmp_path).is_whole
 
 
+def test_questions_that_a_trial_leaves_without_an_answer_count_as_spent(finished, tmp_path, monkeypatch):
+    monkeypatch.setattr(CharacterHost, "deliberating", lambda _host, _name: True)
+    model = ModelEndpoint(gateway_url="http://127.0.0.1:1")
+    conditions = (replace(finished[0].conditions[0], agents_text=AGENTS),)
+    asking = replace(finished[0], conditions=conditions, seeds=(1,), ticks=1, model=model, measures=())
+    (outcome,) = quiet_run(asking, tmp_path).outcomes
+    each = outcome.tokens // outcome.calls if outcome.calls else 1000
+    assert SpendingLedger(tmp_path / "spent.log").spent() == (outcome.tokens + 3 * each, 0.0)
+
+
 def test_the_ledger_counts_what_all_have_spent_and_skips_what_a_kill_has_cut(tmp_path):
     one, other = SpendingLedger(tmp_path / "l"), SpendingLedger(tmp_path / "l")
     one.add(10, 0.25)
     other.add(5, 0.5)
     assert one.spent() == other.spent() == (15, 0.75)
     with (tmp_path / "l").open("ab") as file:
-        file.write(b"garbage here too\n7")
+        file.write(b"garbage here too\n1 nan\n-9 0.1\n7")
     assert SpendingLedger(tmp_path / "l").spent() == (15, 0.75)
 
 
@@ -133,7 +160,12 @@ def test_an_outcome_reads_as_it_was_written(finished):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", "null", '{"tickmind_trial": 2}', '{"tickmind_trial": 1, "levels": 5}']
+    "text",
+    [
+        *("", "[]", "{}", "null", '{"tickmind_trial": 2}', '{"tickmind_trial": 1, "levels": 5}'),
+        '{"tickmind_trial": 1, "levels": [], "values": {"a": NaN}, "curves": {}, "errors": {}}',
+        '{"tickmind_trial": 1, "levels": [], "values": {}, "curves": {}, "errors": 5}',
+    ],
 )
 def test_what_is_no_outcome_is_refused(text):
     with pytest.raises(ValueError, match=r".*"):
@@ -143,13 +175,12 @@ def test_what_is_no_outcome_is_refused(text):
 def test_minds_of_a_trial_see_no_model_but_that_of_the_experiment():
     env = {"LLM_BASE_URL": "http://mine", "LLM_API_KEY": "key", "LLM_MODEL": "m", "PATH": "/bin"}
     order = TrialOrder("e", "c", (), 1, 1, 1, "", "", "", "", (), "", "", "", "")
-    assert trial_environment(env, order) == {"PATH": "/bin"}
+    own = {"LLM_BASE_URL": "http://of-the-mapping", "LLM_MODEL": "small", "MOOD": "calm"}
+    assert trial_environment(env, own, order) == {"PATH": "/bin", "MOOD": "calm"}
     asked = replace(order, model=ModelEndpoint("http://127.0.0.1:8080/v1"))
-    assert trial_environment(env, asked) == {
-        "LLM_BASE_URL": "http://127.0.0.1:8080/v1",
-        "LLM_API_KEY": "key",
-        "PATH": "/bin",
-    }
+    wanted = {"LLM_BASE_URL": "http://127.0.0.1:8080/v1", "LLM_API_KEY": "key", "PATH": "/bin"}
+    assert trial_environment(env, {}, asked) == wanted
+    assert trial_environment(env, own, asked) == {**wanted, "LLM_MODEL": "small", "MOOD": "calm"}
 
 
 def test_a_program_that_is_not_python_is_refused_and_costs_no_other_trial(finished, tmp_path):

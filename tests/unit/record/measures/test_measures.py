@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tickmind.protocol import BoardEntry, Insight, MemoryNote, ObjectDelta, RuleEvent
 from tickmind.protocol.setting import CalendarInfo, ZoneInfo
-from tickmind.record.measures import Measure, MindMaterial, measure, measures_page, pooled
+from tickmind.record.measures import Measure, MindMaterial, measure, measure_names, measures_page, pooled
 from tickmind.record.measures.lines import SAMPLE, distinct_2, masked, repeated, self_bleu, spread
 from tickmind.record.measures.material import SaidLine, TalkSpan, _read_insights, emptied, goals_reached
 from tickmind.record.measures.parties import is_near
@@ -492,6 +492,7 @@ def test_the_commons_measure_is_through_how_many_periods_sources_lasted():
     lost = village("ada", doubling={"meadow": 240, "pond": 480}, used_up={"meadow": 1000})
     assert value(lost, "commons") == (4 + 6) / (12 + 6)
     assert all(figure.name != "commons" for figure in measure(village("ada")))
+    assert "commons" in measure_names(), "an experiment may ask for it"
 
 
 def test_only_an_empty_stock_that_doubles_is_used_up():
