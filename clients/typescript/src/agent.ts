@@ -180,6 +180,10 @@ export class Agent {
     this.#change("connecting", "");
     const open = this.#options.openSocket ?? openSocket;
     const socket = await open(this.#options.url, JSON_SUBPROTOCOL);
+    if (this.#ended()) {
+      socket.close(); // closed meanwhile: it must not take the character
+      return { why: "", retryAfterMs: 0 };
+    }
     let keepAlive: ReturnType<typeof setInterval> | undefined;
     try {
       return await new Promise((resolve, reject) => {

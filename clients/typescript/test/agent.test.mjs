@@ -147,3 +147,26 @@ test("close gives the character back and waits until the connection is over", as
   assert.equal((await next).done, true);
   assert.deepEqual(await agent.act({ wait: {} }), { accepted: false, reason: "CONNECTION_LOST" });
 });
+
+test("one that is closed while it connects does not take its character", async () => {
+  const sent = [];
+  let begin, proceed, over;
+  const begun = new Promise((wake) => (begin = wake));
+  const closed = new Promise((wake) => (over = wake));
+  const open = async () => {
+    begin();
+    await new Promise((wake) => (proceed = wake));
+    const socket = { send: (text) => sent.push(text), close: over };
+    setImmediate(() => socket.onopen?.());
+    return socket;
+  };
+  const { agent, seen } = start({ openSocket: open });
+  const first = seen.next();
+  await begun;
+  await agent.close();
+  assert.equal((await first).done, true);
+  proceed();
+  await closed;
+  await new Promise(setImmediate);
+  assert.deepEqual(sent, []);
+});

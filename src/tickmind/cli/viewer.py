@@ -53,7 +53,8 @@ def viewer(
         bool | None,
         typer.Option(
             "--play/--no-play",
-            help="Whether characters can be taken over a WebSocket at /ws/v1; by default on this machine only.",
+            help="Whether characters can be taken over a WebSocket at /ws/v1; by default where the viewer is for this "
+            "machine only: without --host, --allow-host and --token-file.",
         ),
     ] = None,
 ) -> None:
@@ -67,7 +68,8 @@ def viewer(
 
     config = _config(host, port, tls, token_file, allow_host)
     connection = world_endpoint(world, world_token_file, world_ca)
-    may_play = is_loopback(host) if play is None else play
+    is_for_this_machine = is_loopback(host) and not allow_host and token_file is None  # else there may be a proxy
+    may_play = is_for_this_machine if play is None else play
 
     def art_of(run_id: str) -> "TileArt | None":
         if tiles is not None:

@@ -34,10 +34,24 @@ def test_other_machines_need_tls_and_tokens(tickmind):
 
 @pytest.mark.parametrize(
     ("options", "is_mounted"),
-    [((), True), (("--no-play",), False), (("--host", "192.0.2.1"), False), (("--host", "192.0.2.1", "--play"), True)],
-    ids=["usual", "off", "other machines", "other machines, on"],
+    [
+        ((), True),
+        (("--no-play",), False),
+        (("--host", "192.0.2.1"), False),
+        (("--allow-host", "village.example"), False),
+        (("--token-file", "TOKENS"), False),
+        (("--host", "192.0.2.1", "--play"), True),
+        (("--allow-host", "village.example", "--token-file", "TOKENS", "--play"), True),
+    ],
+    ids=["usual", "off", "other machines", "a proxy", "tokens of users", "other machines, on", "a proxy, on"],
 )
-def test_pages_may_play_on_this_machine_unless_the_user_says_otherwise(tickmind, monkeypatch, options, is_mounted):
+def test_pages_may_play_on_this_machine_unless_the_user_says_otherwise(
+    tickmind, monkeypatch, tmp_path, options, is_mounted
+):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("a-token-to-look-with\n")
+    tokens.chmod(0o600)
+    options = tuple(str(tokens) if option == "TOKENS" else option for option in options)
     mounted: list[str] = []
 
     async def serve(_source, _config, _begin, handlers):

@@ -8,6 +8,7 @@ from google.protobuf.message import DecodeError
 
 from tickmind.adapters.websocket.errors import BadFrameError
 from tickmind.adapters.websocket.json_writer import write_json
+from tickmind.adapters.websocket.limits import MAX_FRAME_VALUES
 from tickmind.wire.v1 import door_pb2 as pb
 
 JSON_SUBPROTOCOL = "tickmind.v1.json"
@@ -55,6 +56,8 @@ class JsonFrames:
             raise BadFrameError(f"frames of {JSON_SUBPROTOCOL} are text; this one is binary")
         if not data.lstrip().startswith("{"):
             raise BadFrameError("the frame is no SocketRequest in JSON: it is no object")
+        if not MAX_FRAME_VALUES.allows(_count_values(data)):
+            raise BadFrameError(f"the {MAX_FRAME_VALUES.name} is over {MAX_FRAME_VALUES.maximum}; send several frames")
         request = pb.SocketRequest()
         try:
             json_format.Parse(data, request, max_recursion_depth=MAX_DEPTH)
@@ -70,6 +73,19 @@ class JsonFrames:
 
 
 CODECS: dict[str, FrameCodec] = {JSON_SUBPROTOCOL: JsonFrames(), PROTOBUF_SUBPROTOCOL: ProtobufFrames()}
+
+
+def _count_values(data: str) -> int:
+    """Return about how many values a text has; reading them takes a hundred times as long as counting them."""
+    most = _count_signs(data)
+    if MAX_FRAME_VALUES.allows(most):
+        return most
+    without_quotes_in_texts = data.replace("\\\\", "").replace('\\"', "")
+    return _count_signs("".join(without_quotes_in_texts.split('"')[::2]))  # what is in texts does not count
+
+
+def _count_signs(data: str) -> int:
+    return data.count(",") + data.count("{") + data.count("[")
 
 
 def _words(reason: str) -> str:

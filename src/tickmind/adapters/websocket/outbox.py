@@ -32,15 +32,15 @@ class SocketOutbox:
         if not self._limit.allows(len(self._frames) + 1):
             return False
         self._frames.append(frame)
-        if not self._limit.allows(len(self._frames) + 1):
-            self._room.clear()
+        self._room.clear()
         self._changed.set()
         return True
 
     async def put_patiently(self, frame: pb.SocketResponse) -> None:
-        """Queue a frame as soon as there is room."""
-        while not self.put(frame):
+        """Queue a frame as soon as no other waits: answers are long, and one who reads slowly may ask for many."""
+        while self._frames and not self._ended:
             await self._room.wait()
+        self.put(frame)
 
     def put_newest(self, frame: pb.SocketResponse) -> None:
         """Let an observation wait instead of the one before it."""
@@ -67,8 +67,10 @@ class SocketOutbox:
         """Wait for the next frame and return it; None after the last one."""
         while True:
             if self._frames:
-                self._room.set()
-                return self._frames.popleft()
+                frame = self._frames.popleft()
+                if not self._frames:
+                    self._room.set()
+                return frame
             if self._newest is not None:
                 newest, self._newest = self._newest, None
                 return newest

@@ -6,28 +6,30 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from tickmind.adapters.websocket.errors import failed_call, socket_error
-from tickmind.base import Limit
+from tickmind.adapters.websocket.limits import SocketLimits
 from tickmind.wire import WireError
 from tickmind.wire.client.relay import RelayCaller
 from tickmind.wire.v1 import door_pb2 as pb
 
 
 class Questions:
-    """Asks the world what a client asks, and queues each answer as soon as there is room for it."""
+    """Asks the world what a client asks, and queues each answer as soon as nothing else waits for the client."""
 
     def __init__(
         self,
         caller: RelayCaller,
         put: Callable[[pb.SocketResponse], Awaitable[None]],
-        limit: Limit,
+        limits: SocketLimits,
         world_readers: asyncio.Semaphore,
         start: Callable[[Callable[[], Coroutine[Any, Any, None]]], asyncio.Task[None]],
+        on_stalled: Callable[[str], None],
     ) -> None:
         self._caller = caller
         self._put = put
-        self._limit = limit
+        self._limits = limits
         self._world_readers = world_readers
         self._start = start
+        self._on_stalled = on_stalled
         self._waiting: deque[pb.SocketRequest] = deque()
         self._working: asyncio.Task[None] | None = None
 
@@ -36,7 +38,7 @@ class Questions:
 
         A report without a lease gets `lease_id`.
         """
-        if not self._limit.allows(len(self._waiting) + 1):
+        if not self._limits.questions.allows(len(self._waiting) + 1):
             return False
         kind = request.telemetry.WhichOneof("report")
         if kind is not None and not getattr(request.telemetry, kind).lease_id:
@@ -80,9 +82,13 @@ class Questions:
         """Read the whole world before sending it: a client that stalls must not delay the world's other streams."""
         async with self._world_readers:
             parts = [part async for part in self._caller.world(request.world)]
-            for place, part in enumerate(parts, start=1):
-                response = pb.WorldPart(part=part, last=place == len(parts))
-                await self._put(pb.SocketResponse(world=response, request_id=request.request_id))
+            try:
+                async with asyncio.timeout(self._limits.world_s.maximum):
+                    for place, part in enumerate(parts, start=1):
+                        response = pb.WorldPart(part=part, last=place == len(parts))
+                        await self._put(pb.SocketResponse(world=response, request_id=request.request_id))
+            except TimeoutError:  # others wait to read the world
+                self._on_stalled(f"the world was not read within {self._limits.world_s.maximum:g} s")
 
     async def _report(self, request: pb.SocketRequest) -> None:
         kind = request.telemetry.WhichOneof("report")

@@ -10,6 +10,7 @@ from typing import Any
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from tickmind.adapters.websocket.errors import BadFrameError, failed_call, socket_error
+from tickmind.adapters.websocket.frame_pace import FramePace
 from tickmind.adapters.websocket.frames import FrameCodec
 from tickmind.adapters.websocket.limits import MAX_TOKEN_CHARS, SocketLimits
 from tickmind.adapters.websocket.outbox import SocketOutbox
@@ -61,8 +62,7 @@ class SocketSession:
         self._is_controlling = False  # from the first frame of the world until the last
         self._watching: asyncio.Task[None] | None = None
         self._questions: Questions | None = None
-        self._credit = context.limits.frames_per_s.maximum
-        self._credited_s = 0.0
+        self._pace = FramePace(context.limits)
         self.is_stalled = False
 
     async def run(self) -> None:
@@ -132,18 +132,14 @@ class SocketSession:
 
     async def _receive(self, timeout_s: float | None) -> pb.SocketRequest | None:
         """Wait for a frame, read more slowly after too many; None if the client is gone."""
-        await self._keep_pace()
+        wait_s = self._pace.wait_s(asyncio.get_running_loop().time())
+        if wait_s:
+            await asyncio.sleep(wait_s)
         message = await self._socket.receive(timeout=timeout_s)
         if message.type not in {WSMsgType.TEXT, WSMsgType.BINARY}:
             return None
+        self._pace.note(len(message.data))
         return self._codec.read(message.data)
-
-    async def _keep_pace(self) -> None:
-        now_s, most = asyncio.get_running_loop().time(), self._limits.frames_per_s.maximum
-        self._credit = min(most, self._credit + (now_s - self._credited_s) * most) - 1
-        self._credited_s = now_s
-        if self._credit < 0:
-            await asyncio.sleep(-self._credit / most)
 
     def _enter(self, first: pb.SocketRequest) -> RelayCaller | None:
         """Check the token, and return the client's way to the world."""
@@ -198,7 +194,12 @@ class SocketSession:
     def _ask(self, caller: RelayCaller, request: pb.SocketRequest) -> None:
         if self._questions is None:
             self._questions = Questions(
-                caller, self._outbox.put_patiently, self._limits.questions, self._context.world_readers, self._start
+                caller,
+                self._outbox.put_patiently,
+                self._limits,
+                self._context.world_readers,
+                self._start,
+                self._cut_off,
             )
         if not self._questions.ask(request, self._lease_id):
             words = f"{self._limits.questions.maximum} questions wait for their answers; ask again later"
@@ -242,9 +243,11 @@ class SocketSession:
 
     def _put(self, frame: pb.SocketResponse) -> None:
         if not self._outbox.put(frame):
-            self.is_stalled = True
-            words = f"{self._limits.unsent.maximum} frames wait to be read; read faster, and connect again"
-            self._fail(pb.SOCKET_ERROR_CODE_STALLED, words, at_once=True)
+            self._cut_off(f"{self._limits.unsent.maximum} frames wait to be read")
+
+    def _cut_off(self, why: str) -> None:
+        self.is_stalled = True
+        self._fail(pb.SOCKET_ERROR_CODE_STALLED, f"{why}; read faster, and connect again", at_once=True)
 
     def _fail(self, code: pb.SocketErrorCode, words: str, *, retry_after_ms: int = 0, at_once: bool = False) -> None:
         error = socket_error(code, redact(words), retry_after_ms=retry_after_ms, ends=True)

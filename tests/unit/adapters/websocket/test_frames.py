@@ -84,6 +84,20 @@ def test_a_frame_that_is_none_is_refused_in_plain_words(text, words):
     str(refused.value).encode()  # else it could not be sent
 
 
+@pytest.mark.parametrize("item", ["{}", "[]", "1", '""', '"\\\\"', '"\\""'])
+def test_a_frame_of_countless_values_is_refused_unread(item):
+    """Reading a million bytes of them takes a second, in which no other client is served."""
+    items = ",".join([item] * 30_000)
+    with pytest.raises(BadFrameError, match="number of values in a JSON frame of a WebSocket client is over 20000"):
+        JSON.read(f'{{"telemetry":{{"insights":{{"insights":[{items}]}}}}}}')
+
+
+def test_what_is_in_texts_does_not_count_as_values():
+    text = 20_000 * '{"\\",[' + "\\"
+    frame = {"telemetry": {"thought": {"report": {"thought": {"reply": text}}}}}
+    assert JSON.read(json.dumps(frame)).telemetry.thought.report.thought.reply == text
+
+
 def test_each_subprotocol_has_its_own_kind_of_frame():
     with pytest.raises(BadFrameError, match="are text; this one is binary"):
         JSON.read(b"{}")

@@ -42,6 +42,19 @@ async def test_a_full_outbox_takes_no_more_and_a_patient_frame_waits_for_room():
 
 
 @pytest.mark.asyncio
+async def test_of_the_answers_only_one_waits_however_many_a_slow_client_asks_for():
+    outbox = SocketOutbox(MAX_UNSENT_FRAMES)
+    outbox.put(numbered(1))
+    waiting = [asyncio.create_task(outbox.put_patiently(numbered(number))) for number in (2, 3)]
+    await asyncio.sleep(0)
+    assert [task.done() for task in waiting] == [False, False]
+    assert await outbox.next() == numbered(1)
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    assert [task.done() for task in waiting] == [True, False]
+    assert [await outbox.next() for _ in range(2)] == [numbered(2), numbered(3)]
+
+
+@pytest.mark.asyncio
 async def test_the_last_frame_is_the_last():
     outbox = SocketOutbox(MAX_UNSENT_FRAMES)
     outbox.put(numbered(1))
