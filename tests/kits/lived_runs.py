@@ -1,5 +1,6 @@
 """Recorded runs of villagers with thoughts, whose minds can be lived again."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from tickmind.agent.guarded_host import GuardedHost
 from tickmind.agent.reliving import PastTurn, play_turn
 from tickmind.characters.villager import Villager
 from tickmind.cli.world.run import WorldRuns
-from tickmind.protocol import RunInfo, ThoughtReport
+from tickmind.protocol import ActorStatus, RunInfo, Say, ThoughtReport
 from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.world import TileWorld
 
@@ -31,8 +32,12 @@ def record_villagers(
     ticks: int = TICKS,
     idle: int = 0,
     scenario: str = SCENARIO,
+    played: Collection[int] = (),
 ) -> None:
-    """Record a run of villagers in lockstep, with their mapping beside it; in its last ticks no agent acts."""
+    """Record a run of villagers in lockstep, with their mapping beside it; in its last ticks no agent acts.
+
+    In some ticks a person plays the first of them, and speaks.
+    """
     run = WorldRuns(folder).begin(scenario, "clearing", run_id, seed=3, agents=agents)
     run.state_pace(lockstep=True, tps=1)
     world = TileWorld.from_scenario(run.scenario)
@@ -48,7 +53,14 @@ def record_villagers(
             run.log.thought(ThoughtReport(name, world.tick_id, thought))
         for insight in host.take_insights():
             run.log.insight(insight)
-        run.log.publish(world.step({row: intents[names[row]] for row in rows}))
+        is_played = world.tick_id in played
+        chosen = {row: intents[names[row]] for row in rows} | ({0: Say("Good day!")} if is_played else {})
+        record = world.step(chosen)
+        if is_played:
+            bits = record.actor_state.status_bits.copy()
+            bits[0] |= ActorStatus.PLAYED
+            record = replace(record, actor_state=replace(record.actor_state, status_bits=bits))
+        run.log.publish(record)
     for _ in range(idle):
         run.log.publish(world.step({}))
     host.close()

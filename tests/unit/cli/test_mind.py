@@ -70,6 +70,12 @@ def test_json_has_the_whole_mind(tickmind, runs):
     assert any(node["status"] for node in facts["tree"])
 
 
+def test_what_a_person_did_with_a_character_is_no_decision_of_its_mind(tickmind, tmp_path):
+    record_villagers(tmp_path, "played", played=range(5, 9))
+    lived = json.loads(tickmind("mind", "played", "entity:1", "--json", "--runs", str(tmp_path)).stdout)["lived_again"]
+    assert lived["equal_intents"] == lived["intents"] == TICKS - len(range(5, 9))
+
+
 def test_a_past_with_another_agent_is_not_exact_and_says_where(tickmind, runs, tmp_path):
     other = tmp_path / "agents.yaml"
     other.write_text(AGENTS.replace("[berries]", "[stones]"))

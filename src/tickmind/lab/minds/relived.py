@@ -19,7 +19,7 @@ from tickmind.agent.reliving import PastTurn, play_turn
 from tickmind.agent.running import ProcessContext, load_host
 from tickmind.base import ConfigError
 from tickmind.lab.minds.changes import OF_MINDS, ChangeKind, change_mind
-from tickmind.protocol import RunInfo
+from tickmind.protocol import ActorStatus, RunInfo
 from tickmind.protocol.intent import ACTION_CODES, UNUSED, ActionType
 from tickmind.protocol.reports import TurnCode, decode_turns
 from tickmind.record.replay.past_world import PastWorld
@@ -176,6 +176,7 @@ class RelivedMinds:
         recorded = _by_row(record.intents)
         before = [change for change in self._changes if change.tick_id == record.tick_id - 1]
         self.change(before)
+        played = self._played_in(record)
         for relived, host in zip(self.groups, self._hosts, strict=True):
             codes = self._turns.codes(record.tick_id, relived.rows, recorded)
             turn = self._turn(world, relived, codes)
@@ -183,7 +184,12 @@ class RelivedMinds:
                 intents = play_turn(host, turn)
                 said = {change.who for change in before if change.kind == ChangeKind.SAY}
                 chosen = {name: intent for name, intent in intents.items() if name not in said}
-                self._compare(record.tick_id, codes, chosen, recorded, said)
+                self._compare(record.tick_id, codes, chosen, recorded, said | played)
+
+    def _played_in(self, record: "TickRecord") -> set[str]:
+        """Return the actors for which a person decided in a tick."""
+        bits = record.actor_state.status_bits & ActorStatus.PLAYED
+        return {record.actor_ids[row] for row in np.flatnonzero(bits).tolist()}
 
     def play_on(self, world: TileWorld) -> "dict[int, Intent]":
         """Live through a new tick that the world has begun; return the intents of all that are there, by row."""
