@@ -152,7 +152,12 @@ def test_a_run_from_elsewhere_does_not_choose_where_models_are_asked(runs, tmp_p
     (tmp_path / "parent" / "agents.yaml").write_text(given)
     monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
     seen = []
-    monkeypatch.setattr(Character, "client", classmethod(lambda _cls, stage: seen.append(stage.env) or SlowModel()))
+
+    def client(_cls, stage):
+        seen.append(stage.env)
+        return SlowModel()
+
+    monkeypatch.setattr(Character, "client", classmethod(client))
     branched(tmp_path, "parent", "--tick", "9", "--ticks", "1")
     assert {(env["LLM_BASE_URL"], env["MOOD"]) for env in seen} == {("http://127.0.0.1:9/v1", "calm")}
 

@@ -85,7 +85,7 @@ def test_a_trial_whose_worker_was_killed_is_tried_again_once(larger, tmp_path):
 
 
 def test_a_trial_beside_one_that_kills_its_worker_is_not_lost(larger, tmp_path, monkeypatch):
-    running = {}
+    running: dict[str, Any] = {}  # digest of a trial -> its order and its result
 
     class Pool(PlayedExecutor):
         def submit(self, _work, order):
