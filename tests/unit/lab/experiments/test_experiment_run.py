@@ -2,6 +2,7 @@
 
 from concurrent.futures import BrokenExecutor, Future
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.kits.experiments import QuietProgress, quiet_run
