@@ -177,7 +177,9 @@ class AgentTrial:
         evidence.ended_in_time = not ending.trouble
         if evidence.ended_in_time:
             evidence.left_processes = ending.left
-            evidence.released = not self._world.is_held if was_held else None
+            if was_held:  # what it sent last may still be on its way; a lease that expires comes later
+                soon_s = plan.lease_ttl_ms / 2000
+                evidence.released = await self._witness.until(lambda: not self._world.is_held, soon_s)
 
     async def _pass_ticks(self, ticks: int) -> None:
         await self._witness.pass_ticks(ticks, ticks * self._plan.tick_ms / 1000 + _SPARE_S)
