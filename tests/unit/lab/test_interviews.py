@@ -162,6 +162,18 @@ def test_markdown_takes_no_marks_from_texts(mind):
     assert r"\| \`velvet\` \[x\]" in table
 
 
+@pytest.mark.parametrize("question", ["Who did you talk with?", "Whom have you spoken to today?"])
+def test_with_whom_it_talked_is_answered_by_what_they_told_it(question):
+    memory = Memory(day_ticks=600)
+    for tick, who in enumerate(["bram", "gita", "bram", "hugo", "iris"], start=1):
+        memory.note(tick, f"{who} picked {tick} berries.", kind=EntryKind.HEARD, about=who, told_by=who)
+    people = {who: who.capitalize() for who in ("bram", "gita", "hugo", "iris")}
+    answer = Interviewer(AskedMind("ada", "Ada", 60, memory, people)).ask(question)
+    assert answer.text == "With Iris, Hugo and Bram, who told me something."
+    assert [citation.told_by for citation in answer.citations] == ["iris", "hugo", "bram"]
+    assert not Interviewer(AskedMind("ada", "Ada", 60, Memory(), people)).ask(question).known
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")

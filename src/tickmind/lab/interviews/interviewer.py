@@ -22,6 +22,7 @@ LATEST = 3  # memories that answer what is new
 RETRIEVED = 8  # memories that a model words an answer from
 THOUGHT_CHARS = 400  # of a thought that is shown beside an answer
 _CITED = re.compile(r"\s*\[\s*(?:memory\s*)?(\d+(?:\s*,\s*\d+)*)\s*\]", re.IGNORECASE)
+_WITH_WHOM = re.compile(r"\bwhom?\b.*\b(?:talk|talked|speak|spoke|spoken|chat|chatted)\b", re.IGNORECASE)
 _MOST_DIGITS = 9  # of the number of a memory
 _INSTRUCTIONS = """\
 You are {name}. {persona}
@@ -126,6 +127,10 @@ class Interviewer:
         thought = self._thought_about(question)
         if self._word is not None and (entries := self._retrieved(question)):
             return self._worded(question, entries, thought, self._word)
+        if _WITH_WHOM.search(question) and (told := self._told()):
+            *others, last = [self._mind.people.get(entry.told_by, entry.told_by) for entry in told]
+            names = f"{', '.join(others)} and {last}" if others else last
+            return self._answer(question, f"With {names}, who told me something.", told, thought)
         if entry := self._remembered(self._mind.memory, question):
             return self._answer(question, entry.text, (entry,), thought)
         if fact := self._remembered(self._facts, question):
@@ -140,6 +145,11 @@ class Interviewer:
         return remembered_answer(
             memory, self._mind.tick_id, question, self._words(question), self._about(question), lambda _entry: True
         )
+
+    def _told(self) -> tuple[MemoryEntry, ...]:
+        """Return the last thing that each of the people told it with whom it talked last."""
+        last = {entry.told_by: entry for entry in sorted(self._mind.memory, key=lambda one: one.tick) if entry.told_by}
+        return tuple(sorted(last.values(), key=lambda one: -one.tick)[:LATEST])
 
     def _words(self, question: str) -> frozenset[str]:
         """Return the words that carry the meaning of a question, without the name of who is asked."""
