@@ -105,7 +105,10 @@ def live(lease_id: str, token: str) -> str:
     wait_s = 10.0
     try:
         while True:
-            frame = (world.receive(wait_s) or {"control": {}}).get("control", {})
+            message = world.receive(wait_s) or {}
+            if "error" in message:
+                print(message["error"].get("message"), file=sys.stderr)
+            frame = message.get("control", {})
             if "opened" in frame:
                 lease_id, wait_s = frame["opened"]["lease"]["leaseId"], frame["opened"]["lease"]["ttlMs"] / 3000
             elif "observation" in frame:
@@ -114,11 +117,14 @@ def live(lease_id: str, token: str) -> str:
             elif "closed" in frame:
                 if frame["closed"].get("reason") == "REASON_UNKNOWN_ENTITY":
                     sys.exit(f"the world has no entity {os.environ['ENTITY_ID']}")
+                if frame["closed"].get("reason") == "REASON_INVALID_LEASE":
+                    sys.exit("another process has taken the entity")
                 time.sleep(min(frame["closed"].get("retryAfterMs", 0) / 1000, 10))
                 return lease_id
             elif not frame:
                 world.send({"control": {"keepAlive": {}}})  # nothing was said for a third of the lease
-    except OSError:
+    except OSError as error:
+        print(f"the connection is over: {error}", file=sys.stderr)
         return lease_id
     except SystemExit:
         world.send({"control": {"release": {}}})

@@ -43,7 +43,7 @@ def new_call(
 class TracedCall(Call):
     """A call with spans; they end with the attempt and with the call, however those end."""
 
-    __slots__ = ("_attempt_span", "_attempts", "_parent", "_span", "_tracer", "trace_header")
+    __slots__ = ("_attempt_span", "_attempts", "_operation", "_parent", "_span", "_tracer", "trace_header")
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class TracedCall(Call):
     ) -> None:
         super().__init__(gateway, responder, form, body, model, streamed, extra_headers)
         self._tracer = tracer
-        self._span: TraceSpan | None = tracer.begin(
-            f"gateway {model}", SpanKind.SERVER, parent, {SpanField.OPERATION: "chat", SpanField.MODEL: model}
-        )
+        self._operation = "embeddings" if form.name == "embeddings" else "chat"  # as the conventions call it
+        fields = {SpanField.OPERATION: self._operation, SpanField.MODEL: model}
+        self._span: TraceSpan | None = tracer.begin(f"gateway {model}", SpanKind.SERVER, parent, fields)
         self._parent = self._span.traceparent
         self._attempt_span: TraceSpan | None = None
         self._attempts = 0
@@ -70,12 +70,13 @@ class TracedCall(Call):
         """Send the request to the provider, under a span of its own."""
         self._attempts += 1
         fields: dict[SpanField, SpanValue] = {
-            SpanField.OPERATION: "chat",
+            SpanField.OPERATION: self._operation,
             SpanField.MODEL: target.model,
             SpanField.PROVIDER: target.provider.name,
             SpanField.ATTEMPT: self._attempts,
         }
-        self._attempt_span = span = self._tracer.begin(f"chat {target.model}", SpanKind.CLIENT, self._parent, fields)
+        name = f"{self._operation} {target.model}"
+        self._attempt_span = span = self._tracer.begin(name, SpanKind.CLIENT, self._parent, fields)
         self.trace_header = b"%b: %b\r\n" % (_HEADER, span.traceparent.encode()) if span.traceparent else b""
         super().send(job, target)
 

@@ -1,16 +1,19 @@
 """One thought is one trace: from the deliberation through the gateway to the provider, over real OTLP and HTTP."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
+import aiohttp
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tickmind.adapters.telemetry import announce, tracer
 from tickmind.adapters.telemetry.conventions import ATTRIBUTES, ERROR_TYPE
 from tickmind.base.telemetry.tracing import TRACER, install_tracer, installed_tracer, load_tracer
+from tickmind.gateway.settings.config import Route
 from tickmind.llm import CallSite, GatewayClient, load_gateway_config
 from tickmind.llm.testing import Refuse
 from tickmind.strategy.clients.adapters import GatewayAdapter
@@ -118,6 +121,21 @@ async def test_one_thought_is_one_trace_from_the_deliberation_to_the_provider(ho
     assert SECRET_WORDS.encode() not in exported
     assert b"In the cave" not in exported
     assert b"canary" not in exported
+
+
+@pytest.mark.asyncio
+async def test_a_call_for_embeddings_is_no_chat(housing, traced):
+    def change(config):
+        one = replace(config.providers["one"], surfaces=("embeddings",))
+        return replace(config, providers={"one": one}, exact={"e": Route((("one", "m"),))})
+
+    async with housing(one=["unused"], change=change) as house, aiohttp.ClientSession() as session:
+        address = f"http://127.0.0.1:{house.server.port}/v1/embeddings"
+        async with session.post(address, json={"model": "e", "input": "a text"}) as response:
+            await response.read()
+    sent().flush()
+    assert [said(span)["gen_ai.operation.name"] for span in traced.spans()] == ["embeddings", "embeddings"]
+    assert [span.name for span in traced.spans()] == ["gateway e", "embeddings m"]
 
 
 @pytest.mark.asyncio

@@ -1,11 +1,14 @@
 """What calls at a desk come to: answered in the character's thread, replaced, cancelled, ended."""
 
+import asyncio
 import threading
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tickmind.adapters.mcp import character_tools
+from tickmind.adapters.mcp.character_tools import CharacterTools
 from tickmind.adapters.mcp.goals import CharacterGoneError, DeskRequest, Goal, GoalDesk, GoalStatus, Watch
 from tickmind.ai import Status
 from tickmind.base import Limit, LimitExceededError
@@ -40,6 +43,39 @@ def test_a_call_ends_when_its_ticks_are_over_and_the_goal_goes_on():
         3,
     )
     assert desk.goal is walk
+
+
+def test_the_answer_to_a_call_whose_goal_is_reached_names_no_goal_any_more():
+    desk, walk = make_desk(), goal()
+    done = desk.post(Watch(walk, 3, lambda _me, _outcome: desk.goal))
+    desk.attend(at(10), lockstep=False)
+    walk.end(GoalStatus.DONE, "done")
+    desk.attend(at(11), lockstep=False)
+    assert done.result() is None
+
+
+def test_calls_under_way_count_as_waiting():
+    desk = make_desk(max_waiting=Limit("number of calls", 2))
+    for tick in (1, 2):
+        desk.post(Watch(None, 9, outcome_of))
+        desk.attend(at(tick), lockstep=False)
+    with pytest.raises(LimitExceededError):
+        desk.post(Watch(None, 9, outcome_of))
+    desk.attend(at(10), lockstep=False)
+    desk.post(Watch(None, 9, outcome_of))
+
+
+@pytest.mark.asyncio
+async def test_where_ticks_are_long_a_call_ends_before_its_ticks_and_its_goal_goes_on(monkeypatch):
+    monkeypatch.setattr(character_tools, "report", outcome_of)
+    desk, tick = make_desk(), 1
+    call = asyncio.create_task(CharacterTools(desk, call_s=0.01).go_to("the well", ticks=600))
+    while not call.done():
+        desk.attend(SimpleNamespace(tick=tick, spoken_to_since=lambda _tick: ""), lockstep=False)
+        tick = 2
+        await asyncio.sleep(0.001)
+    assert (await call).why.endswith("ticks are over")
+    assert desk.goal is not None
 
 
 def test_the_next_goal_replaces_the_one_before():

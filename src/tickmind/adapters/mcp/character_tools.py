@@ -20,7 +20,8 @@ from tickmind.mind.memory.memory import MAX_ENTRY_CHARS
 from tickmind.protocol.setting import minute_of
 
 MAX_CALL_TICKS = Limit("number of ticks that one call waits", 600)
-MAX_CALL_S = Limit("time that one call waits for the world", 300.0, "s")
+MAX_CALL_S = Limit("time that one call waits for its ticks", 240.0, "s")
+MAX_SILENCE_S = Limit("time that one call waits for the world", 300.0, "s")
 MAX_ITEMS = Limit("number of items in one call", 1000)
 INSTRUCTIONS = """\
 You play one character of a running world. The world ticks whether you act or not: each call sets a goal that the \
@@ -42,11 +43,21 @@ T = TypeVar("T")
 
 
 class CharacterTools:
-    """The calls of a client, each a goal of the character; `stopped` says why they fail."""
+    """The calls of a client, each a goal of the character; `stopped` says why they fail.
 
-    def __init__(self, desk: GoalDesk[RemoteCharacter], stopped: Callable[[], str] = lambda: "") -> None:
+    Where ticks are long, a call ends after `call_s`, before its ticks are over.
+    """
+
+    def __init__(
+        self,
+        desk: GoalDesk[RemoteCharacter],
+        stopped: Callable[[], str] = lambda: "",
+        *,
+        call_s: float = MAX_CALL_S.maximum,
+    ) -> None:
         self._desk = desk
         self._stopped = stopped
+        self._call_s = call_s
 
     def add_to(self, server: MCPServer) -> None:
         """Register the tools."""
@@ -195,11 +206,15 @@ class CharacterTools:
         except LimitExceededError as error:
             raise ToolError(f"{error}; wait for an answer before the next call") from None
         try:
-            async with asyncio.timeout(MAX_CALL_S.maximum):
-                return await asyncio.wrap_future(done)
+            async with asyncio.timeout(MAX_SILENCE_S.maximum):
+                answer = asyncio.wrap_future(done)
+                if isinstance(asked, Watch):
+                    await asyncio.wait([answer], timeout=self._call_s)
+                    asked.ticks = 0  # so the next tick ends it
+                return await answer
         except TimeoutError:
             raise ToolError(
-                f"the world has not answered for {MAX_CALL_S.maximum:.0f} s; see whether it runs, and call again"
+                f"the world has not answered for {MAX_SILENCE_S.maximum:.0f} s; see whether it runs, and call again"
             ) from None
         except CharacterGoneError as error:
             raise ToolError(str(error)) from None

@@ -157,7 +157,7 @@ class GoalDesk(Generic[C]):
     def post(self, asked: DeskRequest[C, T] | Watch[C, T]) -> Future[T]:
         """Hand over a request or a call; raises `LimitExceededError` if too many wait."""
         with self._changed:
-            self._max_waiting.check(len(self._posted) + 1)
+            self._max_waiting.check(len(self._posted) + len(self._watches) + 1)
             self._posted.append(asked)
             self._changed.notify()
         return asked.done
@@ -222,9 +222,12 @@ class GoalDesk(Generic[C]):
     def _answer(self, character: C) -> None:
         under_way: list[Watch[C, Any]] = []
         for watch in self._watches:
+            if watch.done.cancelled() and watch.goal is not None:
+                watch.goal.end(GoalStatus.FAILED, "the call was cancelled")
+        if self.goal is not None and self.goal.status is not GoalStatus.GOING_ON:
+            self.goal = None  # before the answers, which say what is pursued now
+        for watch in self._watches:
             if watch.done.cancelled():
-                if watch.goal is not None:
-                    watch.goal.end(GoalStatus.FAILED, "the call was cancelled")
                 continue
             outcome = watch.outcome(character)
             if outcome is None:
@@ -232,5 +235,3 @@ class GoalDesk(Generic[C]):
             else:
                 watch.finish(character, outcome)
         self._watches = under_way
-        if self.goal is not None and self.goal.status is not GoalStatus.GOING_ON:
-            self.goal = None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tickmind.base import ConfigError
+from tickmind.cli.screen import harmless
 
 if TYPE_CHECKING:
     from tickmind.agent import Settings
@@ -47,19 +48,22 @@ def conformance(
     evidence, output = asyncio.run(_try(command, plan, _settings(settings)))
     judgements = judge(evidence)
     if show_output:
-        typer.echo(output, err=True)
+        typer.echo(harmless(output), err=True)
     typer.echo(report(judgements), nl=False)
     if any(one.verdict is not ClaimVerdict.PASS for one in judgements):
         raise typer.Exit(EXIT_NOT_CONFORMING)
 
 
 def report(judgements: "list[Judgement]") -> str:
-    """Return one line for each claim, with what to do under those that failed, and a last line that counts them."""
+    """Return one line for each claim, with what to do under those that failed, and a last line that counts them.
+
+    What the agent printed last is in them, without control sequences for the terminal.
+    """
     from tickmind.agent.contract import CONTRACT_VERSION
 
     lines: list[str] = []
     for one in judgements:
-        lines.append(f"{_MARKS[one.verdict]}  {one.claim}: {one.seen}")
+        lines.append(f"{_MARKS[one.verdict]}  {one.claim}: {harmless(one.seen)}")
         if one.advice:
             lines.append(f"           do: {one.advice}")
     passed = sum(one.verdict == "pass" for one in judgements)

@@ -94,7 +94,9 @@ class AgentTrial:
         if evidence.took_control and evidence.acts and not self._agent.ended.is_set():
             await self._unless_ended(self._disturb(to_world, to_socket))
         if self._agent.ended.is_set():
-            evidence.early_end = f"{self._agent.ending} before it was asked to end"
+            ending = self._agent.ending
+            is_trouble = ending is not None and ending.trouble
+            evidence.early_end = str(ending) if is_trouble else f"{ending} before it was asked to end"
         else:
             self._say("asking it to end")
             await self._end()

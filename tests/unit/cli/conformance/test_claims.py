@@ -77,6 +77,11 @@ def test_an_agent_that_never_took_control_is_tried_no_further():
     assert judgements["keeps its lease"].verdict is ClaimVerdict.UNTRIED
 
 
+def test_what_an_agent_printed_does_nothing_to_the_terminal():
+    evidence = Evidence(ended_in_time=True, early_end="it exited with 1", last_output="\x1b]0;title\x07gone")
+    assert "its last line: \ufffd]0;title\ufffdgone\n" in report(judge(evidence))
+
+
 def test_a_lease_that_was_waited_for_passes_with_a_hint():
     (judgement,) = [one for one in judge(good(had_to_wait_for_lease=True)) if "dropped" in one.claim]
     assert judgement.verdict is ClaimVerdict.PASS
