@@ -175,17 +175,31 @@ def test_a_character_whose_agent_took_part_in_no_tick_is_named(tickmind, tmp_pat
     assert "the agent of entity:1 took part in no tick up to 4" in done.output
 
 
-def test_no_program_is_started_from_the_folder_of_a_run(tickmind, runs, tmp_path):
-    """A run may come from elsewhere: what lies in it is data."""
+@pytest.mark.parametrize(
+    ("program", "kept_from", "says"),
+    [
+        ("evil.py", "{runs}/lived/agents.yaml", "no program is started from a record"),
+        ("evil.py", "{runs}/other/agents.yaml", "no program is started from a record"),
+        ("foreign/other/evil.py", "", "no program is started from a record"),
+        ("../other/evil.py", "", "the agent's program is not at"),
+        ("evil.py", "foreign/other/agents.yaml", "the agent's program is not at"),
+    ],
+)
+def test_no_program_is_started_from_the_folder_of_runs(tickmind, runs, tmp_path, monkeypatch, program, kept_from, says):
+    """A run may come from elsewhere, with others beside it: what lies there is data."""
     foreign = tmp_path / "foreign"
     shutil.copytree(runs / "lived", foreign / "lived")
     ran = tmp_path / "ran"
-    (foreign / "lived" / "evil.py").write_text(f"open({str(ran)!r}, 'w')")
-    mapping = AGENTS.replace("-m, tickmind.characters.villager", "evil.py")
-    (foreign / "lived" / "agents.yaml").write_text(f"# kept from {foreign / 'lived' / 'agents.yaml'}\n{mapping}")
+    for name in ("lived", "other"):
+        (foreign / name).mkdir(exist_ok=True)
+        (foreign / name / "evil.py").write_text(f"open({str(ran)!r}, 'w')")
+    mapping = AGENTS.replace("-m, tickmind.characters.villager", program)
+    first = f"# kept from {kept_from.format(runs=foreign)}\n" if kept_from else ""
+    (foreign / "lived" / "agents.yaml").write_text(f"{first}{mapping}")
+    monkeypatch.chdir(tmp_path)
     done = tickmind("mind", "lived", "entity:1", "--runs", str(foreign))
     assert done.exit_code == 1
-    assert "no program is started from a record" in done.output
+    assert says in done.output
     assert not ran.exists()
 
 

@@ -24,6 +24,7 @@ from tickmind.lab.experiments.trial import TrialOrder
 from tickmind.llm.tokens import estimate_tokens
 from tickmind.protocol import Intent, Observation, RunInfo, Thought, ThoughtReport, Wait
 from tickmind.record import LogOptions, RunPace, RunStore, SyncPolicy
+from tickmind.record.replay.run_files import AGENTS, KEPT_FROM, SCENARIO
 from tickmind.runner.launch.programs import is_python, python_runs
 from tickmind.runner.mapping import mapping_of
 from tickmind.runner.roster import Group, GroupRoster
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from tickmind.record import LiveLog
 
 MAX_FAILED_TICKS: Final = Limit("number of ticks in a row in which no mind of a trial acted", 20)
-_SCENARIO_FILE, _AGENTS_FILE, _KEPT_FROM = "scenario.yaml", "agents.yaml", "# kept from "  # as beside every run
 _OPTIONS: Final = LogOptions(sync=SyncPolicy.NEVER)  # a trial that a crash cuts short is done again
 _DEADLINE_MS: Final = int(MAX_DURATION_MS.maximum)  # the world waits for minds
 _DROPPED_TOKENS: Final = 1000  # of a call that is dropped, where no other one of the trial was answered
@@ -80,8 +80,8 @@ def live_trial(order: TrialOrder, store: RunStore, ledger: SpendingLedger | None
     log.pace = RunPace(lockstep=True, tps=None)
     try:
         folder = store.folder(order.run_id)
-        replace_file(folder / _SCENARIO_FILE, order.scenario_text.encode())
-        replace_file(folder / _AGENTS_FILE, f"{_KEPT_FROM}{order.agents_source}\n{order.agents_text}".encode())
+        replace_file(folder / SCENARIO, order.scenario_text.encode())
+        replace_file(folder / AGENTS, f"{KEPT_FROM}{order.agents_source}\n{order.agents_text}".encode())
         groups = _hosted(order, scenario, world)
         try:
             living = _Living(order, world, log, groups, ledger)

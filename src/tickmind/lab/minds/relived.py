@@ -117,7 +117,7 @@ class RelivedMinds:
         self._scenario = load_scenario(scenario_file, seed=run.info.seed).with_ticks_of(run.info.tick_duration_ms)
         recorded = folder / AGENTS
         mapping = self._mapping(agents, recorded, scenario_file)
-        self._run_folder = folder.resolve()
+        self._run_folder, self._runs_folder = folder.resolve(), folder.resolve().parent
         self._is_named = agents is not None
         self._folder = _folder_of(recorded) if agents is None and recorded.is_file() else None
         known = {actor.entity_id for actor in run.info.actors}
@@ -261,13 +261,21 @@ class RelivedMinds:
         return info.describe(RunInfo(self._run.run_id, scenario.mind_seed, scenario.thinking_ticks), names)
 
     def _script(self, name: str, folder: Path) -> str:
-        """Return the path of a program; a relative one lies beside the mapping that the run was started with."""
-        tried = [each / name for each in (self._folder or folder, Path.cwd())]
+        """Return the path of a program; a relative one lies beside the mapping that the run was started with.
+
+        A run from elsewhere may bring programs, and other runs with it: nothing is started from their folder.
+        """
+        beside = folder if self._is_named else self._folder
+        tried = [each / name for each in (beside, Path.cwd()) if each is not None]
+        records = self._run_folder if self._is_named else self._runs_folder
         for path in tried:
             if not path.is_file():
                 continue
-            if path.resolve().is_relative_to(self._run_folder):
-                raise ConfigError(f"{path} lies in the folder of the run; no program is started from a record")
+            if path.resolve().is_relative_to(records):
+                raise ConfigError(
+                    f"{path} lies in the folder of runs, and no program is started from a record; name the mapping of "
+                    "the agents with --agents FILE if it is yours"
+                )
             return str(path)
         places = " and ".join(str(path) for path in dict.fromkeys(tried))
         raise ConfigError(f"the agent's program is not at {places}; name its mapping with --agents FILE")
@@ -321,7 +329,9 @@ def _folder_of(mapping: Path) -> Path | None:
     """Return the folder in which a kept mapping was."""
     with mapping.open(encoding="utf-8") as file:
         first = file.readline()
-    return Path(first.removeprefix(KEPT_FROM).strip()).parent if first.startswith(KEPT_FROM) else None
+    kept_from = Path(first.removeprefix(KEPT_FROM).strip())
+    # We write whole paths. One that begins in the working folder may lead to what came with the run.
+    return kept_from.parent if first.startswith(KEPT_FROM) and kept_from.is_absolute() else None
 
 
 def recorded_thoughts(run: "RunReader") -> "dict[str, list[Thought]]":
