@@ -245,7 +245,7 @@ class HostSeat(_Seat[Host]):
     def _offer(self, tick_id: int, intents: IntentColumns) -> "UInt8":
         leases = self._authority.leases
         held = leases.holds(self._grant, intents.actor)
-        taken = held & ~leases.played[intents.actor]
+        taken = held & ~leases.are_played(intents.actor)
         if taken.all():
             return self._authority.inbox.offer_many(tick_id, intents)
         codes = np.where(held, PLAYED, INVALID).astype(np.uint8)

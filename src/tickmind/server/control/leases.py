@@ -140,6 +140,11 @@ class Leases:
         played: Bool = self._player != NO_GRANT
         return played
 
+    def are_played(self, rows: "Int32") -> "Bool":
+        """Return whether a person plays each of some actors, as `played` says of all."""
+        played: Bool = self._player[rows] != NO_GRANT
+        return played
+
     def expire(self) -> None:
         """End all leases whose time is over."""
         now_s = self._clock.monotonic()
