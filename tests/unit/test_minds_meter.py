@@ -45,10 +45,12 @@ async def metered(*, queued):
     async with await asyncio.start_server(tracked(model.serve), HOST, 0) as upstream:
         meter = Meter(upstream.sockets[0].getsockname()[1], "key", queued=queued)
         async with await asyncio.start_server(tracked(meter.serve), HOST, 0) as server:
-            yield model, meter, server.sockets[0].getsockname()[1]
-    for task in serving:
-        task.cancel()
-    await asyncio.gather(*serving, return_exceptions=True)
+            try:
+                yield model, meter, server.sockets[0].getsockname()[1]
+            finally:  # from Python 3.12 on a server that closes waits for its connections
+                for task in serving:
+                    task.cancel()
+                await asyncio.gather(*serving, return_exceptions=True)
 
 
 async def ask(port, text, path="/v1/chat/completions", **headers):
