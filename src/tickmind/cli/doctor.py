@@ -27,6 +27,7 @@ _MORE = {
     "mind": ("safetensors", "tokenizers", "wordllama"),
     "openai": ("openai",),
     "otel": ("opentelemetry",),
+    "ray": ("ray",),
     "redis": ("redis",),
     "tiled": ("pytiled_parser", "zstandard"),
 }

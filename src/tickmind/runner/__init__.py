@@ -11,19 +11,33 @@ none of them, and nothing that they fork, outlives the runner.
 from tickmind.runner.checking import check_mapping, check_start
 from tickmind.runner.errors import RunnerError, StateChangeError, WardenError
 from tickmind.runner.folder import hold_folder
+from tickmind.runner.launch.launcher import AgentCallbacks, AgentLauncher, AgentStart, StartedAgent
+from tickmind.runner.launch.local import LocalLauncher
 from tickmind.runner.lifecycle import LifeState, ProcessLifecycle
 from tickmind.runner.logs import AgentLog
 from tickmind.runner.mapping import load_mapping, mapping_schema_text
 from tickmind.runner.mapping_file import MappingFile
 from tickmind.runner.roster import Group, GroupRoster, Moves
 from tickmind.runner.runner import CharacterRow, Runner, RunnerStatistics
-from tickmind.runner.spec import AgentSpec, Match, ResourceLimits, RestartPolicy, Rule, RunnerMapping, SecretSource
+from tickmind.runner.spec import (
+    AgentSpec,
+    Match,
+    Placement,
+    ResourceLimits,
+    RestartPolicy,
+    Rule,
+    RunnerMapping,
+    SecretSource,
+)
 from tickmind.runner.warden import Bounds, Child, Command, Ending, Isolation, Warden
 from tickmind.runner.world_watcher import WorldWatcher
 
 __all__ = [
+    "AgentCallbacks",
+    "AgentLauncher",
     "AgentLog",
     "AgentSpec",
+    "AgentStart",
     "Bounds",
     "CharacterRow",
     "Child",
@@ -33,9 +47,11 @@ __all__ = [
     "GroupRoster",
     "Isolation",
     "LifeState",
+    "LocalLauncher",
     "MappingFile",
     "Match",
     "Moves",
+    "Placement",
     "ProcessLifecycle",
     "ResourceLimits",
     "RestartPolicy",
@@ -45,6 +61,7 @@ __all__ = [
     "RunnerMapping",
     "RunnerStatistics",
     "SecretSource",
+    "StartedAgent",
     "StateChangeError",
     "Warden",
     "WardenError",

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping as Table
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +19,7 @@ from tickmind.runner.spec import (
     DEFAULT_NAME,
     AgentSpec,
     Match,
+    Placement,
     ResourceLimits,
     RestartPolicy,
     Rule,
@@ -136,12 +137,17 @@ class _Reader:
             restart=self._restart(said),
             fallback=said.get("fallback", ""),
             limits=_laid_over(ResourceLimits, self._defaults.get("limits", {}), said.get("limits", {})),
+            place=self._place(said),
             **{key: value for key, value in numbers.items() if value is not None},
         )
 
     def _restart(self, said: Table[str, Any]) -> RestartPolicy:
         policy = _laid_over(RestartPolicy, self._defaults.get("restart", {}), said.get("restart", {}))
         return RestartPolicy(policy.max_restarts_per_10m, tuple(policy.backoff_ms))
+
+    def _place(self, said: Table[str, Any]) -> Placement:
+        place: Placement = _laid_over(Placement, self._defaults.get("place", {}), said.get("place", {}))
+        return replace(place, resources=tuple(sorted(dict(place.resources).items())))
 
     def _env(self, name: str, said: Table[str, Any]) -> tuple[tuple[str, str], ...]:
         for path, env in ((("defaults", "env"), self._defaults), (("agents", name, "env"), said)):

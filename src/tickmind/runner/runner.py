@@ -10,11 +10,12 @@ from pathlib import Path
 from tickmind.base import Clock, ConfigError, Limit, Secret, SystemClock, get_logger
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.protocol import EntityInfo, LifecycleKind
+from tickmind.runner.launch.launcher import AgentLauncher
+from tickmind.runner.launch.local import LocalLauncher
 from tickmind.runner.lifecycle import LifeState
 from tickmind.runner.roster import Group, GroupRoster, Moves
 from tickmind.runner.spec import RunnerMapping
 from tickmind.runner.unit import Unit, find_secret
-from tickmind.runner.warden import Isolation, Warden
 from tickmind.runner.world_watcher import WorldWatcher
 from tickmind.wire import (
     Backoff,
@@ -51,6 +52,7 @@ class CharacterRow:
     thinking: bool
     trouble: str  # why its process ended last
     last_error: str = ""  # the last error that the agent reported, while it runs
+    node: str = ""  # the machine that its agent runs on; empty for the runner's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Runner:
         mapping: RunnerMapping,
         state_dir: Path,
         *,
-        warden: Warden | None = None,
+        launcher: AgentLauncher | None = None,
         clock: Clock | None = None,
         environment: Mapping[str, str] | None = None,
         starting_at_once: Limit = STARTING_AT_ONCE,
@@ -86,9 +88,9 @@ class Runner:
     ) -> None:
         self._roster = GroupRoster(mapping)
         self._state_dir = state_dir
-        self._own_warden = warden is None
         self._environment = os.environ if environment is None else environment
-        self._warden = warden or Warden(environment=self._environment)
+        self._own_launcher = launcher is None
+        self._launcher = launcher or LocalLauncher(environment=self._environment)
         self._clock = clock or SystemClock()
         self._starting_at_once = starting_at_once
         self._poll_s = poll_s
@@ -110,9 +112,9 @@ class Runner:
         """What is known of the world."""
         return self._sight
 
-    async def isolation(self) -> Isolation:
-        """Return how the agents are isolated."""
-        return await self._warden.isolation()
+    async def keeper(self) -> str:
+        """Return who keeps the agents, for people."""
+        return await self._launcher.keeper()
 
     def stop(self) -> None:
         """Let `run` end all agents and return."""
@@ -127,7 +129,7 @@ class Runner:
 
     async def run(self) -> None:
         """Run until `stop`; afterwards no agent is left."""
-        await self._warden.isolation()
+        await self._launcher.keeper()
         connection = WorldEndpoint(self.mapping.world_addr, token=self._world_token())
         async with WorldClient(connection) as client:
             tasks = [
@@ -163,6 +165,7 @@ class Runner:
                         thinking=seen.thinking or (unit.thinking and len(unit.group.entity_ids) == 1),
                         trouble=unit.life.trouble,
                         last_error=seen.last_error,
+                        node=unit.node,
                     )
                 )
         return sorted(rows, key=lambda row: row.entity_id)
@@ -323,7 +326,7 @@ class Runner:
             self._wake.set()
 
     def _unit(self, group: Group) -> Unit:
-        return Unit(group, self._state_dir, self._warden, self._clock, self._environment, self._changed)
+        return Unit(group, self._state_dir, self._launcher, self._clock, self._environment, self._changed)
 
     def _changed(self, unit: Unit) -> None:
         """Handle the end of a process, or its first sign of life."""
@@ -341,5 +344,5 @@ class Runner:
         while not all(unit.is_over() for unit in units):
             self._wake.clear()
             await self._wake.wait()
-        if self._own_warden:
-            await self._warden.close()
+        if self._own_launcher:
+            await self._launcher.close()

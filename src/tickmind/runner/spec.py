@@ -36,6 +36,15 @@ class ResourceLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class Placement:
+    """What one process of an agent asks of a cluster; on one machine it means nothing."""
+
+    cpus: float = 1.0
+    memory_mb: int = 0  # 0: as much as its limit of memory
+    resources: tuple[tuple[str, float], ...] = ()  # names that the operator gave to machines, and how much of each
+
+
+@dataclass(frozen=True, slots=True)
 class SecretSource:
     """Where a secret comes from when an agent starts: a variable of the runner's environment or a private file."""
 
@@ -57,6 +66,7 @@ class AgentSpec:
     fallback: str = ""  # another spec, which takes over when this one has failed too often
     per_process: int = 1  # how many characters one process hosts at most
     limits: ResourceLimits = field(default_factory=ResourceLimits)
+    place: Placement = field(default_factory=Placement)
     start_timeout_ms: int = 60_000  # until the first sign of life
     heartbeat_timeout_ms: int = 10_000  # silence that counts as death; 0: it sends no heartbeats
     missed_intents: int = 10  # ticks under control without an intent that count as death; 0: any number is fine

@@ -9,15 +9,14 @@ from tickmind.agent.process.lease_file import FILE_NAME as LEASE_FILE
 from tickmind.base import Clock, LimitExceededError, Secret, get_logger
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.protocol import AgentState
-from tickmind.runner.errors import WardenError
-from tickmind.runner.launch.launching import HEARTBEAT_FD, SECRETS_FD, agent_command, start_agent
+from tickmind.runner.errors import RunnerError
+from tickmind.runner.launch.launcher import STATE, AgentCallbacks, AgentLauncher, AgentStart, StartedAgent
 from tickmind.runner.lifecycle import ALIVE, LifeState, ProcessLifecycle
-from tickmind.runner.logs import AgentLog, PacedReader
+from tickmind.runner.logs import AgentLog
 from tickmind.runner.roster import Group
 from tickmind.runner.spec import RunnerMapping, SecretSource
-from tickmind.runner.warden import Child, Ending, Warden
+from tickmind.runner.warden import Ending
 
-_LOG_BUFFER_BYTES = 65_536
 LONGEST_LEASE_S = 15.0  # of a process that died: the world's default, and half as much again
 _log = get_logger(__name__)
 
@@ -29,7 +28,7 @@ class Unit:
         self,
         group: Group,
         folder: Path,
-        warden: Warden,
+        launcher: AgentLauncher,
         clock: Clock,
         environment: Mapping[str, str],
         on_change: Callable[["Unit"], None],
@@ -38,13 +37,12 @@ class Unit:
         self.life = ProcessLifecycle(group.spec)
         self.thinking = False
         self._folder = folder / group.folder_name
-        self._warden = warden
+        self._launcher = launcher
         self._clock = clock
         self._environment = environment
         self._on_change = on_change
-        self._child: Child | None = None
+        self._agent: StartedAgent | None = None
         self._log: AgentLog | None = None
-        self._readers: list[PacedReader] = []
         self._beat_rest = b""
         self._why_killed = ""
         self.follows_until_s = clock.monotonic() + LONGEST_LEASE_S if group.instead_of else 0.0
@@ -58,12 +56,17 @@ class Unit:
     @property
     def pid(self) -> int:
         """The pid of the agent's keeper, 0 if there is none."""
-        return self._child.keeper_pid if self._child is not None else 0
+        return self._agent.keeper_pid if self._agent is not None else 0
+
+    @property
+    def node(self) -> str:
+        """The machine that the agent runs on; empty for this one."""
+        return self._agent.node if self._agent is not None else ""
 
     @property
     def was_here_before(self) -> bool:
         """Whether the agent left a lease file behind, by which it can take its characters back."""
-        return (self._folder / "state" / LEASE_FILE).is_file()
+        return (self._folder / STATE / LEASE_FILE).is_file()
 
     def start(self, group: Group, mapping: RunnerMapping) -> None:
         """Start the process; an error ends it, and its lifecycle decides what follows."""
@@ -72,14 +75,13 @@ class Unit:
         self._why_killed = ""
         try:
             self._launch(group, mapping)
-        except (OSError, SourceError, LaunchError, WardenError) as error:
+        except (OSError, SourceError, LaunchError, RunnerError) as error:
             text = error.strerror or str(error) if isinstance(error, OSError) else str(error)
             self._end(Ending(trouble=f"it can't be started: {text}"))
 
     def _launch(self, group: Group, mapping: RunnerMapping) -> None:
         spec = group.spec
-        state = self._folder / "state"
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self._folder / STATE).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder.chmod(0o700)
         secrets = self._secrets(mapping)
         launch = Launch(
@@ -87,25 +89,15 @@ class Unit:
             world_addr=mapping.world_addr,
             world_ws_url=mapping.world_ws_url,
             settings=spec.settings,
-            state_dir=state,
             gateway_url=mapping.gateway_url,
             session=mapping.session or mapping.name,
             replies=mapping.replies,
-            config_path=self._folder / "launch.json",
-            secrets_fd=SECRETS_FD if secrets else None,
-            heartbeat_fd=HEARTBEAT_FD,
         )
-        launch.write_file()
-        command = agent_command(spec, launch, self._environment)
         if self._log is None:
             self._log = AgentLog(self.log_path, self._clock)
         self._log.begin(f"start {self.life.restarts + 1} of {spec.name} for {len(group.entity_ids)} characters")
-        started = start_agent(self._warden, command, secrets, self._end)
-        self._child = started.child
-        self._readers = [
-            PacedReader(started.output_fd, self._log.take, piece_bytes=_LOG_BUFFER_BYTES),
-            PacedReader(started.beats_fd, self._take_beats, piece_bytes=4096, pause_s=0.1),
-        ]
+        start = AgentStart(group.key, spec, launch, self._folder, secrets)
+        self._agent = self._launcher.start(start, AgentCallbacks(self._log.take, self._take_beats, self._end))
 
     def _secrets(self, mapping: RunnerMapping) -> dict[str, Secret]:
         sources = SecretSources(self._environment.get, self._folder)
@@ -116,16 +108,16 @@ class Unit:
 
     def stop(self) -> None:
         """Ask the process to end, if there is one."""
-        if self.life.stop() and self._child is not None:
-            self._child.stop(self.group.spec.stop_grace_ms / 1000)
+        if self.life.stop() and self._agent is not None:
+            self._agent.stop(self.group.spec.stop_grace_ms / 1000)
         elif self.life.state is LifeState.STOPPED:
-            self._close_log()
+            self._finish()
 
     def kill(self, why: str) -> None:
         """Kill the process, for a reason from its lifecycle."""
-        if self._child is not None and not self._why_killed:
+        if self._agent is not None and not self._why_killed:
             self._why_killed = why
-            self._child.kill()
+            self._agent.kill()
 
     def gives_way_to(self, other: "Unit") -> bool:
         """Whether another unit may start while this one is still there: they share no character."""
@@ -151,9 +143,7 @@ class Unit:
             self._on_change(self)
 
     def _end(self, ending: Ending) -> None:
-        for reader in self._readers:
-            reader.drain()
-        self._readers, self._child, self._beat_rest, self.thinking = [], None, b"", False
+        self._agent, self._beat_rest, self.thinking = None, b"", False
         why = self._why_killed or str(ending)
         if ending.code and not self._why_killed and self._log is not None and (said := self._log.last_line):
             why = f"{why}: {said}"
@@ -167,10 +157,12 @@ class Unit:
                 "an agent ended", agent=self.group.spec.name, of=self.group.entity_ids[0], why=why, now=str(state)
             )
         if state is not LifeState.BACKING_OFF:
-            self._close_log()
+            self._finish()
         self._on_change(self)
 
-    def _close_log(self) -> None:
+    def _finish(self) -> None:
+        """Close the log, and free what is held for another start."""
+        self._launcher.forget(self.group.key)
         if self._log is not None:
             self._log.close()
             self._log = None

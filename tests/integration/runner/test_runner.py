@@ -13,6 +13,7 @@ from tickmind.agent import Settings
 from tickmind.runner import (
     AgentSpec,
     LifeState,
+    LocalLauncher,
     Match,
     ResourceLimits,
     RestartPolicy,
@@ -250,7 +251,9 @@ async def test_when_the_warden_is_killed_everybody_comes_back(tools, env, tmp_pa
     async with (
         Warden() as warden,
         tools.serving(2) as server,
-        tools.running(mapping(server, sh("beater", LIVES)), tmp_path, environment=env, warden=warden) as runner,
+        tools.running(
+            mapping(server, sh("beater", LIVES)), tmp_path, environment=env, launcher=LocalLauncher(warden, env)
+        ) as runner,
     ):
         await tools.until(everybody(runner, LifeState.RUNNING, 2))
         os.kill(warden.pid, signal.SIGKILL)

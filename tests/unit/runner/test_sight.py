@@ -134,9 +134,9 @@ async def test_a_world_that_can_not_be_read_is_told_from_one_that_is_not_there(e
 
     file = tmp_path / "agents.yaml"
     file.write_text("agents: {a: {cmd: [python]}}\nassignments: [{match: {}, use: a}]\n")
-    warden: Any = object()
+    launcher: Any = object()
     client: Any = Client()
-    runner = Runner(load_mapping(file), tmp_path, warden=warden)
+    runner = Runner(load_mapping(file), tmp_path, launcher=launcher)
     watching = asyncio.create_task(runner._watch(client))
     await asked.wait()
     await asyncio.sleep(0)

@@ -83,7 +83,7 @@ async def _bring_up(
     started: list[Part],
     interrupts: Interrupts,
 ) -> None:
-    from tickmind.runner import Runner, Warden, hold_folder
+    from tickmind.runner import LocalLauncher, Runner, Warden, hold_folder
     from tickmind.runner.launch.launching import KIT
 
     with hold_folder(folder):
@@ -122,7 +122,7 @@ async def _bring_up(
             while True:
                 if gateway_url:
                     status.follow(gateway_url)
-                runner = Runner(file.settle(world_addr, gateway_url), folder, warden=warden)
+                runner = Runner(file.settle(world_addr, gateway_url), folder, launcher=LocalLauncher(warden))
                 for part in parts:
                     part.when_gone(runner.stop)
                 if gateway is not None:

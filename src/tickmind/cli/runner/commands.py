@@ -1,5 +1,6 @@
 """`tickmind runner`: an agent for every character, kept alive, with a live status table."""
 
+from contextlib import asynccontextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,10 +9,11 @@ import typer
 from tickmind.base import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
+    from tickmind.adapters.ray import RayCluster
     from tickmind.cli.runner.status import RunnerStatus
-    from tickmind.runner import MappingFile, Runner
+    from tickmind.runner import AgentLauncher, MappingFile, Runner
 
 EVERY_S = 0.5
 _LOOK_AT_FILE_S = 1.0
@@ -31,6 +33,12 @@ def runner(
     world: Annotated[str, typer.Option(help="The world's address; overrides the file's.")] = "",
     gateway: Annotated[str, typer.Option(help="The gateway for agents; overrides the file's.")] = "",
     state: StateDir = None,
+    on: Annotated[
+        str,
+        typer.Option(
+            help="Where agents run: `ray`, the cluster of this machine or of RAY_ADDRESS, or `ray://HOST:PORT`."
+        ),
+    ] = "",
     metrics_port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve /metrics for Prometheus on this port of this machine.")
     ] = None,
@@ -52,7 +60,19 @@ def runner(
         raise ConfigError("which mapping? Write: tickmind runner agents.yaml")
     check_start(mapping, os.environ)  # raises before anything starts
     file = MappingFile(mapping, world_addr=world, gateway_url=gateway)
-    asyncio.run(_run(file, state_dir(state, mapping), metrics_port))
+    folder = state_dir(state, mapping)
+    if not on:
+        asyncio.run(_run(file, folder, metrics_port))
+        return
+    from tickmind.adapters.ray import connect_ray
+
+    typer.echo("Joining the Ray cluster.", err=True)
+    cluster = connect_ray(on)
+    try:
+        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):  # where Ray prints its nodes' ends, at length
+            asyncio.run(_run(file, folder, metrics_port, cluster))
+    finally:
+        cluster.leave()
 
 
 def needs_world() -> None:
@@ -74,17 +94,19 @@ def state_dir(given: Path | None, mapping: Path) -> Path:
     return folder
 
 
-async def _run(file: "MappingFile", folder: Path, metrics_port: int | None) -> None:
+async def _run(
+    file: "MappingFile", folder: Path, metrics_port: int | None, cluster: "RayCluster | None" = None
+) -> None:
     import asyncio
 
     from tickmind.cli.interrupts import Interrupts
     from tickmind.cli.runner.status import RunnerStatus
-    from tickmind.runner import Runner, Warden, hold_folder
+    from tickmind.runner import Runner, hold_folder
     from tickmind.runner.metrics import open_metrics
 
     with hold_folder(folder):
-        async with Warden() as warden:
-            runner = Runner(file.mapping, folder, warden=warden)
+        async with _launcher(cluster) as launcher:
+            runner = Runner(file.mapping, folder, launcher=launcher)
             page = None if metrics_port is None else await open_metrics(runner, metrics_port)
             if page is not None:
                 typer.echo(f"Metrics are at {page.url}.", err=True)
@@ -98,6 +120,24 @@ async def _run(file: "MappingFile", folder: Path, metrics_port: int | None) -> N
                     await page.close()
 
 
+@asynccontextmanager
+async def _launcher(cluster: "RayCluster | None") -> "AsyncIterator[AgentLauncher]":
+    """Return what starts agents: processes of this machine, or actors of a cluster."""
+    from tickmind.runner import AgentLauncher, LocalLauncher
+
+    launcher: AgentLauncher
+    if cluster is None:
+        launcher = LocalLauncher()
+    else:
+        from tickmind.adapters.ray import RayLauncher
+
+        launcher = RayLauncher(cluster)
+    try:
+        yield launcher
+    finally:
+        await launcher.close()
+
+
 async def run_characters(
     runner: "Runner", file: "MappingFile", folder: Path, status: "RunnerStatus", *, follow_mapping: bool = True
 ) -> None:
@@ -105,7 +145,7 @@ async def run_characters(
     import asyncio
     import signal
 
-    status.say(f"Agents are kept by {await runner.isolation()}; their logs are in {folder}. Ctrl-C stops all.")
+    status.say(f"Agents are kept by {await runner.keeper()}; their logs are in {folder}. Ctrl-C stops all.")
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGHUP, lambda: _reload(runner, file, status.say, even_if_same=True))
     running = asyncio.create_task(runner.run())

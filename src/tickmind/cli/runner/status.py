@@ -130,7 +130,9 @@ class RunnerStatus:
 
         stats = runner.statistics()
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-        for name in ("character", "agent", "state", "lease", "last intent", "restarts", "thinks", ""):
+        on_nodes = any(row.node for row in rows)
+        nodes = ("node",) if on_nodes else ()
+        for name in ("character", "agent", "state", *nodes, "lease", "last intent", "restarts", "thinks", ""):
             table.add_column(name, no_wrap=True, justify="right" if name == "restarts" else "left")
         most = max(3, self._live.console.height - _AROUND)
         for row in sorted(rows, key=_worst_first)[:most]:
@@ -138,6 +140,7 @@ class RunnerStatus:
                 row.entity_id,
                 _agent(row),
                 row.state,
+                *((row.node,) if on_nodes else ()),
                 "held" if row.controlled else "-",
                 f"{row.last_action} in {row.last_tick:,}" if row.last_action else "-",
                 str(row.restarts),

@@ -1,0 +1,187 @@
+"""`CastActor`: one process of characters on a node of a Ray cluster.
+
+It starts the agent's process as a runner would on its own machine, and hands what the runner must know to whoever asks
+for `news`. When Ray starts it anew on another node, its constructor runs again; the runner then starts the agent again.
+Importing this module does not import Ray.
+"""
+
+import asyncio
+import os
+import shutil
+import socket
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import tickmind
+from tickmind.adapters.ray.state_copy import StateFolder, StatePiece
+from tickmind.agent import Launch, LaunchError
+from tickmind.base import Limit, Secret
+from tickmind.runner.errors import RunnerError
+from tickmind.runner.launch.launcher import STATE, AgentCallbacks, AgentStart
+from tickmind.runner.launch.local import LocalAgent, LocalLauncher
+from tickmind.runner.launch.programs import missing_program
+from tickmind.runner.spec import AgentSpec
+from tickmind.runner.warden import Ending
+
+GATHER_S = 0.2  # for which news are gathered before they are sent
+COPY_EVERY_S = 1.0
+MAX_UNSENT_BYTES = Limit("size of an agent's output that waits to be sent", 2_000_000, "bytes")
+_PREFIX = "tickmind-cast-"  # of an actor's folder on its node; the actor's pid follows
+_BEATS_BYTES = 4096  # the last ones say all
+_END_S = 2.0  # for a killed process to be gone
+_LEFT_OUT = b"--- output was left out here: the runner did not ask for it in time\n"
+
+
+@dataclass(frozen=True, slots=True)
+class CastOrder:
+    """What an actor needs to start its agent. It goes from the runner to the actor, and Ray does not keep it."""
+
+    key: str
+    spec: AgentSpec
+    launch: Launch
+    secrets: dict[str, str] = field(repr=False)
+    state: tuple[StatePiece, ...] = field(repr=False)
+    version: str = tickmind.__version__
+
+
+@dataclass(frozen=True, slots=True)
+class CastBegun:
+    """Where an agent was started, or why it was not."""
+
+    node: str
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CastNews:
+    """What has happened since the last news; with `ending` there are no more."""
+
+    output: bytes = b""
+    beats: bytes = b""
+    state: tuple[StatePiece, ...] = ()
+    ending: Ending | None = None
+
+
+class CastActor:
+    """The actor. All methods run in its event loop."""
+
+    def __init__(self) -> None:
+        remove_left_folders(Path(tempfile.gettempdir()))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+        self._launcher: LocalLauncher | None = None
+        self._agent: LocalAgent | None = None
+        self._state: StateFolder | None = None
+        self._output, self._beats = bytearray(), b""
+        self._ending: Ending | None = None
+        self._woken = asyncio.Event()
+        self._copied_s = 0.0
+
+    async def start(self, order: CastOrder) -> CastBegun:
+        """Start the agent, with the state that the runner has kept."""
+        node = _node_name()
+        if order.version != tickmind.__version__:
+            versions = f"{tickmind.__version__}, and the runner {order.version}"
+            return CastBegun(node, f"{node} has tickmind {versions}; install the same version on all machines")
+        await self._end_agent()
+        self._output, self._beats, self._ending = bytearray(), b"", None
+        state = self._folder / STATE
+        shutil.rmtree(state, ignore_errors=True)
+        try:
+            state.mkdir(mode=0o700)
+            self._state = StateFolder(state)
+            self._state.fill(order.state)
+            self._begin(order)
+        except (OSError, LaunchError, RunnerError) as error:
+            return CastBegun(node, f"it can't be started on {node}: {error}")
+        return CastBegun(node)
+
+    def _begin(self, order: CastOrder) -> None:
+        spec = order.spec if order.spec.cwd.is_dir() else replace(order.spec, cwd=self._folder)
+        if missing := missing_program(spec, os.environ):
+            raise LaunchError(missing)
+        if self._launcher is None:
+            self._launcher = LocalLauncher(warm=False)
+        secrets = {name: Secret(value, lasting=True) for name, value in order.secrets.items()}
+        start = AgentStart(order.key, spec, order.launch, self._folder, secrets)
+        self._agent = self._launcher.start(start, AgentCallbacks(self._take_output, self._take_beats, self._take_end))
+
+    async def news(self) -> CastNews:
+        """Wait for news of the agent and return them."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(COPY_EVERY_S):
+                await self._woken.wait()
+        if self._ending is None:
+            await asyncio.sleep(GATHER_S)
+        ending, pieces = self._ending, []
+        now_s = asyncio.get_running_loop().time()
+        if self._state is not None and (ending is not None or now_s - self._copied_s >= COPY_EVERY_S):
+            self._copied_s = now_s
+            pieces = await asyncio.to_thread(self._state.changes)
+            if ending is not None and pieces:
+                ending = None  # more of its state may have to follow
+        self._woken.clear()
+        if self._ending is not None:
+            self._woken.set()
+        output, self._output = bytes(self._output), bytearray()
+        beats, self._beats = self._beats, b""
+        return CastNews(output, beats, tuple(pieces), ending)
+
+    async def stop(self, grace_s: float) -> None:
+        """Ask the agent to end; it is killed after the grace period."""
+        if self._agent is not None:
+            self._agent.stop(grace_s)
+
+    async def kill(self) -> None:
+        """Kill the agent."""
+        if self._agent is not None:
+            self._agent.kill()
+
+    async def close(self) -> None:
+        """End the agent and remove its folder from this node."""
+        await self._end_agent()
+        if self._launcher is not None:
+            await self._launcher.close()
+        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+    async def _end_agent(self) -> None:
+        if self._agent is None:
+            return
+        self._agent.kill()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_END_S):
+                while self._ending is None:
+                    self._woken.clear()
+                    await self._woken.wait()
+        self._agent = None
+
+    def _take_output(self, data: bytes) -> None:
+        if not MAX_UNSENT_BYTES.allows(len(self._output) + len(data)):
+            self._output = bytearray(_LEFT_OUT)
+        self._output += data
+        self._woken.set()
+
+    def _take_beats(self, data: bytes) -> None:
+        self._beats = (self._beats + data)[-_BEATS_BYTES:]
+        self._woken.set()
+
+    def _take_end(self, ending: Ending) -> None:
+        self._ending = ending
+        self._woken.set()
+
+
+def remove_left_folders(temporary: Path) -> None:
+    """Remove what actors of this user left on the node when they were killed: there are memories and leases in it."""
+    for folder in temporary.glob(f"{_PREFIX}*-*"):
+        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        with suppress(OSError):
+            if pid.isdigit() and not Path("/proc", pid).exists() and folder.lstat().st_uid == os.getuid():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _node_name() -> str:
+    """Return the machine's name and Ray's id of the node, of which a machine may have several."""
+    import ray
+
+    return f"{socket.gethostname()} ({ray.get_runtime_context().get_node_id()[:8]})"

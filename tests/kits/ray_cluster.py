@@ -1,0 +1,146 @@
+"""A Ray cluster on this machine, for tests: nodes that can be killed, all on loopback, gone when the test is over.
+
+It runs in a process of its own, which is this module's program, so that a test's process stays without Ray.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+READY_S = 240.0
+RAY_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # loopback stays loopback
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+    "RAY_memory_monitor_refresh_ms": "0",  # other work on the machine is not the cluster's to judge
+}
+
+
+@dataclass
+class LocalRay:
+    """A running cluster. A driver needs `environment` beside its own."""
+
+    process: subprocess.Popen[str]
+    folder: Path
+    address: str
+    nodes: list[str] = field(default_factory=list)  # ids of those that take actors
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**RAY_SETTINGS, "RAY_ADDRESS": self.address, "RAY_TMPDIR": str(self.folder)}
+
+    def kill(self, number: int) -> None:
+        """Kill all processes of a node, with what runs there."""
+        self._ask(f"kill {number}")
+
+    def add(self) -> None:
+        """Add a node."""
+        self.nodes.append(self._ask("add")["node"])
+
+    def _ask(self, words: str) -> dict[str, str]:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{words}\n")
+        self.process.stdin.flush()
+        return answer(self.process)
+
+
+def answer(process: "subprocess.Popen[str]") -> dict[str, str]:
+    """Return the next answer of the cluster's process, which may print other lines too."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("{"):
+            found: dict[str, str] = json.loads(line)
+            return found
+    raise RuntimeError("the cluster ended")
+
+
+@contextmanager
+def local_ray(*, nodes: int = 2, cpus: int = 8) -> Iterator[LocalRay]:
+    """A cluster with so many nodes beside its head, which takes no actors."""
+    folder = Path(tempfile.mkdtemp(prefix="ray-"))  # short, because the names of sockets are
+    (folder / "ray").mkdir()
+    command = [sys.executable, "-m", "tests.kits.ray_cluster", str(folder), str(nodes), str(cpus)]
+    env = {**os.environ, **RAY_SETTINGS, "RAY_TMPDIR": str(folder)}
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=env,
+        cwd=Path(__file__).parents[2],
+        start_new_session=True,
+    )
+    try:
+        cluster = LocalRay(process, folder, answer(process)["address"])
+        cluster.nodes = [answer(process)["node"] for _ in range(nodes)]
+        yield cluster
+    finally:
+        assert process.stdin is not None
+        with suppress(OSError):
+            process.stdin.close()  # ends the cluster
+        try:
+            process.wait(READY_S)
+        finally:
+            for left in _of_cluster(folder):
+                with suppress(ProcessLookupError):
+                    os.kill(left, signal.SIGKILL)
+            assert process.stdout is not None
+            process.stdout.close()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _of_cluster(folder: Path) -> list[int]:
+    """Return the processes that have the cluster's folder in their environment; none should be left."""
+    mark, found = f"RAY_TMPDIR={folder}".encode(), []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            with suppress(OSError):
+                if mark in (process / "environ").read_bytes().split(b"\0"):
+                    found.append(int(process.name))
+    return found
+
+
+def _main(folder: str, nodes: int, cpus: int) -> None:
+    from ray.cluster_utils import Cluster
+
+    given = {
+        "include_dashboard": False,
+        "object_store_memory": 80_000_000,
+        "node_ip_address": "127.0.0.1",
+    }
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "temp_dir": f"{folder}/ray", **given})
+    _say(address=cluster.address)
+    running = []
+
+    def add() -> None:
+        running.append(cluster.add_node(num_cpus=cpus, memory=64 << 30, **given))
+        _say(node=running[-1].node_id)
+
+    for _ in range(nodes):
+        add()
+    for line in sys.stdin:
+        word, _, number = line.strip().partition(" ")
+        if word == "add":
+            add()
+        else:
+            cluster.remove_node(running[int(number)], allow_graceful=False)
+            _say(killed=number)
+    cluster.shutdown()
+
+
+def _say(**words: str) -> None:
+    sys.stdout.write(json.dumps(words) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
