@@ -69,7 +69,10 @@ def runner(
     typer.echo("Joining the Ray cluster.", err=True)
     cluster = connect_ray(on)
     try:
-        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):  # where Ray prints its nodes' ends, at length
+        with (
+            Path(os.devnull).open("w") as nowhere,
+            redirect_stdout(nowhere),
+        ):  # where Ray prints its nodes' ends, at length
             asyncio.run(_run(file, folder, metrics_port, cluster))
     finally:
         cluster.leave()

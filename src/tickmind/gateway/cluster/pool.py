@@ -12,6 +12,7 @@ HAND_BACK_S = 0.25  # permits valid later than this are returned when units are 
 LOOK_AGAIN_S = 0.002  # while a lease is pending
 MAX_TAKEN = 4096  # remembered times of use, each with the time of its lease
 MAX_REFUNDS = 128  # refunds that are remembered; further ones are lost, which is safe
+MAX_ABSENT_S = 3.0  # of the limit that is charged at once for gateways that are cut off
 _MIN_ASK_AGAIN_S = 0.005
 
 
@@ -34,6 +35,7 @@ class Pool:
     """
 
     __slots__ = (
+        "_absent",
         "_amount",
         "_asked",
         "_batch",
@@ -59,6 +61,7 @@ class Pool:
         self.asking = False  # a lease is pending
         self.owed = 0.0  # used beyond what was leased; sent with the next lease
         self.lost = 0.0  # leased and not used in time
+        self._absent = 0.0  # what gateways that are cut off may have used lately; sent with the next lease
         self._poke = poke
         self._stock: deque[Lot] = deque()  # in the order of their times
         self._taken: dict[float, float] = {}  # time of use -> time for which the first of it was leased
@@ -128,11 +131,20 @@ class Pool:
         self._freed = True
         self._not_before_s = 0.0
 
+    def charge_absent(self, seconds: float) -> None:
+        """Charge what gateways that are cut off may use in so many seconds of the whole limit.
+
+        A pool that leases nothing forgets what is older than some seconds: the limit has room for it by then.
+        """
+        if self.spec.unit_us:
+            most = MAX_ABSENT_S * 1e6 / self.spec.unit_us
+            self._absent = min(self._absent + seconds * 1e6 / self.spec.unit_us, most)
+
     def question(self, now: float) -> list[float]:
         """Return the arguments of the next lease, with debts and refunds."""
         spec = self.spec
         ahead_us = max(AHEAD_S * 1e6, 2 * self._amount * spec.unit_us)
-        owed, self.owed = self.owed, 0.0
+        owed, self.owed, self._absent = self.owed + self._absent, 0.0, 0.0
         refunds, self._refunds = self._refunds, {}
         handed_back, self._handed_back = self._handed_back, []
         self.asking = True
@@ -170,6 +182,7 @@ class Pool:
     def clear(self) -> None:
         """Drop the stock: its leases may not hold any more."""
         self._stock.clear()
+        self._absent = 0.0
         self._refunds.clear()
         self._handed_back.clear()
         self._taken.clear()

@@ -83,6 +83,11 @@ class SharedPace(RateLimiter):
             if not self._peers.alone:
                 self._token_pool.correct(taken_s, actual - estimated)
 
+    def charge_absent(self, seconds: float) -> None:
+        """Charge what gateways that are cut off may use: each goes on with its part of the limit."""
+        for pool in self.pools:
+            pool.charge_absent(seconds)
+
     def rejoined(self, now: float) -> None:
         """Keep to permits again, now that the shared state is back."""
         self._since_s = now

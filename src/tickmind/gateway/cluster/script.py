@@ -141,15 +141,24 @@ redis.call('PEXPIRE', KEYS[1], math.ceil(math.max(longest, tat - now + 60000000)
 return answer
 """
 
-# KEYS[1]: a sorted set of the gateways by when they were last heard of. ARGV: this gateway, for how long it counts.
-# Returns the server's time and the number of gateways.
+# KEYS[1]: a sorted set of the gateways by when they were last heard of. ARGV: this gateway, after how many seconds
+# another one counts as silent, and after how many it is forgotten.
+# Returns the server's time and the number of gateways; then for each silent one its name and how long it is silent.
 BEAT = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - ARGV[2] * 1000000))
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - ARGV[3] * 1000000))
 redis.call('EXPIRE', KEYS[1], 3600)
-return {now, redis.call('ZCARD', KEYS[1])}
+local answer = {now, redis.call('ZCARD', KEYS[1])}
+local silent = redis.call(
+  'ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - ARGV[2] * 1000000), 'WITHSCORES'
+)
+for i = 1, #silent, 2 do
+  answer[#answer + 1] = silent[i]
+  answer[#answer + 1] = now - silent[i + 1]
+end
+return answer
 """
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 BEAT_S = 1.0  # interval of a gateway's heartbeat
-GONE_S = 5.0  # after this silence a gateway is not counted
-ANSWER_S = 2.0  # how long an answer may take before the state counts as lost
+ANSWER_S = 2.0  # how long an answer may take before the state counts as lost, and a silent gateway as cut off
+HELD_S = 60.0  # for which the part of a gateway that is cut off is left to it
 PUBLISH_S = 0.05  # shortest interval between two messages
 PUBLISH_ALL_EVERY = 10  # every n-th message covers all active sessions
 RETRY_S = 0.25  # at first; doubled with each failure
@@ -180,6 +181,7 @@ class SharedState:
                     self._url.reveal(),
                     socket_timeout=ANSWER_S,
                     socket_connect_timeout=ANSWER_S,
+                    client_name=self._client_name(self._id),
                     retry=Retry(NoBackoff(), 0),  # `_run` retries
                 )
                 await self._serve(client)
@@ -214,14 +216,40 @@ class SharedState:
     async def _beat(self, client: "Redis", script: str) -> int:
         """Send a heartbeat, count the gateways, and estimate the server's clock."""
         asked_s = self._clock.monotonic()
-        answer: Any = await client.evalsha(script, 1, f"{self._namespace}:gateways", self._id, GONE_S)
-        now_us = int(answer[0])
+        key = f"{self._namespace}:gateways"
+        answer: Any = await client.evalsha(script, 1, key, self._id, ANSWER_S, HELD_S)
+        now_us, gateways = int(answer[0]), int(answer[1])
         self._server_clock.difference_s(asked_s, self._clock.monotonic(), now_us / 1e6)
-        self._census.count(int(answer[1]))
+        silent = {name.decode(): int(age_us) / 1e6 for name, age_us in zip(answer[2::2], answer[3::2], strict=True)}
+        if silent and (ended := silent.keys() - await self._connected(client, silent)):
+            await client.zrem(key, *ended)
+            gateways -= len(ended)
+            silent = {name: age_s for name, age_s in silent.items() if name not in ended}
+        charge_s = self._census.count(gateways, [age_s - ANSWER_S for age_s in silent.values()])
+        if charge_s:
+            for pace in self._paces:
+                pace.charge_absent(charge_s)
         if self._merger is not None:
             self._merger.set_clock(now_us / 1e6)
             self._merger.lanes.resize(self._census.gateways)
         return now_us
+
+    async def _connected(self, client: "Redis", silent: Collection[str]) -> set[str]:
+        """Return which of some silent gateways the server still has a connection of.
+
+        That of a gateway that has ended is closed, even after kill -9; of one that is cut off, the server knows
+        nothing new. Where it does not show its connections, all count as cut off.
+        """
+        from redis.exceptions import NoPermissionError
+
+        try:
+            clients: Any = await client.client_list()
+        except NoPermissionError:
+            return set(silent)
+        return {each["name"].removeprefix(self._client_name("")) for each in clients}
+
+    def _client_name(self, gateway_id: str) -> str:
+        return f"{self._namespace}:{gateway_id}"
 
     async def _lease(self, client: "Redis", script: str) -> None:
         """Refill all pools that need it, in one pipeline."""
