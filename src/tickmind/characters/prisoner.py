@@ -1,7 +1,7 @@
 """Get out of a locked room with a mind: remember what hangs here, talk through the wall, and choose what helps.
 
-The signs in its room are the code of the other's door. Nothing in its tree says so to the other one: it notes them, tells
-them in a talk as it would any news, and remembers what it is told.
+The signs in its room are the code of the other's door. Nothing in its tree says so to the other one: it notes them,
+tells them in a talk as it would any news, and remembers what it is told.
 """
 
 import re

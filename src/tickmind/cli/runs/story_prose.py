@@ -23,11 +23,8 @@ def retold(told: Chronicle, *, model: str = "", base_url: str = "") -> tuple[Chr
 
     A part keeps the sentences by code if there is no model, its call fails or its words do not pass the checks.
     """
-    choice: ModelChoice | ModelConfig
-    if model or base_url:
-        choice = load_model_config(base_url=base_url or None, model=model or None)
-    else:
-        choice = choose_model()
+    named = load_model_config(base_url=base_url or None, model=model or None) if model or base_url else None
+    choice = named or choose_model()
     if isinstance(choice, ModelChoice) and choice.kind is ModelKind.SCRIPTED:
         return told, "There is no model (set LLM_BASE_URL, or `tickmind model install`); all of it is told by code."
     return asyncio.run(_retold(told, choice))

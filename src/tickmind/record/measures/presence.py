@@ -1,5 +1,6 @@
 """`Presence`: where villagers were by day, and in which of their working hours they worked."""
 
+import math
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 TRADE = frozenset({ActionType.PICKUP, ActionType.INTERACT, ActionType.BUY, ActionType.SELL, ActionType.GIVE})
 """Actions with which one works, where they change what one carries."""
 AT_WORK = 0.5  # share of an hour at its place of work that counts as worked
+ON_THE_WAY = 2  # hours of walking between two worked ones, as to fetch ore, that count as worked at most
 _OUTSIDE = -1
 
 
 class Presence:
-    """Counts, tick by tick, where actors with a persona were while they were awake by day, and the hours they worked."""
+    """Counts, tick by tick, where actors with a persona were while they were awake by day, and when they worked."""
 
     def __init__(self, info: "WorldInfo") -> None:
         self._calendar = info.setting.calendar
@@ -40,7 +42,9 @@ class Presence:
         }  # row -> zone and hours
         self._there: dict[tuple[int, int], int] = {}  # (row, hour since the beginning) -> ticks at its place of work
         self._did: set[tuple[int, int]] = set()  # hours in which it did something of its trade
-        self._hours: dict[int, int] = {}  # hour since the beginning -> ticks of it that were seen
+        self._hours: dict[int, int] = {}  # hour since the beginning, if it has no festival -> ticks that were seen
+        self._walked: dict[tuple[int, int], int] = {}  # (row, hour) -> ticks in which it moved
+        self._before: dict[int, tuple[int, int]] = {}  # row -> where it was in the tick before
 
     def follow(self, record: "TickRecord") -> None:
         """Count a tick."""
@@ -54,11 +58,16 @@ class Presence:
             inside = zones >= 0
             np.add.at(self._counts, (self._of[inside], zones[inside]), 1)
         hour = (time.day - 1) * 24 + time.minute // 60
-        self._hours[hour] = self._hours.get(hour, 0) + 1
+        if not time.festivals:
+            self._hours[hour] = self._hours.get(hour, 0) + 1
         at = dict(zip(self._of.tolist(), zones.tolist(), strict=True))
         for row, (work, _) in self._work.items():
             if at[row] == work:
                 self._there[row, hour] = self._there.get((row, hour), 0) + 1
+            tile = int(state.x[row]), int(state.y[row])
+            if self._before.get(row, tile) != tile:
+                self._walked[row, hour] = self._walked.get((row, hour), 0) + 1
+            self._before[row] = tile
         for place, effects in record.results.effects.items():
             row = int(record.results.actor[place])
             if row in self._work and not record.results.reason[place]:
@@ -84,24 +93,41 @@ class Presence:
     def worked(self) -> tuple[int, int]:
         """How many working hours of all were worked, and how many there were; a part of an hour is none.
 
-        An hour is worked if one did something of one's trade in it, or was at one's place of work for half of it.
+        An hour is worked if one did something of one's trade in it, was at one's place of work for half of it, or
+        walked for half of it between two such hours. Hours of a festival are none.
         """
         whole = self._calendar.day_ticks // 24
         worked = count = 0
         for row, (_, hours) in self._work.items():
-            for hour, ticks in self._hours.items():
-                if ticks >= whole and hour % 24 in hours:
-                    count += 1
-                    there = self._there.get((row, hour), 0)
-                    worked += (row, hour) in self._did or there >= AT_WORK * ticks
+            due = [hour for hour, ticks in self._hours.items() if ticks >= whole and hour % 24 in hours]
+            done = {hour for hour in self._hours if self._works(row, hour)}
+            count += len(due)
+            worked += sum(hour in done or self._is_on_the_way(row, hour, done) for hour in due)
         return worked, count
+
+    def _works(self, row: int, hour: int) -> bool:
+        return (row, hour) in self._did or self._there.get((row, hour), 0) >= AT_WORK * self._hours[hour]
+
+    def _is_on_the_way(self, row: int, hour: int, done: set[int]) -> bool:
+        first, last = hour, hour
+        while self._walks(row, first) and first not in done:
+            first -= 1
+        while self._walks(row, last) and last not in done:
+            last += 1
+        return first in done and last in done and last - first - 1 <= ON_THE_WAY
+
+    def _walks(self, row: int, hour: int) -> bool:
+        return self._walked.get((row, hour), 0) >= AT_WORK * self._hours.get(hour, math.inf)
 
 
 def working_hours(persona: Persona, places: Iterable[str]) -> frozenset[int]:
-    """Return the hours of the day in which a persona is to work all the time, by its habits or as is usual."""
+    """Return the hours of the day in which a persona is to be at work, by its habits or as is usual.
+
+    The hour in which its work begins is for the way there.
+    """
     errands = sorted(usual_day(persona, places), key=lambda errand: errand.minute)
     spans = [
-        (one.minute, following.minute)
+        ((one.minute + 60) % DAY_MINUTES, following.minute)
         for one, following in zip(errands, (*errands[1:], *errands[:1]), strict=True)
         if one.skill == "work"
     ]
