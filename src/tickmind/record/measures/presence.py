@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tickmind.base import Limit
 from tickmind.mind.plans import usual_day
 from tickmind.protocol import ActionType, ActorStatus
 from tickmind.protocol.record import ACTION_TYPES
@@ -21,6 +22,7 @@ TRADE = frozenset({ActionType.PICKUP, ActionType.INTERACT, ActionType.BUY, Actio
 """Actions with which one works, where they change what one carries."""
 AT_WORK = 0.5  # share of an hour at its place of work that counts as worked
 ON_THE_WAY = 2  # hours of walking between two worked ones, as to fetch ore, that count as worked at most
+MAX_LOOKS = Limit("number of hours of which it is kept where all were", 2_000)
 _OUTSIDE = -1
 
 
@@ -45,6 +47,10 @@ class Presence:
         self._hours: dict[int, int] = {}  # hour since the beginning, if it has no festival -> ticks that were seen
         self._walked: dict[tuple[int, int], int] = {}  # (row, hour) -> ticks in which it moved
         self._before: dict[int, tuple[int, int]] = {}  # row -> where it was in the tick before
+        self._next_look = 0
+        self.size = info.width, info.height
+        self.areas = tuple((zone.name, area) for zone in info.setting.zones for area in zone.areas)
+        self.hourly: list[tuple[int, dict[str, tuple[int, int]]]] = []  # tick -> actor -> tile, once an hour
 
     def follow(self, record: "TickRecord") -> None:
         """Count a tick."""
@@ -58,6 +64,10 @@ class Presence:
             inside = zones >= 0
             np.add.at(self._counts, (self._of[inside], zones[inside]), 1)
         hour = (time.day - 1) * 24 + time.minute // 60
+        if record.tick_id >= self._next_look and MAX_LOOKS.allows(len(self.hourly) + 1):
+            self._next_look = record.tick_id + max(1, self._calendar.day_ticks // 24)
+            tiles = {who: (int(state.x[row]), int(state.y[row])) for who, row in self._rows.items()}
+            self.hourly.append((record.tick_id, {who: tile for who, tile in tiles.items() if tile[0] >= 0}))
         if not time.festivals:
             self._hours[hour] = self._hours.get(hour, 0) + 1
         at = dict(zip(self._of.tolist(), zones.tolist(), strict=True))

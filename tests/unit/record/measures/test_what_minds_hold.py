@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tickmind.mind.memory import HeldNumbers, Memory
 from tickmind.protocol import BoardEntry, Insight, MemoryNote, Persona
 from tickmind.protocol.setting import CalendarInfo
-from tickmind.record.measures import MindMaterial, measure
-from tickmind.record.measures.material import _read_insights
+from tickmind.record.measures import MindMaterial, measure, measures_page
+from tickmind.record.measures.material import BondChange, _read_insights
 from tickmind.record.measures.presence import Presence, working_hours
 from tickmind.record.tables.gifts import Gift
 from tickmind.world import TileWorld, parse_scenario
@@ -47,7 +47,7 @@ def test_numbers_come_back_from_their_short_form(numbers, more):
 
 @pytest.mark.parametrize("text", ["", "7", "x:AA==", "7:A", "7:????", "9999999999:AA==", "7:AA==x"])
 def test_another_text_is_no_such_form(text):
-    with pytest.raises(ValueError, match="numbers|base64|padd"):
+    with pytest.raises(ValueError, match=r"numbers|base64|[Pp]add"):
         HeldNumbers.read(text)
 
 
@@ -189,3 +189,36 @@ def test_recall_asks_for_the_habits_of_others_and_a_single_sighting_elsewhere_is
     assert recall(*saw, wrong, often) == (1, 1)
     assert recall(*saw, wrong, often, lost=(7, 17, 20)) == (0, 1)
     assert recall(saw[0]) == (None, 0), "it has not seen her often"
+
+
+def test_a_page_shows_on_a_map_who_knew_a_fact_when_and_from_whom():
+    found = lived("ada", "bram", notes=[("bram", replace(TOLD, tick_id=17))])
+    found.presence = present()
+    shown = measures_page(["run"], {"run": found}, measure(found, [FACT]), [FACT])
+    maps = shown.split('<figure class="moment">')[1:]
+    assert len(maps) > 1
+    assert "1 of 2" in maps[0]
+    assert maps[0].count('fill="#b5532b"') == 1  # Ada knows it
+    assert "2 of 2" in maps[-1]
+    assert maps[-1].count('fill="#b5532b"') == 2
+    assert sum(one.count("<line") for one in maps) == 1  # from Ada to Bram
+    found.names = {"ada": "<b>Ada", "bram": "Bram"}
+    assert "<b>" not in measures_page(["run"], {"run": found}, measure(found, [FACT]), [FACT])
+
+
+def test_friends_and_those_who_fell_out_are_thick_lines_between_minds():
+    known = [
+        (one, MemoryNote(1, f"{other.capitalize()} is warm.", other, kind="insight", number=place))
+        for place, (one, other) in enumerate((a, b) for a in ("ada", "bram", "cleo") for b in ("ada", "bram", "cleo"))
+        if one != other
+    ]
+    found = lived("ada", "bram", "cleo", notes=[(one, replace(note, number=note.number + 1)) for one, note in known])
+    found.bonds = [
+        BondChange(5, "ada", "Bram", "close"),
+        BondChange(6, "bram", "Ada", "close"),
+        BondChange(7, "cleo", "Ada", "cold"),
+        BondChange(8, "cleo", "Bram", "close"),  # of one side only
+    ]
+    shown = measures_page(["run"], {"run": found}, measure(found))
+    assert shown.count('stroke="#2f6f6a" stroke-width="3"') == 1
+    assert shown.count('stroke="#b02a1a" stroke-width="3"') == 1
