@@ -17,7 +17,7 @@ items: {bread: {use: {hunger: -100}}}
 legend: {".": {floor: grass}}
 actors:
   - {id: ada, type: villager, at: [0, 1], inventory: {bread: 2}}
-  - {id: bram, type: villager, at: [2, 1]}
+  - {id: bram, type: villager, at: [1, 1]}
 map: |
   ............
   ............
