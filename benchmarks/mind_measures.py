@@ -106,6 +106,16 @@ def live(folder: Path, name: str, text: str, seed: int, ticks: int, facts: tuple
     figures = folder / f"{label}.json"
     if figures.exists():
         return [Measure(*one) for one in json.loads(figures.read_text())]
+    run_id = run_world(folder, label, text, seed, ticks)
+    with RunStore(folder / "runs").open(run_id) as run:
+        found = measure(read_material(run, facts), facts)
+    figures.write_text(json.dumps(found))
+    print(f"  {name or 'the whole mind'}, seed {seed} of {SEEDS}", flush=True)
+    return found
+
+
+def run_world(folder: Path, label: str, text: str, seed: int, ticks: int) -> str:
+    """Let a world live in lockstep, by the processes of `tickmind up`, and return the id of its run."""
     scenario = folder / f"{label}.yaml"
     scenario.write_text(text)
     words = ["up", str(scenario), "--lockstep", "--seed", str(seed), "--ticks", str(ticks), "--port", "0"]
@@ -122,11 +132,7 @@ def live(folder: Path, name: str, text: str, seed: int, ticks: int, facts: tuple
     if done.returncode:
         raise RuntimeError(f"the world of {label} did not live: {done.stdout[-2000:]}{done.stderr[-2000:]}")
     (run_id,) = re.findall(r"Run (\S+) begins", done.stdout + done.stderr)
-    with RunStore(folder / "runs").open(run_id) as run:
-        found = measure(read_material(run, facts), facts)
-    figures.write_text(json.dumps(found))
-    print(f"  {name or 'the whole mind'}, seed {seed} of {SEEDS}", flush=True)
-    return found
+    return run_id
 
 
 @contextmanager
