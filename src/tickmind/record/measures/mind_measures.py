@@ -268,5 +268,6 @@ def _cost(found: MindMaterial, villager_days: float) -> Iterable[Measure]:
     tokens = sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in metered)
     yield _rate("tokens per villager and day", tokens, villager_days if metered else 0.0, len(metered))
     counted = [call for call in calls if call.cached_tokens is not None and call.prompt_tokens]
-    cached, asked = (sum(getattr(call, name) or 0 for call in counted) for name in ("cached_tokens", "prompt_tokens"))
+    asked = sum(call.prompt_tokens or 0 for call in counted)
+    cached = sum(min(call.cached_tokens or 0, call.prompt_tokens or 0) for call in counted)
     yield _share("prompt tokens from the cache", cached, asked)
