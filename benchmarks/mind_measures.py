@@ -131,8 +131,9 @@ def run_world(folder: Path, label: str, text: str, seed: int, ticks: int) -> str
         )
     if done.returncode:
         raise RuntimeError(f"the world of {label} did not live: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    (run_id,) = re.findall(r"Run (\S+) begins", done.stdout + done.stderr)
-    return run_id
+    begins = re.search(r"Run (\S+) begins", done.stdout + done.stderr)
+    assert begins is not None, "tickmind up names its run"
+    return begins[1]
 
 
 @contextmanager

@@ -55,7 +55,7 @@ def test_tokens_of_a_run_are_per_thinker_and_day(tmp_path):
         for _ in range(world.info.setting.calendar.day_ticks // 4):
             log.publish(world.tick())
     with store.open("counted") as run:
-        days = run.last_tick_id / run.info.setting.calendar.day_ticks
+        days = (run.last_tick_id or 0) / run.info.setting.calendar.day_ticks
         found = tokens_of(run)
     assert (found.prompt, found.cached, found.completion) == pytest.approx((300 / days, 100 / days, 20 / days))
 

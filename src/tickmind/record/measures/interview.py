@@ -96,8 +96,10 @@ def _questions(found: MindMaterial, who: str, promises: Iterable[Promise]) -> li
 def _habits(found: MindMaterial, who: str) -> Iterator[InterviewQuestion]:
     """Yield where others are most, by day and by the record of the world, if a mind saw them at that place often."""
     seen = Counter((note.about, _sighting(note.text)) for note in found.numbered.get(who, {}).values())
-    for other in sorted(found.minds - {who}) if found.presence is not None else ():
-        place = found.presence.haunt(other)
+    if (presence := found.presence) is None:
+        return
+    for other in sorted(found.minds - {who}):
+        place = presence.haunt(other)
         if place and seen[other, zone_phrase(place)] >= LEAST_EVIDENCE:
             text = f"Where does one often see {found.names.get(other, other)}?"
             yield InterviewQuestion(text, frozenset({zone_phrase(place)}))

@@ -9,8 +9,7 @@ import numpy as np
 
 from tickmind.base import Limit
 from tickmind.mind.plans import usual_day
-from tickmind.protocol import ActionType, ActorStatus
-from tickmind.protocol.record import ACTION_TYPES
+from tickmind.protocol import ACTION_TYPES, ActionType, ActorStatus
 from tickmind.protocol.setting import DAY_MINUTES, Persona, in_hours
 
 if TYPE_CHECKING:
