@@ -5,6 +5,7 @@ them elsewhere when a machine dies; observations and intents never pass through 
 """
 
 from tickmind.adapters.ray.cluster import RayCluster, connect_ray
+from tickmind.adapters.ray.executor import RayExecutor
 from tickmind.adapters.ray.launcher import RayLauncher
 
-__all__ = ["RayCluster", "RayLauncher", "connect_ray"]
+__all__ = ["RayCluster", "RayExecutor", "RayLauncher", "connect_ray"]
