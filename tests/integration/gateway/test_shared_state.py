@@ -101,6 +101,56 @@ class Gateway:
         return False
 
 
+class Way:
+    """The network between a gateway and the server: cut, it passes nothing on and tells neither side."""
+
+    def __init__(self, server_url, path):
+        self.server = server_url.partition("unix://")[2].partition("?")[0]
+        self.path = path
+        self.url = f"unix://{path}"
+        self._whole = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self):
+        self._whole.set()
+        self._listener = await asyncio.start_unix_server(self._accept, self.path)
+
+    async def close(self):
+        self._listener.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def cut(self):
+        self._whole.clear()
+
+    def mend(self):
+        self._whole.set()
+
+    def _accept(self, reader, writer):
+        task = asyncio.create_task(self._join(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _join(self, reader, writer):
+        far_reader, far_writer = await asyncio.open_unix_connection(self.server)
+        try:
+            await asyncio.gather(self._pass(reader, far_writer), self._pass(far_reader, writer))
+        except OSError:
+            pass  # the other end is gone
+        finally:
+            far_writer.close()
+            writer.close()
+
+    async def _pass(self, reader, writer):
+        while data := await reader.read(65_536):
+            await self._whole.wait()
+            writer.write(data)
+            await writer.drain()
+        await self._whole.wait()  # what was cut off hears of no end either
+        writer.write_eof()
+
+
 class House:
     """Gateways that are stopped in the end."""
 
@@ -116,9 +166,10 @@ class House:
         mode="fair",
         connected=True,
         random=None,
+        url="",
     ):
         for _ in range(count):
-            gateway = Gateway(self.url, len(self.gateways), limits=limits, mode=mode, random=random)
+            gateway = Gateway(url or self.url, len(self.gateways), limits=limits, mode=mode, random=random)
             self.gateways.append(gateway)
             assert await gateway.shared.start(wait_s=WAIT_S) == connected
         if connected:
@@ -210,6 +261,31 @@ async def test_who_is_back_first_leaves_the_others_their_part(house, redis_serve
     await house.close()
     assert took_s > 0.5
     assert 0.6 * 10 * free_s - 1 <= len(one.sent) - before <= 10 * took_s + 2
+
+
+@pytest.mark.realtime
+async def test_the_others_leave_a_gateway_that_is_cut_off_its_part(house, redis_server, tmp_path):
+    way = Way(redis_server.url, str(tmp_path / "way.sock"))
+    await way.open()
+    one, two = await house.open(2)
+    three = (await house.open(1, url=way.url))[2]
+    for gateway in (one, two, three):
+        gateway.workers(20)
+    await until(lambda: all(len(gateway.sent) > 5 for gateway in house.gateways), "requests")
+    way.cut()
+    await until(lambda: three.shared.statistics().degraded, "it is alone")
+    before = [len(gateway.sent) for gateway in house.gateways]
+    took_s, free_s = await pass_time(6)
+    sent = [len(gateway.sent) - count for gateway, count in zip(house.gateways, before, strict=True)]
+    assert sum(sent) <= 20 * took_s + 7  # for a second at most nobody knows that it is alone
+    assert sum(sent) >= 0.6 * 20 * free_s
+    assert 0.6 * 20 / 3 * free_s - 1 <= sent[2] <= 20 / 3 * took_s + 2
+    assert one.shared.statistics().gateways == 3
+    way.mend()
+    await until(lambda: three.shared.statistics().connected, "it is back")
+    await until(lambda: three.shared.statistics().gateways == 3, "and counts all")
+    await house.close()
+    await way.close()
 
 
 async def test_a_gateway_starts_without_the_server_and_finds_it_later(house, redis_server):

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from tickmind.adapters.ray.cluster import RayCluster
 from tickmind.base import ConfigError, configure_logging
 
+END_S = 5.0  # for an order that was called off to end
 OrderT = TypeVar("OrderT")
 AnswerT = TypeVar("AnswerT")
 
@@ -31,6 +32,7 @@ class RayExecutor:
         self._run = cluster.api.remote(_run).options(num_cpus=1, max_retries=0)
         self._waiting: deque[tuple[Future[Any], Any, Any]] = deque()
         self._running: dict[Any, Future[Any]] = {}  # reference -> its future
+        self._threads: set[threading.Thread] = set()
         self._lock = threading.Lock()  # futures are fulfilled in a thread of Ray's
 
     def submit(self, work: Callable[[OrderT], AnswerT], order: OrderT) -> "Future[AnswerT]":
@@ -50,6 +52,8 @@ class RayExecutor:
             future.cancel()
         for reference in running:
             self._cluster.api.cancel(reference, force=True)
+        for thread in list(self._threads):
+            thread.join(END_S)
         self._cluster.leave()
 
     def _begin(self) -> None:
@@ -61,7 +65,9 @@ class RayExecutor:
                 reference = self._run.remote(work, order)
                 self._running[reference] = future
                 # In a thread of its own, since a callback that runs at once would wait for this lock.
-                threading.Thread(target=self._follow, args=(reference, future), daemon=True).start()
+                thread = threading.Thread(target=self._follow, args=(reference, future), daemon=True)
+                self._threads.add(thread)
+                thread.start()
 
     def _follow(self, reference: Any, future: "Future[Any]") -> None:
         """Wait for one answer and pass it on."""
@@ -77,6 +83,7 @@ class RayExecutor:
             future.set_result(answer)
         with self._lock:
             del self._running[reference]
+            self._threads.discard(threading.current_thread())
         self._begin()
 
 
