@@ -10,8 +10,7 @@ from tickmind.gateway.settings.config import Limits
 
 ENV_PROVIDER = "default"  # the name of the endpoint that LLM_BASE_URL points to
 
-# provider -> the model that is asked for where only the provider is named: a current one that is quick and cheap
-MODELS_AS_OF = "2026-11"
+# provider -> the model that is asked where only the provider is named: as of 2026-11, a current, quick and cheap one
 DEFAULT_MODELS: Mapping[str, str] = {
     "groq": "openai/gpt-oss-120b",
     "cerebras": "gpt-oss-120b",

@@ -276,7 +276,7 @@ def _route(
 def read_chain(
     said: list[str], providers: Mapping[str, Provider], names: Collection[str], path: SettingPath, wrong: Wrong
 ) -> Chain:
-    """Read a fallback list as (provider, model): `groq` is its default model, `groq/openai/gpt-oss-20b` a certain one."""
+    """Read a fallback list as (provider, model): `groq` is its default model, `groq/a-model` a certain one."""
     chain: list[tuple[str, str]] = []
     for index, entry in enumerate(said):
         name, _, model = entry.partition("/")

@@ -55,7 +55,11 @@ def complaint(load):
 ENVIRONMENTS = [
     {},
     ALL_KEYS,
-    {"GROQ_API_KEY": "gsk_groq_0123456789", "LLM_BASE_URL": "http://127.0.0.1:9000/v1", "LLM_MODEL": "openai/gpt-oss-120b"},
+    {
+        "GROQ_API_KEY": "gsk_groq_0123456789",
+        "LLM_BASE_URL": "http://127.0.0.1:9000/v1",
+        "LLM_MODEL": "openai/gpt-oss-20b",
+    },
     {"LLM_BASE_URL": "https://api.openai.com/v1", "LLM_API_KEY": "sk-0123456789"},
 ]
 
