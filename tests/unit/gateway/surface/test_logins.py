@@ -26,7 +26,7 @@ class Wire:
     def write(self, data: bytes) -> None:
         self.data += data
 
-    def finish(self, data: bytes, keep_alive: bool) -> None:  # noqa: ARG002 - the port's
+    def finish(self, data: bytes, keep_alive: bool) -> None:
         self.data += data
 
 
