@@ -57,7 +57,10 @@ class CopiesEnv(VectorEnv[Any, Any, Any]):
         return self._episodes.world.seeds
 
     def reset(
-        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
+        self,
+        *,
+        seed: "int | Sequence[int] | NDArray[np.integer[Any]] | None" = None,
+        options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
         """Begin all copies again. Copy k gets the seed + k, or the one at place k of a list."""
         copies = self._episodes.copies
