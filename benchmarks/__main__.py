@@ -17,20 +17,8 @@ from benchmarks.harness import Result
 from benchmarks.ledger import Measured, Question, page_of, read_ledger, this_machine, today, write_ledger
 
 PARTS = (
-    *(
-        "engine",
-        "client",
-        "corpus",
-        "strategy",
-        "gateway",
-        "goodput",
-        "world",
-        "world_load",
-        "websocket",
-        "learners",
-        "tracing",
-    ),
-    *("record", "record_restart", "viewer", "villagers", "mind", "minds", "mind_measures", "experiments"),
+    *("engine", "client", "corpus", "strategy", "gateway", "goodput", "world", "world_load", "websocket", "learners"),
+    *("tracing", "record", "record_restart", "viewer", "villagers", "mind", "minds", "mind_measures", "experiments"),
 )
 TARGET = Path("build/bench.json")
 KEPT = Path("docs/benchmarks.json")  # what the page was made from

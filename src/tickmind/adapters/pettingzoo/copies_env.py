@@ -1,7 +1,7 @@
 """`CopiesEnv`: many copies of a scenario as Gymnasium's `VectorEnv`."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -13,6 +13,8 @@ from tickmind.world.scenario.limits import MAX_SEED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Seeds: TypeAlias = int | np.integer[Any] | Sequence[int] | NDArray[np.integer[Any]]
 
 
 class CopiesEnv(VectorEnv[Any, Any, Any]):
@@ -57,10 +59,7 @@ class CopiesEnv(VectorEnv[Any, Any, Any]):
         return self._episodes.world.seeds
 
     def reset(
-        self,
-        *,
-        seed: "int | Sequence[int] | NDArray[np.integer[Any]] | None" = None,
-        options: dict[str, Any] | None = None,
+        self, *, seed: "Seeds | None" = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin all copies again. Copy k gets the seed + k, or the one at place k of a list."""
         copies = self._episodes.copies
@@ -125,7 +124,7 @@ class CopiesEnv(VectorEnv[Any, Any, Any]):
         return [int(seed) for seed in self.np_random.integers(MAX_SEED, size=count)]
 
 
-def _seeds_of(seed: int | Sequence[int], copies: int) -> list[int]:
+def _seeds_of(seed: "Seeds", copies: int) -> list[int]:
     """Return a seed for each copy; raises `ConfigError` unless they are whole numbers, or one of them."""
     given = np.asarray(seed)
     if given.dtype.kind not in "iu" or given.ndim > 1:

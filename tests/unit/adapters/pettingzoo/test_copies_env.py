@@ -1,5 +1,7 @@
 """Many worlds in one: each environment of the vector is as one of its own, and a learner learns from all of them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -93,6 +95,7 @@ def test_seeds_of_copies_are_one_number_or_one_for_each():
     assert many.world_seeds == [3, 1]
     with pytest.raises(ConfigError, match="one seed for each of 2 copies"):
         many.reset(seed=[1])
+    wrong: Any
     for wrong in (1.5, "7", [1.5, 2.0], [[1, 2]], [None, 1], [-1, 2**70]):
         with pytest.raises(ConfigError, match="a seed must be a whole number"):
             many.reset(seed=wrong)
