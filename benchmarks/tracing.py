@@ -2,7 +2,7 @@
 
 from benchmarks.harness import Result, paired, seconds
 from tickmind.base.telemetry.tracing import install_tracer, installed_tracer
-from tickmind.llm import Message
+from tickmind.llm.messages import as_messages
 from tickmind.llm.transport import ModelRequest
 from tickmind.llm.transports.tracing import begin_call
 
@@ -13,7 +13,7 @@ ROUNDS, CALLS = 15, 20_000
 def switched_off() -> list[Result]:
     """The hooks of a call without a tracer: in its deliberation, before its request, and in the gateway."""
     install_tracer(None)
-    request = ModelRequest(model="m", messages=(Message("user", "Hi."),))
+    request = ModelRequest(model="m", messages=as_messages("Hi."))
 
     def call() -> None:
         installed_tracer()

@@ -98,6 +98,8 @@ async def test_a_client_that_is_cut_off_ends_the_command_without_a_word(open_mar
             sys.executable, *words, stdin=asyncio.subprocess.PIPE, stdout=answers, stderr=asyncio.subprocess.PIPE
         )
         os.close(answers)
+        assert process.stdin is not None
+        assert process.stderr is not None
         process.stdin.write(json.dumps(begin).encode() + b"\n")
         async with asyncio.timeout(60):
             assert b"serverInfo" in await asyncio.to_thread(os.read, kept, 1 << 16)
