@@ -24,6 +24,10 @@ RAY_SETTINGS = {
 }
 
 
+class ClusterEndedError(Exception):
+    """The cluster's process ended before it answered."""
+
+
 @dataclass
 class LocalRay:
     """A running cluster. A driver needs `environment` beside its own."""
@@ -59,7 +63,7 @@ def answer(process: "subprocess.Popen[str]") -> dict[str, str]:
         if line.startswith("{"):
             found: dict[str, str] = json.loads(line)
             return found
-    raise RuntimeError("the cluster ended")
+    raise ClusterEndedError
 
 
 @contextmanager
@@ -69,20 +73,24 @@ def local_ray(*, nodes: int = 2, cpus: int = 8) -> Iterator[LocalRay]:
     (folder / "ray").mkdir()
     command = [sys.executable, "-m", "tests.kits.ray_cluster", str(folder), str(nodes), str(cpus)]
     env = {**os.environ, **RAY_SETTINGS, "RAY_TMPDIR": str(folder)}
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=env,
-        cwd=Path(__file__).parents[2],
-        start_new_session=True,
-    )
+    errors = folder / "errors.log"
+    with errors.open("wb") as file:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+            env=env,
+            cwd=Path(__file__).parents[2],
+            start_new_session=True,
+        )
     try:
         cluster = LocalRay(process, folder, answer(process)["address"])
         cluster.nodes = [answer(process)["node"] for _ in range(nodes)]
         yield cluster
+    except ClusterEndedError as error:
+        raise RuntimeError(f"the cluster ended: {errors.read_text('utf-8', 'replace')[-2000:]}") from error
     finally:
         assert process.stdin is not None
         with suppress(OSError):

@@ -9,7 +9,15 @@ import pytest
 from tickmind.base import ConfigError
 from tickmind.base.problems import ConfigFileError
 from tickmind.protocol import EntityInfo
-from tickmind.runner import MappingFile, ResourceLimits, RestartPolicy, SecretSource, load_mapping, mapping_schema_text
+from tickmind.runner import (
+    MappingFile,
+    Placement,
+    ResourceLimits,
+    RestartPolicy,
+    SecretSource,
+    load_mapping,
+    mapping_schema_text,
+)
 from tickmind.world import load_scenario
 
 ROOT = Path(__file__).parents[3]
@@ -219,3 +227,17 @@ def test_settings_for_all_agents_go_under_their_own(tmp_path):
     found = mapping.reload()
     assert found is not None
     assert found.agents["a"].settings.flag("local_model") is True
+
+
+def test_what_a_process_asks_of_a_cluster_is_read_over_its_defaults(tmp_path):
+    file = tmp_path / "agents.yaml"
+    file.write_text(
+        "defaults: {place: {cpus: 0.5, memory_mb: 300}}\n"
+        "agents:\n"
+        "  a: {cmd: [python, -m, a]}\n"
+        "  b: {cmd: [python, -m, b], place: {cpus: 2, resources: {village: 1}}}\n"
+        "assignments: [{match: {}, use: a}]\n"
+    )
+    agents = load_mapping(file).agents
+    assert agents["a"].place == Placement(0.5, 300)
+    assert agents["b"].place == Placement(2, 300, (("village", 1),))

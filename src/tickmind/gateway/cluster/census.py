@@ -58,7 +58,6 @@ class Census:
     def found(self) -> None:
         """Note that the shared state is connected."""
         self.connected = True
-        self._counted_s = None
         self._divided_until_s = self._clock.monotonic() + self._rejoin_s
 
     def lost(self) -> None:
@@ -67,3 +66,4 @@ class Census:
             self.losses += 1
             self._divided = True
         self.connected = False
+        self._counted_s = None

@@ -246,7 +246,7 @@ class SharedState:
             clients: Any = await client.client_list()
         except NoPermissionError:
             return set(silent)
-        return {each["name"].removeprefix(self._client_name("")) for each in clients}
+        return {each.get("name", "").removeprefix(self._client_name("")) for each in clients}
 
     def _client_name(self, gateway_id: str) -> str:
         return f"{self._namespace}:{gateway_id}"
