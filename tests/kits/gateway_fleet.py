@@ -64,6 +64,7 @@ class Member:
     def kill(self):
         """End it as by kill -9: its callers see that their connections are closed."""
         self.lives = False
+        self.dispatcher.shutdown()
         for worker in list(self.waiting):
             self.fleet.time.after(0.05, worker.ask)
         self.waiting.clear()

@@ -1,6 +1,7 @@
 """Joining a Ray cluster: what is wrong with its address is said in a sentence, before Ray tries for minutes."""
 
 import socket
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -46,10 +47,7 @@ def test_the_cluster_that_ran_here_last_is_named_when_it_is_gone(deaf, tmp_path)
 
 
 def test_without_ray_the_command_says_how_to_install_it(monkeypatch, tmp_path):
-    def missing(name):
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-    monkeypatch.setattr("tickmind.adapters.ray.cluster.importlib.import_module", missing)
+    monkeypatch.setitem(sys.modules, "ray", None)
     mapping = tmp_path / "agents.yaml"
     mapping.write_text(
         "agents: {a: {cmd: [python, -m, tickmind.characters.random_walker]}}\nassignments: [{match: {}, use: a}]\n"
