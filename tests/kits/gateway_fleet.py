@@ -17,6 +17,7 @@ from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.ticket import Ticket
+from tickmind.gateway.settings.config import GatewayConfig, QueueConfig
 
 
 class Fleet(World):
@@ -24,6 +25,7 @@ class Fleet(World):
 
     def __init__(self, server, limits, gateways, **given):
         super().__init__(server, limits, **given)
+        self.config = GatewayConfig(queue=QueueConfig(capacity=10_000, max_wait_s=600.0))
         self.beat_script = server.register_script(timed(BEAT))
         self.served = Counter()  # session -> its answers
         self.refused = Counter()

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 READY_S = 240.0
 RAY_SETTINGS = {
@@ -120,7 +121,7 @@ def _of_cluster(folder: Path) -> list[int]:
 def _main(folder: str, nodes: int, cpus: int) -> None:
     from ray.cluster_utils import Cluster
 
-    given = {
+    given: dict[str, Any] = {
         "include_dashboard": False,
         "object_store_memory": 80_000_000,
         "node_ip_address": "127.0.0.1",
