@@ -140,9 +140,9 @@ class ScaleSimulation:
             provider = Provider(name, f"http://{name}.test/v1", (ApiKey(f"k{number}", Secret(f"s{number}")),), limits)
             targets.append(Target(provider, provider.keys[0], "m"))
         self.plan = Plan(tuple(targets), "m")
+        games = [Session(f"game-{number}", f"game-{number}") for number in range(GAMES)]
         for number in range(characters):
-            game = f"game-{number % GAMES}"
-            character = _ThinkingCharacter(self, Session(game, game), f"c{number}")
+            character = _ThinkingCharacter(self, games[number % GAMES], f"c{number}")
             self.time.after(self.chance.uniform(0, EVERY_S), character.want)
 
     def run(self, seconds: float) -> ScaleFigures:

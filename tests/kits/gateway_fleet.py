@@ -37,8 +37,9 @@ class Fleet(World):
     def crowd(self, workers):
         """Let sessions, each with so many workers, ask again as soon as they are served."""
         for name, count in workers.items():
+            session = Session(name, name)
             for _ in range(count):
-                Worker(self, Session(name, name)).ask()
+                Worker(self, session).ask()
 
     def next_member(self):
         """The balancer's choice."""
