@@ -54,7 +54,7 @@ export class App {
   readonly tab = signal<Tab>("log");
   readonly panel = signal(true);
   readonly help = signal(false);
-  readonly legend = signal(true);
+  readonly legend = signal(false);
   readonly filters = signal<Filters>({ types: [], actor: "", region: null });
   readonly digest = signal<Digest | null>(null);
   readonly drawnTick = signal<number | null>(null); // the tick that the map and its notices show completely
@@ -233,7 +233,7 @@ export class App {
 
   nameOf(id: string): string {
     const row = this.world.rowOf.get(id);
-    return (row !== undefined && this.world.personOf(row)?.name) || id;
+    return row === undefined ? id : this.world.nameOf(row);
   }
 
   /** Whether a person plays a character at the tick that is shown. */

@@ -85,6 +85,8 @@ async def test_the_small_map_shows_the_last_tick_though_nothing_moves_after_it(m
     async with browsing() as browser:
         page = await browser.show(f"{morning.url}#tick=19")
         await expect(page.locator(".map")).to_have_attribute("data-drawn-tick", "19")
+        await page.evaluate("() => { tickmindViewer.map.camera.go(4, 4, 90, true); tickmindViewer.map.touch(); }")
+        await expect(page.locator(".minimap")).to_be_visible()
         right = await page.evaluate("document.querySelector('.minimap').toDataURL()")
         earlier, too_soon, waiting, at_last = await page.evaluate(TOO_SOON)
         assert earlier == too_soon == waiting != right

@@ -12,7 +12,7 @@ import { Swatch } from "./parts";
 import { PlayPanel } from "./play";
 
 const FOUND = 8; // characters that are offered
-const TITLES: Record<Tab, string> = { inspector: "Character", log: "Events", talk: "Talk", charts: "Charts" };
+const TITLES: Record<Tab, string> = { inspector: "Characters", log: "Events", talk: "Talk", charts: "Charts" };
 
 // The types of JSX want a list with a combobox; ours is drawn by ourselves.
 const COMBOBOX = { role: "combobox", "aria-controls": "found", "aria-autocomplete": "list" };
@@ -67,7 +67,7 @@ function Find({ app }: { app: App }) {
             onPointerDown={() => choose(row)}
           >
             <Swatch id={app.world.actorIds[row]} />
-            <bdi>{app.world.actorIds[row]}</bdi>
+            <bdi>{app.world.nameOf(row)}</bdi>
             {app.film.scene.isAway(row) && <span class="quiet">away</span>}
           </li>
         ))}
