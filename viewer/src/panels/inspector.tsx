@@ -11,6 +11,7 @@ import type { Person } from "../frames/world";
 import { AWAY, resultOf } from "../frames/scene";
 import { count, deed, effect, money, plain, seconds } from "../words";
 import { Board, Memories, Needs, Tree, useMind } from "./mind";
+import { InterviewView } from "./interview";
 import { PlayButton } from "./play";
 import { WholeMindView } from "./whole_mind";
 import { AGAIN_MS, Chips, Fold, Said, Swatch, When, Who, useEarlier } from "./parts";
@@ -335,6 +336,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
       {directives.length > 0 && <Board app={app} entries={directives} />}
       {mind && <Memories app={app} mind={mind} />}
       {app.source.wholeMind && world.info.mode === "replay" && <WholeMindView key={row} app={app} row={row} tick={tick} />}
+      <InterviewView app={app} row={row} tick={tick} />
       {person && <PersonView person={person} />}
       <Heard app={app} row={row} tick={tick} />
       {!away && <Seen app={app} row={row} />}
