@@ -65,6 +65,7 @@ export class MapView {
   private sightKey = "";
   private hovered = -1;
   private readonly calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+  private readonly watching = new ResizeObserver(() => this.resize());
   private dirty = true;
   private lastFrame = 0;
   private lastDrawn = 0;
@@ -99,7 +100,7 @@ export class MapView {
     );
     this.front.addChild(this.veil);
     this.listen();
-    new ResizeObserver(() => this.resize()).observe(canvas.parentElement as HTMLElement);
+    this.watching.observe(canvas.parentElement as HTMLElement);
     this.resize();
     this.camera.fit();
   }
@@ -131,6 +132,12 @@ export class MapView {
 
   touch(): void {
     this.dirty = true;
+  }
+
+  /** Let go of what the GPU holds. Nothing is drawn after it. */
+  close(): void {
+    this.watching.disconnect();
+    this.renderer.destroy();
   }
 
   /** Where somebody is between two ticks, in tiles; null for who is away. */

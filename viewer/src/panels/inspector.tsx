@@ -12,6 +12,7 @@ import { count, money, plain, seconds } from "../words";
 import { deedAt, recentDeeds } from "./deeds";
 import { InnerLife, restOf } from "./inner_life";
 import { Board, Memories, Needs, Tree, useMind } from "./mind";
+import { InterviewView } from "./interview";
 import { Face, People } from "./people";
 import { PlayButton } from "./play";
 import { WholeMindView } from "./whole_mind";
@@ -302,6 +303,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
       {mind && <Board app={app} entries={restOf(mind.board)} />}
       {directives.length > 0 && <Board app={app} entries={directives} />}
       {app.source.wholeMind && world.info.mode === "replay" && <WholeMindView key={row} app={app} row={row} tick={tick} />}
+      <InterviewView app={app} row={row} tick={tick} />
       {person && <PersonView person={person} />}
       {!away && <Seen app={app} row={row} />}
       <section>
