@@ -233,7 +233,7 @@ async def test_the_inspector_tells_what_a_character_saw_did_and_thought(morning,
         await expect(panel).to_contain_text("No model has answered it up to this tick.")
         await expect(panel.locator(".chip.thinking")).to_be_visible()
         await page.locator("canvas").first.click(position={"x": 3, "y": 3})
-        await expect(panel).to_contain_text("No character is selected")
+        await expect(panel).to_contain_text("Choose a character")
         await browser.unharmed(page)
 
 
@@ -299,7 +299,7 @@ async def test_everything_can_be_done_from_the_keyboard(morning, browsing, keep)
         await expect(page.locator(".inspector h2")).to_have_text("entity:1")
         await press("f")
         await expect(page.get_by_role("button", name="Follow")).to_have_attribute("aria-pressed", "true")
-        for key, tab in (("2", "Events"), ("3", "Talk"), ("4", "Charts"), ("1", "Character")):
+        for key, tab in (("2", "Events"), ("3", "Talk"), ("4", "Charts"), ("1", "Characters")):
             await press(key)
             await expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
             await keep(page, f"tab-{tab.lower()}")
@@ -311,7 +311,7 @@ async def test_everything_can_be_done_from_the_keyboard(morning, browsing, keep)
         await expect(page.get_by_role("combobox", name="Find a character")).to_be_focused()
         await press("Escape")
         await press("Escape")
-        await expect(page.get_by_text("No character is selected")).to_be_visible()
+        await expect(page.get_by_text("Choose a character")).to_be_visible()
         await press("l")
         await expect(page.get_by_role("button", name="Live")).to_be_visible()
         await press(" ")
