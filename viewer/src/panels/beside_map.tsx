@@ -28,6 +28,7 @@ export function BesideMap({ app, beside }: { app: App; beside: Beside }) {
       (opened) => {
         if (stopped) return opened.close();
         map = opened;
+        app.map?.camera.fit(false); // each map has half the room
         let cameras: CoupledCameras | null = null;
         const draw = (now: number) => {
           if (stopped) return;

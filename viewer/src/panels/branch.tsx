@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import type { BranchState, Change } from "../lab/door";
 import type { RunBench } from "../lab/bench";
-import { count, plain } from "../words";
+import { count } from "../words";
 import { Said } from "./parts";
 
 interface Kind {
@@ -232,11 +232,13 @@ export function BranchButton({ app }: { app: App }) {
   if (!bench) return null;
   const branch = bench.branch.value;
   const living = branch.state === "living";
+  const words = living ? `Branching ${Math.round(100 * share(branch))} %` : "Branch from here";
   return (
     <button
       type="button"
       class="branch-here"
-      title={living ? plain("A branch is being made") : "A new run with this past, and something changed at this tick (b)"}
+      aria-label={words}
+      title={living ? "A branch is being made" : "A new run with this past, and something changed at this tick (b)"}
       onClick={() => {
         app.player.playing = false;
         bench.ordering.value = true;
@@ -245,7 +247,7 @@ export function BranchButton({ app }: { app: App }) {
       <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
         <path d="M4 2v12M4 9c0-4 8-2 8-6" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" />
       </svg>
-      <span>{living ? `Branching ${Math.round(100 * share(branch))} %` : "Branch from here"}</span>
+      <span>{words}</span>
     </button>
   );
 }
