@@ -142,7 +142,7 @@ client: ## Build the TypeScript client (needs Node)
 	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory $(CLIENT); else echo "No Node here, so the TypeScript client is not built"; fi
 
 proto: $(READY) ## Write the code of the schema in proto/ anew
-	@$(BIN)/python proto/generate.py src/tickmind/wire/v1 clients/typescript/src/protocol.ts
+	@$(BIN)/python proto/generate.py src/tickmind/wire/v1 clients/typescript/src/protocol.ts clients/godot/addons/tickmind/protocol.gd
 
 # Built and checked, as `make release` and the public CI do.
 .PHONY: packages
