@@ -1,4 +1,4 @@
-"""The TypeScript client in a page of another site, in a real browser: it misses no tick and comes back after a break."""
+"""The TypeScript client in a page of another site, in a browser: it misses no tick, and comes back after a break."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -18,7 +18,8 @@ from tickmind.wire import WorldEndpoint
 BUILT = Path(__file__).parents[4] / "clients" / "typescript" / "dist"
 TICKS = short_or_long(200, 1000)
 BREAK = TICKS // 4
-PAGE = """<!doctype html><meta charset="utf-8"><title>A game</title><link rel="icon" href="data:,"><script type="module">
+PAGE = """<!doctype html><meta charset="utf-8"><title>A game</title><link rel="icon" href="data:,">
+<script type="module">
 import { Agent, canWalk, STEPS } from "./index.js";
 const agent = new Agent({ url: document.location.hash.slice(1), entityId: "entity:1" });
 window.refused = [];
