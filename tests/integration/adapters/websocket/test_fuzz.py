@@ -93,6 +93,12 @@ class Thrower:
         assert len(set(zip(state.x.tolist(), state.y.tolist(), strict=True))) == ACTORS
 
 
+async def read_on(client: SocketClient):
+    """Read observations, or the endpoint takes the client for one that stalls."""
+    while not client.socket.closed:
+        await client.socket.receive()
+
+
 async def test_no_spoilt_frame_changes_a_world_but_by_its_rules(serve, caplog):
     door = WebSocketConfig(port=0, limits=SocketLimits(frames_per_s=MAX_FRAMES_PER_S.at(1e9)))
     async with serve(ACTORS, running=False, clock=ManualClock(), door=door) as (world, server):
@@ -100,7 +106,11 @@ async def test_no_spoilt_frame_changes_a_world_but_by_its_rules(serve, caplog):
         async with connected(server.url) as rightful:
             lease = (await rightful.open("entity:1", "rightful")).lease
             thrower = Thrower(world, server)
+            reading = asyncio.create_task(read_on(rightful))
             await thrower.throw(FRAMES)
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+            assert reading.cancelled(), "the rightful controller was cut off"
             assert thrower.ticks >= FRAMES / FRAMES_PER_TICK - 1
             assert thrower.errors["SOCKET_ERROR_CODE_BAD_FRAME"] > FRAMES / 20
             assert thrower.errors["SOCKET_ERROR_CODE_INTERNAL"] == 0
