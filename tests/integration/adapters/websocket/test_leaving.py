@@ -3,12 +3,14 @@
 import asyncio
 
 import pytest
-from tests.kits.socket_client import connected
-
 import tickmind.adapters.websocket.endpoint as endpoint_module
 from tickmind.adapters.websocket import WebSocketConfig, WebSocketServer
 from tickmind.wire import WorldEndpoint
 
+HANDSHAKE = (
+    "GET /ws/v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: tickmind.v1.json\r\n\r\n"
+)
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 
 
@@ -44,15 +46,17 @@ sessions: list[ClosingSession] = []
 async def test_a_client_that_leaves_meanwhile_waits_for_the_end_of_the_closing(monkeypatch):
     monkeypatch.setattr(endpoint_module, "SocketSession", ClosingSession)
     async with WebSocketServer(WorldEndpoint("127.0.0.1:1"), WebSocketConfig(port=0)) as server:
-        async with connected(server.url) as client:
-            (session,) = sessions
-            client.socket._response.connection.transport.abort()
-            async with asyncio.timeout(60):
-                await session.noticed.wait()
-            assert not session.is_cut
-            assert server.endpoint.connections == 1
-            session.may_end.set()
-            async with asyncio.timeout(60):
-                while server.endpoint.connections:  # noqa: ASYNC110 - the endpoint has no event for it
-                    await asyncio.sleep(0)
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(server.url.split(":")[2].split("/")[0]))
+        writer.write(HANDSHAKE.encode())
+        assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
+        (session,) = sessions
+        writer.transport.abort()
+        async with asyncio.timeout(60):
+            await session.noticed.wait()
+        assert not session.is_cut
+        assert server.endpoint.connections == 1
+        session.may_end.set()
+        async with asyncio.timeout(60):
+            while server.endpoint.connections:  # noqa: ASYNC110 - the endpoint has no event for it
+                await asyncio.sleep(0)
     sessions.clear()
