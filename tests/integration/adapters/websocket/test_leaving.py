@@ -3,13 +3,14 @@
 import asyncio
 
 import pytest
+
 import tickmind.adapters.websocket.endpoint as endpoint_module
 from tickmind.adapters.websocket import WebSocketConfig, WebSocketServer
 from tickmind.wire import WorldEndpoint
 
 HANDSHAKE = (
-    "GET /ws/v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: tickmind.v1.json\r\n\r\n"
+    "GET /ws/v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: tickmind.v1.json\r\n\r\n"
 )
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 
