@@ -10,7 +10,8 @@ from tickmind.wire import WorldEndpoint
 
 HANDSHAKE = (
     "GET /ws/v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: tickmind.v1.json\r\n\r\n"
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+    "Sec-WebSocket-Protocol: tickmind.v1.json\r\n\r\n"
 )
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 
