@@ -17,6 +17,8 @@ _log = get_logger(__name__)
 class MappingFile:
     """Rereads a mapping file when it has changed. `world_addr` and `gateway_url` override the file's.
 
+    A `world_ws_url` of the file is kept, since it may lead to another endpoint of the same world.
+
     `settings` are for all agents whose own settings do not say otherwise, `replies` keeps or plays their models' calls.
     """
 
@@ -34,12 +36,14 @@ class MappingFile:
         self._settings = dict(settings or {})
         self.world_addr = world_addr
         self.gateway_url = gateway_url
+        self.world_ws_url = ""
         self._read_of = self._stamp()
         self.mapping = self._load()
 
-    def settle(self, world_addr: str, gateway_url: str = "") -> RunnerMapping:
+    def settle(self, world_addr: str, gateway_url: str = "", world_ws_url: str = "") -> RunnerMapping:
         """Return the mapping with addresses that are known only now; they hold for later versions too."""
         self.world_addr, self.gateway_url = world_addr, gateway_url or self.gateway_url
+        self.world_ws_url = world_ws_url or self.world_ws_url
         self.mapping = self._with_addresses(self.mapping)
         return self.mapping
 
@@ -77,6 +81,7 @@ class MappingFile:
             mapping,
             world_addr=self.world_addr or mapping.world_addr,
             gateway_url=self.gateway_url or mapping.gateway_url,
+            world_ws_url=mapping.world_ws_url or self.world_ws_url,
             agents=agents,
             replies=self._replies,
         )

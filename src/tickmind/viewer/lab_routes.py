@@ -11,7 +11,8 @@ from aiohttp import web
 from tickmind.viewer.errors import RunLabError
 from tickmind.viewer.page import HEADERS
 from tickmind.viewer.run_lab import BranchOrder, RunLab, line_of
-from tickmind.viewer.source_routes import RouteHandler, json_response, whole_number
+from tickmind.viewer.source_routes import json_response, whole_number
+from tickmind.viewer.web_listener import RouteHandler
 
 _JSON = "application/json"
 _LINES = "application/x-ndjson"

@@ -16,14 +16,15 @@ from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError, RunLabEr
 from tickmind.viewer.lab_routes import LabRoutes
 from tickmind.viewer.page import HEADERS, page_files
 from tickmind.viewer.run_lab import RunLab
-from tickmind.viewer.source_routes import RouteHandler, SourceRoutes
+from tickmind.viewer.source_routes import SourceRoutes
 from tickmind.viewer.sources.source import FrameSource
+from tickmind.viewer.web_listener import RouteHandler, WebListener
 
 DEFAULT_PORT = 8700
 MAX_REQUEST_BYTES = Limit("size of a request to the viewer", 4096, "bytes")
 MAX_STALL_S = Limit("time that a watcher takes for one frame", 20, "s")
 MAX_CLOSE_S = Limit("time that a watcher takes to close", 1, "s")
-MAX_HELLO_S = Limit("time until a watcher has sent its token", 10, "s")
+MAX_HELLO_S = Limit("time until a watcher has sent its first request, and then its token", 10, "s")
 RUN_PATH = "/run/{run}"  # other runs' requests are below it
 PLAY_PATH = "/ws/v1"  # the page offers to play where something answers there
 _log = get_logger(__name__)
@@ -79,8 +80,7 @@ class ViewerServer:
             hosts=self._config.more_hosts,
         )
         self._files = page_files()
-        self._runner: web.AppRunner | None = None
-        self._site: web.TCPSite | None = None  # while it accepts connections
+        self._listener: WebListener | None = None
         self._sockets: dict[web.WebSocketResponse, asyncio.Transport | None] = {}
         self._port = self._config.port
 
@@ -99,34 +99,24 @@ class ViewerServer:
         app.router.add_get("/live", self._live)
         for other in self._mounted:
             app.router.add_get(other.path, other.handle)
-        # A browser that disconnects cancels its request: a page that jumps on does not wait for its last position.
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
-        await self._runner.setup()
         config = self._config
-        site = web.TCPSite(self._runner, config.host, config.port, ssl_context=config.tls)
-        try:
-            await site.start()
-        except OSError as error:
-            await self._runner.cleanup()
-            raise ViewerAddressError(
-                f"{config.host}:{config.port} can't be used: {error.strerror}; choose another port with --port"
-            ) from error
-        self._site = site
-        self._port = self._runner.addresses[0][1]
+        self._listener = WebListener(
+            app, config.host, config.port, refusal=ViewerAddressError, tls=config.tls, first_request_s=MAX_HELLO_S
+        )
+        self._port = await self._listener.open()
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._site is not None:
-            await self._site.stop()  # first: closed watchers could reconnect, and would never be closed again
-            self._site = None
+        if self._listener is not None:
+            await self._listener.stop_accepting()
         stopping = (
             self._close(socket, WSCloseCode.GOING_AWAY, b"the viewer is stopping") for socket in list(self._sockets)
         )
         await asyncio.gather(*stopping, *(other.close() for other in self._mounted))
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._listener is not None:
+            await self._listener.close()
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: RouteHandler) -> web.StreamResponse:

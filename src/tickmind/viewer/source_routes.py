@@ -8,10 +8,10 @@ import orjson
 from aiohttp import web
 
 from tickmind.viewer.sources.source import MAX_THOUGHTS, MAX_WINDOW_TICKS, FrameSource
+from tickmind.viewer.web_listener import RouteHandler
 
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,17}")
 _FRAMES = "application/vnd.tickmind.frames"
-RouteHandler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 FindSource: TypeAlias = Callable[[web.Request], Awaitable[FrameSource]]
 
 
