@@ -159,7 +159,7 @@ release: $(READY) ## Build and check a release with its notes from the changelog
 	@echo "  git push --tags && $(RELEASE_VENV)/bin/twine upload dist/*.whl dist/*.tar.gz"
 
 PIN := build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header
-ALL_EXTRAS := --extra gateway --extra gif --extra learn --extra mcp --extra mind --extra otel --extra record --extra redis --extra report --extra tiled --extra viewer --extra world
+ALL_EXTRAS := --extra certificates --extra gateway --extra gif --extra learn --extra mcp --extra mind --extra otel --extra record --extra redis --extra report --extra tiled --extra viewer --extra world
 pins: ## Resolve the pinned requirements anew
 	@$(PYTHON) -m venv build/pins
 	@build/pins/bin/python -m pip install --quiet pip-tools

@@ -17,6 +17,7 @@ from tickmind.base import TickmindError, configure_logging, get_logger, redact
 from tickmind.base.process_guard import guard_process
 from tickmind.cli import EXIT_INTERRUPTED
 from tickmind.cli.ask.commands import ask
+from tickmind.cli.certificates import certificates_app, token
 from tickmind.cli.check import check
 from tickmind.cli.conformance.commands import conformance
 from tickmind.cli.demo import demo
@@ -126,6 +127,7 @@ def begin(
 
 
 app.command()(ask)
+app.add_typer(certificates_app)
 app.command()(check)
 app.command(short_help="Try an agent in any language against the launch contract.")(conformance)
 app.command(short_help="Watch a village of twelve live, talk and make plans.")(demo)
@@ -145,6 +147,7 @@ app.command(short_help="Measure how minds lived in some runs.")(measure)
 app.command(short_help="Tell a recorded run as a chronicle.")(story)
 app.command()(runner)
 app.add_typer(runs_app)
+app.command(short_help="Make or rotate a token for a world or a viewer.")(token)
 app.command(short_help="Start a world, its characters and their models.")(up)
 app.command()(viewer)
 app.command(short_help="Serve a running world over WebSocket.")(websocket)

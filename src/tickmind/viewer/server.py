@@ -11,7 +11,8 @@ from typing import Protocol
 import orjson
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from tickmind.base import Limit, LimitExceededError, Secret, TickmindError, get_logger, redact
+from tickmind.base import Limit, LimitExceededError, TickmindError, get_logger, redact
+from tickmind.base.access.token_file import Tokens
 from tickmind.viewer.access import RequestGuard, access_for
 from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError, ViewerAddressError
 from tickmind.viewer.page import HEADERS, page_files
@@ -49,7 +50,7 @@ class ViewerConfig:
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
-    tokens: tuple[Secret, ...] = ()
+    tokens: Tokens = ()  # a file's may change while the viewer runs
     tls: ssl.SSLContext | None = None
     more_hosts: tuple[str, ...] = ()  # other host names for browsers
 

@@ -8,27 +8,52 @@ import typer
 from tickmind.base import ConfigError
 
 if TYPE_CHECKING:
+    from tickmind.base.access.tls_files import TlsFiles
     from tickmind.wire import WorldEndpoint
 
 WORLD = "127.0.0.1:50051"
 
 WorldAddress = Annotated[str, typer.Option("--world", envvar="WORLD_ADDR", help="The address of the world.")]
-WorldTokenFile = Annotated[Path | None, typer.Option(help="A file with the world's token, if it requires one.")]
+WorldTokenFile = Annotated[
+    Path | None, typer.Option(help="A file with the world's token, if it requires one; it may change meanwhile.")
+]
 WorldCa = Annotated[Path | None, typer.Option(help="The CA certificate of the world, for worlds behind TLS.")]
+WorldCertificate = Annotated[
+    Path | None, typer.Option(help="Your own certificate, for worlds that require one of their clients.")
+]
+WorldKey = Annotated[Path | None, typer.Option(help="The key of --world-certificate, readable by you only.")]
+
+
+def world_tls(ca: Path | None, certificate: Path | None, key: Path | None) -> "TlsFiles | None":
+    """Return the certificates that the options name, checked; raises `ConfigError` for files that can't be used."""
+    from tickmind.base.access.tls_files import TlsFiles
+
+    if ca is None:
+        if certificate is not None or key is not None:
+            raise ConfigError("--world-certificate and --world-key are for worlds behind TLS; give --world-ca too")
+        return None
+    absolute = (None if path is None else path.absolute() for path in (certificate, key))
+    files = TlsFiles(ca.absolute(), *absolute)
+    files.check()
+    return files
 
 
 def world_endpoint(
-    address: str, token_file: Path | None, ca: Path | None, *, timeout_s: float | None = None
+    address: str,
+    token_file: Path | None,
+    ca: Path | None,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    *,
+    timeout_s: float | None = None,
 ) -> "WorldEndpoint":
     """Return the endpoint that the options name; raises `ConfigError` for files that can't be used."""
-    from tickmind.server import load_tokens
+    from tickmind.base.access.token_file import TokenFile
     from tickmind.wire import Tls, WorldEndpoint
 
-    token = load_tokens(token_file)[0] if token_file is not None else None
-    try:
-        tls = Tls(root_certificates=ca.read_bytes()) if ca is not None else None
-    except OSError as error:
-        raise ConfigError(f"{ca} can't be read: {error.strerror}") from error
+    token = TokenFile(token_file) if token_file is not None else None
+    files = world_tls(ca, certificate, key)
+    tls = Tls.load(files) if files is not None else None
     if timeout_s is None:
         return WorldEndpoint(address, tls=tls, token=token)
     return WorldEndpoint(address, tls=tls, token=token, timeout_s=timeout_s)
