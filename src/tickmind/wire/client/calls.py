@@ -78,7 +78,7 @@ def _tls_trouble(details: str, connection: WorldEndpoint) -> str:
                 return meaning
         if _CLOSED_EARLY in details:
             return (
-                "closed the connection during the TLS handshake; it may require a client's certificate "
+                "closed the connection during the TLS handshake; it is stopping, or requires a client's certificate "
                 "(--world-certificate and --world-key)"
             )
     elif _CLOSED_EARLY in details:
