@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from tickmind.agent import Settings
 from tickmind.agent.contract import DEFAULT_WORLD_ADDR, MAX_LAUNCH_BYTES
@@ -101,7 +102,7 @@ class _Reader:
             rules=rules,
             world_addr=self._address(),
             name=self._said.get("name", DEFAULT_NAME),
-            world_ws_url=self._said.get("world_ws_url", ""),
+            world_ws_url=self._socket_url(),
             gateway_url=self._said.get("gateway_url", ""),
             session=self._said.get("session", ""),
             world_token=self._source(token) if token is not None else None,
@@ -122,6 +123,17 @@ class _Reader:
         except WireConfigError as error:
             self._wrong(("world_addr",), str(error))
         return address
+
+    def _socket_url(self) -> str:
+        url: str = self._said.get("world_ws_url", "")
+        try:
+            host = urlsplit(url).hostname or "" if url.startswith("ws://") else "localhost"
+            if not is_local(f"[{host}]:1" if ":" in host else f"{host}:1"):
+                message = "leases and tokens would travel to another machine in the clear; write wss://"
+                self._wrong(("world_ws_url",), message)
+        except (ValueError, WireConfigError):
+            self._wrong(("world_ws_url",), f"{url!r} is no address; write ws://127.0.0.1:8701/ws/v1 or wss://...")
+        return url
 
     def _tls(self) -> TlsFiles | None:
         said = self._said.get("tls")

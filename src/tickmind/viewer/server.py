@@ -91,6 +91,8 @@ class ViewerServer:
         app.router.add_get("/", self._file)
         for path in self._files:
             app.router.add_get(path, self._file)
+        app.router.add_get("/healthz", self._health)
+        app.router.add_get("/readyz", self._ready)
         app.router.add_get("/api/hello", self._api(self._hello))
         app.router.add_get("/api/span", self._api(self._span))
         app.router.add_get("/api/window", self._api(self._window))
@@ -178,6 +180,16 @@ class ViewerServer:
         response.enable_compression()
         return response
 
+    async def _health(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
+        """Answer probes: the server runs. It needs no token, and says nothing of the world."""
+        return _json({"status": "ok"})
+
+    async def _ready(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
+        """Answer probes: there is a world to show."""
+        if not self._source.span().connected:
+            return _refuse(503, "the world does not answer")
+        return _json({"status": "ready"})
+
     async def _hello(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
         return _frames(self._source.hello())
 
@@ -252,6 +264,9 @@ class ViewerServer:
                     while True:
                         await asyncio.wait({upcoming, reading}, return_when=asyncio.FIRST_COMPLETED)
                         if reading.done():
+                            break
+                        if not self._access.token_allowed(first.data):
+                            await self._close(socket, WSCloseCode.POLICY_VIOLATION, b"the token was withdrawn")
                             break
                         await asyncio.wait_for(socket.send_bytes(upcoming.result()), MAX_STALL_S.maximum)
                         upcoming = asyncio.create_task(watcher.next())

@@ -32,8 +32,8 @@ def world_tls(ca: Path | None, certificate: Path | None, key: Path | None) -> "T
         if certificate is not None or key is not None:
             raise ConfigError("--world-certificate and --world-key are for worlds behind TLS; give --world-ca too")
         return None
-    absolute = (None if path is None else path.absolute() for path in (certificate, key))
-    files = TlsFiles(ca.absolute(), *absolute)
+    own, own_key = (None if path is None else path.absolute() for path in (certificate, key))
+    files = TlsFiles(ca.absolute(), own, own_key)
     files.check()
     return files
 

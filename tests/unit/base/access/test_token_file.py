@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tickmind.base import ConfigError, Secret, redact, secret_sources
+from tickmind.base import ConfigError, Secret, redact
 from tickmind.base.access.token_file import KnownTokens, TokenFile, rotate
 from tickmind.base.secret import MAX_KNOWN_SECRETS
 
@@ -56,12 +56,11 @@ def test_a_file_that_root_gives_by_the_group_is_private(tmp_path, monkeypatch, o
     real = os.fstat
 
     def fstat(descriptor):
-        facts = list(real(descriptor))
-        facts[0], facts[4] = facts[0] & ~0o777 | mode, owner
-        return os.stat_result(facts)
+        facts = real(descriptor)
+        return os.stat_result((facts.st_mode & ~0o777 | mode, *facts[1:4], owner, *facts[5:10]))
 
-    monkeypatch.setattr(secret_sources.os, "fstat", fstat)
-    monkeypatch.setattr(secret_sources.os, "geteuid", lambda: 10001)
+    monkeypatch.setattr(os, "fstat", fstat)
+    monkeypatch.setattr(os, "geteuid", lambda: 10001)
     if is_read:
         assert tokens(TokenFile(file)) == [("", A)]
     else:
