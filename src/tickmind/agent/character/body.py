@@ -44,6 +44,7 @@ class Body:
             interests=(*start.persona.goals, *start.persona.fears),
             embed=find_embeddings(start.settings.text("embeddings")),
         )
+        self._losses_shown = 0  # `losses` of its memory when what it still has was put onto the Blackboard
         self.speech = Speech(start.entity_id, (self.name,))
         self._observation: Observation | None = None
         self._me: SelfState | None = None  # from that observation
@@ -102,6 +103,9 @@ class Body:
         self.surroundings.take_in(observation)
         self.speech.listen(observation)
         self.remember()
+        if self.memory.losses != self._losses_shown:
+            self._losses_shown = self.memory.losses
+            self.blackboard.set("remembers", self.memory.held().packed())
 
     def remember(self) -> None:
         """Note whom it met, and what was said to it. Override to note more."""
