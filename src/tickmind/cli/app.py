@@ -17,7 +17,7 @@ from tickmind.base import TickmindError, configure_logging, get_logger, redact
 from tickmind.base.process_guard import guard_process
 from tickmind.cli import EXIT_INTERRUPTED
 from tickmind.cli.access.certificates import certificates_app, token
-from tickmind.cli.access.health import health
+from tickmind.cli.access.health import check_health
 from tickmind.cli.ask.commands import ask
 from tickmind.cli.check import check
 from tickmind.cli.conformance.commands import conformance
@@ -135,7 +135,7 @@ app.command(short_help="Watch a village of twelve live, talk and make plans.")(d
 app.command(short_help="Check this machine, and show what to do.")(doctor)
 app.command(short_help="Run a scenario under several conditions, and say whether they differ.")(experiment)
 app.add_typer(gateway_app)
-app.command(short_help="Say whether a world, a gateway, a viewer or a runner serves.")(health)
+app.command("health", short_help="Say whether a world, a gateway, a viewer or a runner serves.")(check_health)
 app.command(short_help="Branch a recorded run at a tick, with something changed.")(branch)
 app.command(short_help="Ask characters of a recorded run what they knew.")(interview)
 app.add_typer(mcp_app)

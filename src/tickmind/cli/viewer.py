@@ -17,7 +17,6 @@ from tickmind.cli.world.endpoint import (
     WorldAddress,
     WorldCa,
     WorldCertificate,
-    WorldKey,
     WorldTokenFile,
     world_endpoint,
 )
@@ -59,7 +58,6 @@ def viewer(
     world_token_file: WorldTokenFile = None,
     world_ca: WorldCa = None,
     world_certificate: WorldCertificate = None,
-    world_key: WorldKey = None,
     tiles: Annotated[
         Path | None, typer.Option(help="The picture of a map from Tiled: the file tiles.json that a run keeps.")
     ] = None,
@@ -84,7 +82,7 @@ def viewer(
     from tickmind.wire import WorldClient
 
     config = _config(host, port, exposure(tls, token_file, client_ca), allow_host)
-    connection = world_endpoint(world, world_token_file, world_ca, world_certificate, world_key)
+    connection = world_endpoint(world, world_token_file, world_ca, world_certificate)
     is_for_this_machine = is_loopback(host) and not allow_host and token_file is None  # else there may be a proxy
     may_play = is_for_this_machine if play is None else play
 

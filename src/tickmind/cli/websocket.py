@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tickmind.cli.viewer import ClientCa, Host, Tls, exposure, stop_signal
-from tickmind.cli.world.endpoint import WORLD, WorldAddress, WorldCa, WorldCertificate, WorldKey, world_endpoint
+from tickmind.cli.world.endpoint import WORLD, WorldAddress, WorldCa, WorldCertificate, world_endpoint
 
 
 def websocket(
@@ -25,7 +25,6 @@ def websocket(
     ] = None,
     world_ca: WorldCa = None,
     world_certificate: WorldCertificate = None,
-    world_key: WorldKey = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the frames and exit.")] = False,
 ) -> None:
     """Serve a running world over WebSocket, at /ws/v1. Ctrl-C stops it.
@@ -50,7 +49,7 @@ def websocket(
         more_hosts=tuple(allow_host or ()),
         origins=tuple(allow_origin or ()),
     )
-    connection = world_endpoint(world, None, world_ca, world_certificate, world_key)
+    connection = world_endpoint(world, None, world_ca, world_certificate)
 
     async def serve() -> None:
         stop = stop_signal()

@@ -1,7 +1,7 @@
 """Callers of a world: what each of the three roles may do, and whose a call is."""
 
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from tickmind.base.access.token_file import KnownTokens, Tokens
@@ -9,7 +9,7 @@ from tickmind.base.access.token_file import KnownTokens, Tokens
 WITHDRAWN = "the token of this stream was withdrawn; connect again with one that is valid"
 
 
-class Role(IntEnum):
+class CallerRole(IntEnum):
     """What a caller may do; each role may do all that those before it may."""
 
     VIEWER = 1  # look at the world
@@ -18,22 +18,22 @@ class Role(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class WorldCaller:
     """The caller of one call: its role, the name of its token, and the token itself to look again whether it is valid.
 
     A lease is worth something only to callers of the name that it was granted to.
     """
 
-    role: Role
+    role: CallerRole
     name: str = ""
-    token: str = ""
+    token: str = field(default="", repr=False)
 
 
-ANYBODY = Caller(Role.OPERATOR)  # where no tokens are asked for
-_current: ContextVar[Caller] = ContextVar("tickmind_caller", default=ANYBODY)
+ANYBODY = WorldCaller(CallerRole.OPERATOR)  # where no tokens are asked for
+_current: ContextVar[WorldCaller] = ContextVar("tickmind_caller", default=ANYBODY)
 
 
-def current_caller() -> Caller:
+def current_caller() -> WorldCaller:
     """Return whose call is being served."""
     return _current.get()
 
@@ -43,12 +43,12 @@ def caller_name() -> str:
     return _current.get().name
 
 
-def set_caller(caller: Caller) -> Token[Caller]:
+def set_caller(caller: WorldCaller) -> Token[WorldCaller]:
     """Say whose call this task serves."""
     return _current.set(caller)
 
 
-class CallerRoles:
+class CallerRegistry:
     """Knows the tokens of each role. Without any tokens everybody is an operator.
 
     Where only operators have tokens, callers without one are agents. Where only agents have some, there is no operator.
@@ -56,23 +56,23 @@ class CallerRoles:
 
     def __init__(self, agents: Tokens = (), operators: Tokens = (), viewers: Tokens = ()) -> None:
         self._known = {
-            Role.OPERATOR: KnownTokens(operators),
-            Role.AGENT: KnownTokens(agents),
-            Role.VIEWER: KnownTokens(viewers),
+            CallerRole.OPERATOR: KnownTokens(operators),
+            CallerRole.AGENT: KnownTokens(agents),
+            CallerRole.VIEWER: KnownTokens(viewers),
         }
         self._seen = [known.entries() for known in self._known.values()]
 
     def __bool__(self) -> bool:
         return any(self._known.values())
 
-    def find(self, token: str) -> Caller | None:
+    def find(self, token: str) -> WorldCaller | None:
         """Return who has this token; an empty one is none. None if such a caller may do nothing."""
         for role, known in self._known.items():
             if token and (name := known.holder_of(token)) is not None:
-                return Caller(role, name, token)
-        return None if self._known[Role.AGENT] else Caller(Role.AGENT if self else Role.OPERATOR)
+                return WorldCaller(role, name, token)
+        return None if self._known[CallerRole.AGENT] else WorldCaller(CallerRole.AGENT if self else CallerRole.OPERATOR)
 
-    def is_valid(self, caller: Caller) -> bool:
+    def is_valid(self, caller: WorldCaller) -> bool:
         """Whether a caller that was found before would be found now."""
         return not caller.token or self.find(caller.token) == caller
 

@@ -15,7 +15,7 @@ from tickmind.base.garbage import GarbageKeeper
 from tickmind.base.telemetry.metrics_page import MetricsPage
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
-from tickmind.server.callers import WITHDRAWN, CallerRoles
+from tickmind.server.callers import WITHDRAWN, CallerRegistry
 from tickmind.server.checkpoint import EVERY_TICKS, CheckpointStore, RunHistory, load_checkpoint, resume
 from tickmind.server.delivery.reports import ReportSink
 from tickmind.server.delivery.streams import LOOK_S
@@ -112,7 +112,7 @@ class WorldServer:
             reports=reports,
             limits=self._config.limits,
         )
-        self._roles = CallerRoles(self._config.tokens, self._config.operator_tokens, self._config.viewer_tokens)
+        self._callers = CallerRegistry(self._config.tokens, self._config.operator_tokens, self._config.viewer_tokens)
         self._garbage = GarbageKeeper() if self._config.keep_garbage else None
         self._loop = TickLoop(
             self.authority,
@@ -139,7 +139,7 @@ class WorldServer:
         return self._metrics.url if self._metrics is not None else ""
 
     async def __aenter__(self) -> "WorldServer":
-        interceptors = (TokenCheck(self._roles),) if self._roles else ()
+        interceptors = (TokenCheck(self._callers),) if self._callers else ()
         server = grpc.aio.server(options=server_options(), interceptors=interceptors)
         services = services_of(self.authority)
         server.add_generic_rpc_handlers(tuple(services.values()))
@@ -198,8 +198,8 @@ class WorldServer:
         while True:
             await asyncio.sleep(LOOK_S)
             self.authority.streams.cut_stalled()
-            if self._roles.have_changed():
-                self.authority.streams.cut_where(lambda stream: not self._roles.is_valid(stream.caller), WITHDRAWN)
+            if self._callers.have_changed():
+                self.authority.streams.cut_where(lambda stream: not self._callers.is_valid(stream.caller), WITHDRAWN)
 
     async def _add_standard_services(self, server: Any, names: tuple[str, ...]) -> None:
         from grpc_health.v1 import health, health_pb2, health_pb2_grpc

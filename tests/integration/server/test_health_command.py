@@ -8,7 +8,7 @@ from tickmind.base import ConfigError, Secret
 from tickmind.base.access.small_ca import SmallCa
 from tickmind.base.access.tls_files import server_context
 from tickmind.base.telemetry.metrics_page import MetricsPage
-from tickmind.cli.access.health import health
+from tickmind.cli.access.health import check_health
 from tickmind.gateway.server import GatewayServer
 from tickmind.gateway.settings.config import GatewayConfig
 from tickmind.server import ServerConfig, ServerTls
@@ -29,23 +29,22 @@ def certificates(tmp_path_factory):
 
 async def ask(target, **given):
     """Run the command, with its other parameters as they are by default."""
-    given = {"ca": None, "certificate": None, "key": None, "timeout_s": 60.0, **given}
-    await asyncio.to_thread(health, target, **given)
+    given = {"ca": None, "certificate": None, "timeout_s": 60.0, **given}
+    await asyncio.to_thread(check_health, target, **given)
 
 
 async def test_a_world_is_asked_without_a_token(serve, certificates):
     tls = ServerTls.load(certificates / "server", certificates / "ca.pem")
     config = ServerConfig("127.0.0.1:0", tls=tls, tokens=(Secret("a-token-of-this-world"),))
-    own = certificates / "clients" / "probe"
-    pair = {"certificate": own / "cert.pem", "key": own / "key.pem"}
+    own = {"certificate": certificates / "clients" / "probe"}
     async with serve(config=config, running=False) as server:
-        await ask(server.address, ca=certificates / "ca.pem", **pair)
+        await ask(server.address, ca=certificates / "ca.pem", **own)
         with pytest.raises(TlsError, match="requires a client's certificate"):
             await ask(server.address, ca=certificates / "ca.pem")
         with pytest.raises(TlsError, match="the given CA did not sign"):
-            await ask(server.address, ca=certificates / "other" / "ca.pem", **pair)
+            await ask(server.address, ca=certificates / "other" / "ca.pem", **own)
     with pytest.raises(UnreachableError):
-        await ask(server.address, ca=certificates / "ca.pem", **pair)
+        await ask(server.address, ca=certificates / "ca.pem", **own)
 
 
 async def test_a_gateway_is_asked_over_https(certificates):

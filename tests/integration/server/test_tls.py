@@ -9,6 +9,7 @@ from tickmind.base import Secret
 from tickmind.base.access.small_ca import SmallCa
 from tickmind.base.access.tls_files import TlsFiles
 from tickmind.base.access.token_file import TokenFile, rotate
+from tickmind.cli.conformance.relay import Relay
 from tickmind.protocol import Direction, Move, Reason, Wait
 from tickmind.server import ServerConfig, ServerTls
 from tickmind.wire import (
@@ -205,3 +206,19 @@ async def test_a_token_file_that_is_damaged_meanwhile_withdraws_nothing(serve, t
         async with talk(server, token=Secret("short")) as client:
             with pytest.raises(NotAllowedError):
                 await client.entities()
+
+
+async def test_all_streams_and_calls_of_a_client_cost_one_handshake(serve, behind, trusting):
+    async with serve(config=behind()) as server, Relay() as relay:
+        relay.lead_to(server.address)
+        endpoint = WorldEndpoint(relay.address, tls=trusting(), token=AGENT, timeout_s=60)
+        async with WorldClient(endpoint) as client, client.control("entity:1", "me") as session:
+            world = await client.world()
+            watched = 0
+            async for event in client.viewer_events(world, retry=None):
+                watched += 1
+                session.submit_nowait(event.tick_id + 1, Wait())
+                assert await client.entities()
+                if watched == 10:
+                    break
+        assert relay.connections == 1

@@ -6,42 +6,43 @@ from typing import Annotated
 import typer
 
 from tickmind.base import ConfigError
-from tickmind.cli.world.endpoint import WorldCertificate, WorldKey
 
 MOST_BYTES = 4096
 
 
-def health(
+def check_health(
     target: Annotated[
         str, typer.Argument(help="A world as host:port or unix:/path, or a page such as http://127.0.0.1:8766/healthz.")
     ],
     ca: Annotated[Path | None, typer.Option(help="The CA certificate of a part behind TLS.")] = None,
-    certificate: WorldCertificate = None,
-    key: WorldKey = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="A folder with your own cert.pem and key.pem, if the part requires them."),
+    ] = None,
     timeout_s: Annotated[float, typer.Option(min=0.1, max=600, help="How long to wait for the answer.")] = 5.0,
 ) -> None:
     """Exit with 0 if a world, gateway, viewer or runner serves, else with 1 and the reason. It needs no token."""
     answer = _page if target.startswith(("http://", "https://")) else _world
-    answer(target, ca, certificate, key, timeout_s)
+    answer(target, ca, certificate, timeout_s)
     typer.echo(f"{target} is serving")
 
 
-def _world(target: str, ca: Path | None, certificate: Path | None, key: Path | None, timeout_s: float) -> None:
+def _world(target: str, ca: Path | None, certificate: Path | None, timeout_s: float) -> None:
     from tickmind.cli.world.endpoint import world_endpoint
     from tickmind.wire import SyncWorldClient
 
-    with SyncWorldClient(world_endpoint(target, None, ca, certificate, key, timeout_s=timeout_s)) as client:
+    with SyncWorldClient(world_endpoint(target, None, ca, certificate, timeout_s=timeout_s)) as client:
         if not client.is_serving():
             raise ConfigError(f"the world at {target} is not serving; it is starting or stopping")
 
 
-def _page(target: str, ca: Path | None, certificate: Path | None, key: Path | None, timeout_s: float) -> None:
+def _page(target: str, ca: Path | None, certificate: Path | None, timeout_s: float) -> None:
     import http.client
     from urllib.parse import urlsplit
 
     from tickmind.cli.world.endpoint import world_tls
 
-    files = world_tls(ca, certificate, key)
+    files = world_tls(ca, certificate)
     try:
         url = urlsplit(target)
         host, port = url.hostname or "", url.port

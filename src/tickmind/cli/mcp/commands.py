@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from tickmind.base import ConfigError, Limit
-from tickmind.cli.world.endpoint import WorldCa, WorldCertificate, WorldKey, WorldTokenFile, world_tls
+from tickmind.cli.world.endpoint import WorldCa, WorldCertificate, WorldTokenFile, world_tls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -42,7 +42,6 @@ def character(
     world_token_file: WorldTokenFile = None,
     world_ca: WorldCa = None,
     world_certificate: WorldCertificate = None,
-    world_key: WorldKey = None,
     state: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the character's memory and lease here, for the next time.")
     ] = None,
@@ -63,7 +62,7 @@ def character(
         (Assignment(entity, f"mcp:{entity}"),),
         world_addr=world,
         state_dir=state,
-        tls=world_tls(world_ca, world_certificate, world_key),
+        tls=world_tls(world_ca, world_certificate),
         world_token_file=world_token_file,
     )
     _serve(playing(launch), _http_address(host, port, token_file) if http else None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
-from tickmind.cli.world.endpoint import WorldCa, WorldCertificate, WorldKey, WorldTokenFile, world_tls
+from tickmind.cli.world.endpoint import WorldCa, WorldCertificate, WorldTokenFile, world_tls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,6 @@ def runner(
     world_token_file: WorldTokenFile = None,
     world_ca: WorldCa = None,
     world_certificate: WorldCertificate = None,
-    world_key: WorldKey = None,
     state: StateDir = None,
     metrics_port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve /metrics for Prometheus on this port of this machine.")
@@ -60,7 +59,7 @@ def runner(
         mapping,
         world_addr=world,
         gateway_url=gateway,
-        tls=world_tls(world_ca, world_certificate, world_key),
+        tls=world_tls(world_ca, world_certificate),
         world_token_file=None if world_token_file is None else world_token_file.absolute(),
     )
     asyncio.run(_run(file, state_dir(state, mapping), metrics_port))

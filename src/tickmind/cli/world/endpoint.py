@@ -19,21 +19,21 @@ WorldTokenFile = Annotated[
 ]
 WorldCa = Annotated[Path | None, typer.Option(help="The CA certificate of the world, for worlds behind TLS.")]
 WorldCertificate = Annotated[
-    Path | None, typer.Option(help="Your own certificate, for worlds that require one of their clients.")
+    Path | None,
+    typer.Option(metavar="DIR", help="A folder with your own cert.pem and key.pem, if the world requires them."),
 ]
-WorldKey = Annotated[Path | None, typer.Option(help="The key of --world-certificate, readable by you only.")]
 
 
-def world_tls(ca: Path | None, certificate: Path | None, key: Path | None) -> "TlsFiles | None":
+def world_tls(ca: Path | None, certificate: Path | None) -> "TlsFiles | None":
     """Return the certificates that the options name, checked; raises `ConfigError` for files that can't be used."""
     from tickmind.base.access.tls_files import TlsFiles
 
     if ca is None:
-        if certificate is not None or key is not None:
-            raise ConfigError("--world-certificate and --world-key are for worlds behind TLS; give --world-ca too")
+        if certificate is not None:
+            raise ConfigError("--world-certificate is for worlds behind TLS; give --world-ca too")
         return None
-    own, own_key = (None if path is None else path.absolute() for path in (certificate, key))
-    files = TlsFiles(ca.absolute(), own, own_key)
+    own = None if certificate is None else certificate.absolute()
+    files = TlsFiles(ca.absolute()) if own is None else TlsFiles(ca.absolute(), own / "cert.pem", own / "key.pem")
     files.check()
     return files
 
@@ -43,7 +43,6 @@ def world_endpoint(
     token_file: Path | None,
     ca: Path | None,
     certificate: Path | None = None,
-    key: Path | None = None,
     *,
     timeout_s: float | None = None,
 ) -> "WorldEndpoint":
@@ -52,7 +51,7 @@ def world_endpoint(
     from tickmind.wire import Tls, WorldEndpoint
 
     token = TokenFile(token_file) if token_file is not None else None
-    files = world_tls(ca, certificate, key)
+    files = world_tls(ca, certificate)
     tls = Tls.load(files) if files is not None else None
     if timeout_s is None:
         return WorldEndpoint(address, tls=tls, token=token)

@@ -13,7 +13,6 @@ from tickmind.cli.world.endpoint import (
     WorldAddress,
     WorldCa,
     WorldCertificate,
-    WorldKey,
     WorldTokenFile,
     world_endpoint,
 )
@@ -36,11 +35,10 @@ def spawn(
     world_token_file: WorldTokenFile = None,
     world_ca: WorldCa = None,
     world_certificate: WorldCertificate = None,
-    world_key: WorldKey = None,
 ) -> None:
     """Bring an actor that is away into a running world, at the end of the tick. Its run records that."""
     tile = None if at is None else _tile(at)
-    endpoint = world_endpoint(world, world_token_file, world_ca, world_certificate, world_key, timeout_s=WAIT_S)
+    endpoint = world_endpoint(world, world_token_file, world_ca, world_certificate, timeout_s=WAIT_S)
     outcome = _place(endpoint, actor, tile)
     assert outcome.at is not None, "it was to come to a tile"
     typer.echo(harmless(f"{actor} is in the world from tick {outcome.tick_id + 1:,} on, at {_text(outcome.at)}."))
@@ -52,10 +50,9 @@ def despawn(
     world_token_file: WorldTokenFile = None,
     world_ca: WorldCa = None,
     world_certificate: WorldCertificate = None,
-    world_key: WorldKey = None,
 ) -> None:
     """Take an actor out of a running world, with all that it carries, at the end of the tick. Its run records that."""
-    endpoint = world_endpoint(world, world_token_file, world_ca, world_certificate, world_key, timeout_s=WAIT_S)
+    endpoint = world_endpoint(world, world_token_file, world_ca, world_certificate, timeout_s=WAIT_S)
     outcome = _place(endpoint, actor, None, leaves=True)
     typer.echo(
         harmless(f"{actor} is away from tick {outcome.tick_id + 1:,} on; `tickmind world spawn` brings it back.")

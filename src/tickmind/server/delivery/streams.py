@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
-from tickmind.server.callers import Caller, current_caller
+from tickmind.server.callers import WorldCaller, current_caller
 from tickmind.server.delivery.outbox import Outbox
 from tickmind.server.limits import MAX, ServerLimits
 
@@ -36,7 +36,7 @@ class Stream(Generic[T]):
         "caller", "cut_off", "kind", "looks", "on_cut", "outbox", "peer", "unread_bytes", "writing", "writing_bytes",
     )  # fmt: skip
 
-    def __init__(self, kind: StreamKind, peer: str, outbox: Outbox[T], caller: Caller) -> None:
+    def __init__(self, kind: StreamKind, peer: str, outbox: Outbox[T], caller: WorldCaller) -> None:
         self.kind = kind
         self.peer = peer
         self.caller = caller

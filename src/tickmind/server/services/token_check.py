@@ -6,7 +6,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from tickmind.server.callers import CallerRoles, Role, set_caller
+from tickmind.server.callers import CallerRegistry, CallerRole, set_caller
 
 _OPEN_TO_ALL = "/grpc.health.v1.Health/"
 _OF_OPERATORS = "/tickmind.v1.OperatorService/"
@@ -21,19 +21,19 @@ _OF_VIEWERS = (
 class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC has no types
     """Passes calls on with their caller as the current one, or refuses them. Health checks need no token."""
 
-    def __init__(self, roles: CallerRoles) -> None:
-        self._roles = roles
+    def __init__(self, callers: CallerRegistry) -> None:
+        self._callers = callers
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
         """Pass a call on, or refuse it."""
         if details.method.startswith(_OPEN_TO_ALL):
             return await continuation(details)
-        caller = self._roles.find(_given(details.invocation_metadata))
+        caller = self._callers.find(_given(details.invocation_metadata))
         if caller is None:
             return _DENIED
-        if caller.role < Role.OPERATOR and details.method.startswith(_OF_OPERATORS):
+        if caller.role < CallerRole.OPERATOR and details.method.startswith(_OF_OPERATORS):
             return _DENIED_ORDERS
-        if caller.role is Role.VIEWER and not details.method.startswith(_OF_VIEWERS):
+        if caller.role is CallerRole.VIEWER and not details.method.startswith(_OF_VIEWERS):
             return _DENIED_CONTROL
         set_caller(caller)  # gRPC serves the call in this task
         return await continuation(details)

@@ -79,7 +79,7 @@ def _tls_trouble(details: str, connection: WorldEndpoint) -> str:
         if _CLOSED_EARLY in details:
             return (
                 "closed the connection during the TLS handshake; it is stopping, or requires a client's certificate "
-                "(--world-certificate and --world-key)"
+                "(--world-certificate)"
             )
     elif _CLOSED_EARLY in details:
         return "closed the connection at once; it may require TLS, so give its CA (--world-ca)"
