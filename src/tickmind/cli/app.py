@@ -179,6 +179,9 @@ def main() -> None:
         if reconfigure is not None:
             reconfigure(errors="replace")  # a model may write what this terminal can't show
     sys.meta_path.insert(0, WithoutPandas())
+    os.environ.setdefault(
+        "GRPC_VERBOSITY", "ERROR"
+    )  # or each stranger's failed handshake writes a line to the terminal
     if any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
         from tickmind.adapters.telemetry import announce
 

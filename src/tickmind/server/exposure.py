@@ -7,13 +7,12 @@ from typing import Any
 
 import grpc
 
-from tickmind.base.access.tls_files import read_certificates, read_key, server_context
+from tickmind.base.access.tls_files import CERTIFICATE, KEY, read_certificates, read_key, server_context
 from tickmind.base.access.token_file import Tokens
 from tickmind.server.errors import AddressError, ExposureError
 from tickmind.wire.client.connection import is_local
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
-CERTIFICATE, KEY = "cert.pem", "key.pem"  # in the folder of `--tls`
 
 
 @dataclass(frozen=True, slots=True)

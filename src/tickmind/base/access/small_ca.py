@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tickmind.base.access.tls_files import CERTIFICATE, KEY
 from tickmind.base.errors import ConfigError
 from tickmind.base.files import PRIVATE_MODE, replace_file
 from tickmind.base.limits import Limit
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.hashes import SHA256
 
 CA_CERTIFICATE, CA_KEY = "ca.pem", "ca.key"
-CERTIFICATE, KEY = "cert.pem", "key.pem"  # in the folder of the server, and of each client
 SERVER, CLIENTS = "server", "clients"
 DAYS, CA_DAYS = 90, 3650
 MAX_PEM_BYTES = Limit("size of a certificate file", 65_536, "bytes")

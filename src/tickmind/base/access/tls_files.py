@@ -1,6 +1,5 @@
 """Certificates in files: those that a client trusts and shows, and those of a server."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +11,8 @@ from tickmind.base.secret_sources import MAX_KEY_FILE_BYTES, SourceError, read_p
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+CERTIFICATE, KEY = "cert.pem", "key.pem"  # in the folder of a server, or of a client
 MAX_CA_BYTES = Limit("size of a file of CA certificates", 4_000_000, "bytes")
-_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def read_certificates(path: Path) -> bytes:
         raise ConfigError(f"the certificate {path} can't be read: {error.strerror}") from None
     except LimitExceededError as error:
         raise ConfigError(f"{path}: {error}") from None
-    if not _CERTIFICATE.search(content):
+    if b"-----BEGIN CERTIFICATE-----" not in content:
         raise ConfigError(f"{path} holds no certificate; it must be PEM text, with -----BEGIN CERTIFICATE----- in it")
     return content
 
@@ -102,7 +101,7 @@ def server_context(folder: Path, client_ca: Path | None = None) -> "SSLContext":
     import ssl
 
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    load_pair(context, folder / "cert.pem", folder / "key.pem")
+    load_pair(context, folder / CERTIFICATE, folder / KEY)
     if client_ca is not None:
         trust(context, client_ca)
         context.verify_mode = ssl.CERT_REQUIRED

@@ -26,14 +26,14 @@ WorldCertificate = Annotated[
 
 def world_tls(ca: Path | None, certificate: Path | None) -> "TlsFiles | None":
     """Return the certificates that the options name, checked; raises `ConfigError` for files that can't be used."""
-    from tickmind.base.access.tls_files import TlsFiles
+    from tickmind.base.access.tls_files import CERTIFICATE, KEY, TlsFiles
 
     if ca is None:
         if certificate is not None:
             raise ConfigError("--world-certificate is for worlds behind TLS; give --world-ca too")
         return None
     own = None if certificate is None else certificate.absolute()
-    files = TlsFiles(ca.absolute()) if own is None else TlsFiles(ca.absolute(), own / "cert.pem", own / "key.pem")
+    files = TlsFiles(ca.absolute()) if own is None else TlsFiles(ca.absolute(), own / CERTIFICATE, own / KEY)
     files.check()
     return files
 
