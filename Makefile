@@ -9,13 +9,15 @@ BENCH_READY := $(BENCH_VENV)/.ready
 PEERS_READY := $(PEERS_VENV)/.ready
 RELEASE_VENV := .venv-release
 RELEASE_READY := $(RELEASE_VENV)/.ready
+DEPLOY_VENV := .venv-deploy
+DEPLOY_READY := $(DEPLOY_VENV)/.ready
 CODE := src tests examples benchmarks requirements release
 PAGE := src/tickmind/viewer/page/index.html
 PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.html viewer/tsconfig.json viewer/vite.config.ts -type f)
 
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes are started, and each would compile everything anew
-.PHONY: help setup demo test check soak bench fuzz fmt docs page proto pins release clean
+.PHONY: help setup demo test check soak bench fuzz fmt docs page proto pins release check-deploy clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +45,12 @@ $(RELEASE_READY): requirements/release.txt
 	@echo "Setting up $(RELEASE_VENV) with what checks a release"
 	@$(PYTHON) -m venv $(RELEASE_VENV)
 	@$(RELEASE_VENV)/bin/python requirements/install.py -r requirements/release.txt
+	@touch $@
+
+$(DEPLOY_READY): requirements/deploy.txt
+	@echo "Setting up $(DEPLOY_VENV) with what checks deploy/"
+	@$(PYTHON) -m venv $(DEPLOY_VENV)
+	@$(DEPLOY_VENV)/bin/python requirements/install.py -r requirements/deploy.txt
 	@touch $@
 
 setup: $(READY) ## Make the environment in .venv (the other targets do it by themselves)
@@ -153,6 +161,12 @@ packages: setup page $(RELEASE_READY)
 	@$(BIN)/hatchling build -d dist
 	@$(RELEASE_VENV)/bin/twine check --strict dist/*.whl dist/*.tar.gz
 
+MANIFESTS := $(addprefix deploy/kubernetes/,namespace.yaml world.yaml gateway.yaml runner.yaml viewer.yaml)
+check-deploy: $(DEPLOY_READY) ## Check the container file and the Kubernetes manifests with the validators of the field
+	@$(DEPLOY_VENV)/bin/hadolint deploy/Containerfile
+	@$(DEPLOY_VENV)/bin/yamllint --strict --config-file deploy/.yamllint.yaml deploy/kubernetes
+	@for file in $(MANIFESTS); do $(DEPLOY_VENV)/bin/kubernetes-validate --strict --quiet $$file || exit 1; done
+
 release: $(READY) ## Build and check a release with its notes from the changelog; uploads nothing
 	@$(BIN)/python release/prepare.py
 	@$(MAKE) --no-print-directory packages
@@ -161,7 +175,7 @@ release: $(READY) ## Build and check a release with its notes from the changelog
 	@echo "  git push --tags && $(RELEASE_VENV)/bin/twine upload dist/*.whl dist/*.tar.gz"
 
 PIN := build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header
-ALL_EXTRAS := --extra gateway --extra gif --extra learn --extra mcp --extra mind --extra otel --extra record --extra redis --extra report --extra tiled --extra viewer --extra world
+ALL_EXTRAS := --extra certificates --extra gateway --extra gif --extra learn --extra mcp --extra mind --extra otel --extra record --extra redis --extra report --extra tiled --extra viewer --extra world
 pins: ## Resolve the pinned requirements anew
 	@$(PYTHON) -m venv build/pins
 	@build/pins/bin/python -m pip install --quiet pip-tools
@@ -170,6 +184,7 @@ pins: ## Resolve the pinned requirements anew
 	@$(PIN) --output-file requirements/bench-gateway.txt requirements/bench-gateway.in
 	@$(PIN) --output-file requirements/uv.txt requirements/uv.in
 	@$(PIN) --output-file requirements/release.txt requirements/release.in
+	@$(PIN) --output-file requirements/deploy.txt requirements/deploy.in
 
 clean: ## Remove the environments and everything built
-	@rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) $(RELEASE_VENV) viewer/node_modules src/tickmind/viewer/page clients/typescript/dist build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) $(RELEASE_VENV) $(DEPLOY_VENV) viewer/node_modules src/tickmind/viewer/page clients/typescript/dist build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tickmind.base import ConfigError, Secret
+from tickmind.base import ConfigError
 from tickmind.base.garbage import settle
 from tickmind.cli.outputs import write_output
 from tickmind.cli.screen import harmless
-from tickmind.cli.world.endpoint import WORLD, WorldAddress, WorldCa, WorldTokenFile, world_endpoint
+from tickmind.cli.world.endpoint import (
+    WORLD,
+    WorldAddress,
+    WorldCa,
+    WorldCertificate,
+    WorldTokenFile,
+    world_endpoint,
+)
 from tickmind.cli.world.scenarios import TILE_ART
 
 if TYPE_CHECKING:
     import asyncio
     from ssl import SSLContext
 
+    from tickmind.base.access.token_file import Tokens
     from tickmind.record import RunReader
     from tickmind.viewer.frames.tile_art import TileArt
     from tickmind.viewer.run_lab import RunLab
@@ -31,7 +39,12 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on
 Tls = Annotated[
     Path | None, typer.Option(help="A folder with the viewer's certificate chain and key: cert.pem, key.pem.")
 ]
-Tokens = Annotated[Path | None, typer.Option(help="A file with the tokens of users, one per line.")]
+TokenPath = Annotated[
+    Path | None, typer.Option(help="A file with the tokens of users, one per line; it may change meanwhile.")
+]
+ClientCa = Annotated[
+    Path | None, typer.Option("--client-ca", help="With --tls: require of each client a certificate of this CA.")
+]
 Hosts = Annotated[list[str] | None, typer.Option("--allow-host", help="Another host name for browsers.")]
 
 
@@ -40,10 +53,12 @@ def viewer(
     host: Host = "127.0.0.1",
     port: Port = 8700,
     tls: Tls = None,
-    token_file: Tokens = None,
+    client_ca: ClientCa = None,
+    token_file: TokenPath = None,
     allow_host: Hosts = None,
     world_token_file: WorldTokenFile = None,
     world_ca: WorldCa = None,
+    world_certificate: WorldCertificate = None,
     tiles: Annotated[
         Path | None, typer.Option(help="The picture of a map from Tiled: the file tiles.json that a run keeps.")
     ] = None,
@@ -66,8 +81,8 @@ def viewer(
     from tickmind.viewer.sources.live import LiveSource
     from tickmind.wire import WorldClient
 
-    config = _config(host, port, tls, token_file, allow_host)
-    connection = world_endpoint(world, world_token_file, world_ca)
+    config = _config(host, port, exposure(tls, token_file, client_ca), allow_host)
+    connection = world_endpoint(world, world_token_file, world_ca, world_certificate)
     may_play = _is_for_this_machine(host, allow_host, token_file) if play is None else play
 
     def art_of(run_id: str) -> "TileArt | None":
@@ -121,7 +136,8 @@ def replay(
     host: Host = "127.0.0.1",
     port: Port = 8700,
     tls: Tls = None,
-    token_file: Tokens = None,
+    client_ca: ClientCa = None,
+    token_file: TokenPath = None,
     allow_host: Hosts = None,
 ) -> None:
     """Show a recorded run in the browser, finished or still growing. Ctrl-C stops it."""
@@ -149,7 +165,7 @@ def replay(
         typer.echo(f"{gif}: {len(picture):,} bytes.")
     if export is not None or gif is not None:
         return
-    config = _config(host, port, tls, token_file, allow_host)
+    config = _config(host, port, exposure(tls, token_file, client_ca), allow_host)
     may_work = _is_for_this_machine(host, allow_host, token_file) if lab is None else lab
 
     async def show() -> None:
@@ -197,34 +213,25 @@ def _playing(world: "WorldEndpoint", config: "ViewerConfig") -> "tuple[MountedHa
 
 
 def _config(
-    host: str, port: int, tls: Path | None, token_file: Path | None, allow_host: list[str] | None
+    host: str, port: int, exposed: "tuple[Tokens, SSLContext | None]", allow_host: list[str] | None
 ) -> "ViewerConfig":
     from tickmind.viewer.server import ViewerConfig
 
-    tokens, context = exposure(tls, token_file)
+    tokens, context = exposed
     return ViewerConfig(host=host, port=port, tokens=tokens, tls=context, more_hosts=tuple(allow_host or ()))
 
 
-def exposure(tls: Path | None, token_file: Path | None) -> "tuple[tuple[Secret, ...], SSLContext | None]":
-    """Return the tokens and the certificate that a web server needs beyond this machine."""
-    tokens: tuple[Secret, ...] = ()
-    if token_file is not None:
-        from tickmind.server import load_tokens
+def exposure(
+    tls: Path | None, token_file: Path | None, client_ca: Path | None = None
+) -> "tuple[Tokens, SSLContext | None]":
+    """Return the tokens and the certificates that a web server needs beyond this machine."""
+    from tickmind.base.access.tls_files import server_context
+    from tickmind.base.access.token_file import TokenFile
 
-        tokens = load_tokens(token_file)
-    context = None
-    if tls is not None:
-        import ssl
-
-        from tickmind.server import ServerTls
-
-        ServerTls.load(tls / "cert.pem", tls / "key.pem")  # raises if the files are invalid
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        try:
-            context.load_cert_chain(tls / "cert.pem", tls / "key.pem")
-        except (OSError, ssl.SSLError) as error:
-            raise ConfigError(f"cert.pem and key.pem in {tls} can't be used: {error}") from error
-    return tokens, context
+    if tls is None and client_ca is not None:
+        raise ConfigError("--client-ca is for certificates of clients, which only TLS has; give --tls too")
+    tokens = () if token_file is None else TokenFile(token_file)
+    return tokens, None if tls is None else server_context(tls, client_ca)
 
 
 async def _nothing() -> None:

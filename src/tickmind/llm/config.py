@@ -12,6 +12,7 @@ from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from tickmind.base import Limit, Secret
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.safety import is_loopback
 from tickmind.llm.tokens import context_tokens
@@ -98,6 +99,7 @@ class ModelConfig:
     think_tags: ThinkTags = "auto"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None  # None: by the endpoint's address
     trust_proxy_env: bool = False
+    tls: TlsFiles | None = None  # a CA of one's own for https, besides those of the system
     max_attempts: int | None = None  # at a call that breaks or is refused for a while; None: see `attempts`
     headers: Mapping[str, str | Secret] = field(default_factory=dict, repr=False)  # sent as they are
 

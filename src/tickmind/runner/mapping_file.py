@@ -8,14 +8,17 @@ from tickmind.agent import Settings
 from tickmind.agent.contract import KeptReplies
 from tickmind.agent.settings import Json
 from tickmind.base import ConfigError, get_logger
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.runner.mapping import load_mapping
-from tickmind.runner.spec import RunnerMapping
+from tickmind.runner.spec import RunnerMapping, SecretSource
 
 _log = get_logger(__name__)
 
 
 class MappingFile:
-    """Rereads a mapping file when it has changed. `world_addr` and `gateway_url` override the file's.
+    """Rereads a mapping file when it has changed.
+
+    `world_addr`, `gateway_url`, `tls` and `world_token_file` override the file's.
 
     A `world_ws_url` of the file is kept, since it may lead to another endpoint of the same world.
 
@@ -30,8 +33,12 @@ class MappingFile:
         gateway_url: str = "",
         settings: Mapping[str, Json] | None = None,
         replies: KeptReplies | None = None,
+        tls: TlsFiles | None = None,
+        world_token_file: Path | None = None,
     ) -> None:
         self.path = path
+        self._tls = tls
+        self._world_token = None if world_token_file is None else SecretSource(file=world_token_file)
         self._replies = replies
         self._settings = dict(settings or {})
         self.world_addr = world_addr
@@ -84,6 +91,8 @@ class MappingFile:
             world_ws_url=mapping.world_ws_url or self.world_ws_url,
             agents=agents,
             replies=self._replies,
+            tls=self._tls or mapping.tls,
+            world_token=self._world_token or mapping.world_token,
         )
 
     def _stamp(self) -> tuple[int, int, int]:

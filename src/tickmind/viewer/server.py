@@ -10,13 +10,14 @@ from typing import Protocol
 import orjson
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from tickmind.base import Limit, LimitExceededError, Secret, TickmindError, get_logger, redact
+from tickmind.base import Limit, LimitExceededError, TickmindError, get_logger, redact
+from tickmind.base.access.token_file import Tokens
 from tickmind.viewer.access import RequestGuard, access_for
 from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError, RunLabError, ViewerAddressError
 from tickmind.viewer.lab_routes import LabRoutes
 from tickmind.viewer.page import HEADERS, page_files
 from tickmind.viewer.run_lab import RunLab
-from tickmind.viewer.source_routes import SourceRoutes
+from tickmind.viewer.source_routes import SourceRoutes, json_response
 from tickmind.viewer.sources.source import FrameSource
 from tickmind.viewer.web_listener import RouteHandler, WebListener
 
@@ -50,7 +51,7 @@ class ViewerConfig:
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
-    tokens: tuple[Secret, ...] = ()
+    tokens: Tokens = ()  # a file's may change while the viewer runs
     tls: ssl.SSLContext | None = None
     more_hosts: tuple[str, ...] = ()  # other host names for browsers
 
@@ -95,6 +96,8 @@ class ViewerServer:
         app.router.add_get("/", self._file)
         for path in self._files:
             app.router.add_get(path, self._file)
+        app.router.add_get("/healthz", self._health)
+        app.router.add_get("/readyz", self._ready)
         self._add_requests(app.router)
         app.router.add_get("/live", self._live)
         for other in self._mounted:
@@ -168,6 +171,16 @@ class ViewerServer:
     async def _own_source(self, request: web.Request) -> FrameSource:  # noqa: ARG002 - the same for all
         return self._source
 
+    async def _health(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
+        """Answer probes: the server runs. It needs no token, and says nothing of the world."""
+        return json_response({"status": "ok"})
+
+    async def _ready(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
+        """Answer probes: there is a world to show."""
+        if not self._source.span().connected:
+            return _refuse(503, "the world does not answer")
+        return json_response({"status": "ready"})
+
     def _add_requests(self, router: web.UrlDispatcher) -> None:
         """Add the requests for frames, and for the lab if there is one, of the own run and of others."""
         play = any(other.path == PLAY_PATH for other in self._mounted)
@@ -230,6 +243,9 @@ class ViewerServer:
                     while True:
                         await asyncio.wait({upcoming, reading}, return_when=asyncio.FIRST_COMPLETED)
                         if reading.done():
+                            break
+                        if not self._access.token_allowed(first.data):
+                            await self._close(socket, WSCloseCode.POLICY_VIOLATION, b"the token was withdrawn")
                             break
                         await asyncio.wait_for(socket.send_bytes(upcoming.result()), MAX_STALL_S.maximum)
                         upcoming = asyncio.create_task(watcher.next())

@@ -5,6 +5,7 @@
     ├── MessageError            a message breaks a rule; `field` says where and `reason` how to refuse it
     ├── RpcError                a call failed; `status` is gRPC's status
     │   ├── UnreachableError    no world answers at that address, or it is stopping
+    │   │   └── TlsError        one answers, and the two do not agree on TLS: a certificate is wrong, or one has none
     │   ├── DeadlineError       the answer did not come in time
     │   ├── NotAllowedError     the token or the lease does not allow it
     │   ├── RefusedMessageError the world rejected the message as malformed
@@ -49,6 +50,10 @@ class RpcError(WireError):
 
 class UnreachableError(RpcError):
     """No world answers at that address, or it is stopping."""
+
+
+class TlsError(UnreachableError):
+    """A server answers, and the two do not agree on TLS: a certificate is wrong or missing, or one side has no TLS."""
 
 
 class DeadlineError(RpcError):

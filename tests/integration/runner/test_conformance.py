@@ -87,9 +87,13 @@ SPOILT = {
 async def judged(tmp_path_factory):
     """Agent -> claim -> judgement: all trials at the same time, because they mostly wait."""
     folder = tmp_path_factory.mktemp("conformance")
-    plans = {"kit": PLAN, "plain": PLAN} | dict.fromkeys(SPOILT, BRIEF)
-    plans |= {"never connects": SOON, "stalls": NEVER_BACK, "is not there": BRIEF}
+    plans = (
+        {"kit": PLAN, "plain": PLAN, "behind TLS": replace(PLAN, tls=True)}
+        | dict.fromkeys(SPOILT, BRIEF)
+        | {"never connects": SOON, "stalls": NEVER_BACK, "is not there": BRIEF}
+    )
     commands: dict[str, tuple[str, ...]] = {"kit": ("python", "-m", "tickmind.characters.random_walker")}
+    commands["behind TLS"] = commands["kit"]
     for name, spoil in SPOILT.items():
         program = folder / f"{name.replace(' ', '_')}.py"
         program.write_text(BROKEN.format(spoil=spoil))
@@ -125,6 +129,14 @@ async def test_an_agent_of_our_kit_conforms(judged):
     text = report(list(judgements.values()))
     assert {one.verdict for one in judgements.values()} == {ClaimVerdict.PASS}, text + output
     assert "13 of 13 claims hold: the agent conforms to contract 1" in text
+
+
+async def test_an_agent_of_our_kit_conforms_behind_tls_and_takes_another_token(judged):
+    judgements, output = judged["behind TLS"]
+    text = report(list(judgements.values()))
+    assert {one.verdict for one in judgements.values()} == {ClaimVerdict.PASS}, text + output
+    assert "14 of 14 claims hold" in text
+    assert "comes back after its token was exchanged" in judgements
 
 
 async def test_the_node_agent_of_the_examples_conforms(judged):

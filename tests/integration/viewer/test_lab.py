@@ -65,6 +65,7 @@ async def test_a_branch_is_ordered_watched_beside_its_parent_and_its_characters_
     finally:
         await lab.close()
     with RunStore(runs).open(f"parent-at-{FORK}") as branch:
+        assert branch.meta.parent is not None
         (change,) = branch.meta.parent.changes
         assert (change.tick_id, change.kind, change.who, change.value) == (FORK, "say", who, SHOUT)
 

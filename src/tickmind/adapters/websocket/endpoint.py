@@ -9,6 +9,7 @@ from tickmind.adapters.websocket.frames import CODECS
 from tickmind.adapters.websocket.limits import SocketLimits
 from tickmind.adapters.websocket.session import TOKEN, SocketContext, SocketSession
 from tickmind.base import Secret, get_logger
+from tickmind.base.access.token_file import Tokens
 from tickmind.viewer.access import RequestGuard
 from tickmind.wire import WorldEndpoint
 from tickmind.wire.client.relay import WorldRelay
@@ -30,9 +31,7 @@ class WebSocketEndpoint:
 
     path = PATH
 
-    def __init__(
-        self, world: WorldEndpoint, *, tokens: tuple[Secret, ...] = (), limits: SocketLimits | None = None
-    ) -> None:
+    def __init__(self, world: WorldEndpoint, *, tokens: Tokens = (), limits: SocketLimits | None = None) -> None:
         self._tokens = RequestGuard(frozenset(), tokens)
         self._limits = limits or SocketLimits()
         readers = asyncio.Semaphore(int(self._limits.world_readers.maximum))

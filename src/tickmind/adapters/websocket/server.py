@@ -9,7 +9,7 @@ from aiohttp import web
 from tickmind.adapters.websocket.endpoint import WebSocketEndpoint
 from tickmind.adapters.websocket.errors import WebSocketAddressError
 from tickmind.adapters.websocket.limits import SocketLimits
-from tickmind.base import Secret
+from tickmind.base.access.token_file import Tokens
 from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name
 from tickmind.viewer.access import RequestGuard, is_loopback
 from tickmind.viewer.web_listener import RouteHandler, WebListener
@@ -24,7 +24,7 @@ class WebSocketConfig:
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
-    tokens: tuple[Secret, ...] = ()
+    tokens: Tokens = ()
     tls: ssl.SSLContext | None = None
     more_hosts: tuple[str, ...] = ()  # other host names for clients
     origins: tuple[str, ...] = ()  # of pages that may connect, as http://localhost:3000

@@ -48,6 +48,7 @@ class GatewayEndpoint:
             max_reply_bytes=MAX_REPLY_BYTES.at(config.max_reply_bytes),
             max_connections=MAX_CONNECTIONS.at(config.max_connections),
             trust_proxy_env=config.trust_proxy_env,
+            tls=config.tls,
         )
         wire = WireTransport(plain, form, http=self._http, on_served=on_served)
         self.transport: Transport = wire if config.capabilities.tools else UnionToolsTransport(wire)

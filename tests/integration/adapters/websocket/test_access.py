@@ -12,6 +12,7 @@ from tickmind.adapters.websocket import SocketLimits, WebSocketAddressError, Web
 from tickmind.adapters.websocket.frames import JSON_SUBPROTOCOL
 from tickmind.adapters.websocket.limits import MAX_FIRST_FRAME_S, MAX_FRAME_BYTES, MAX_IDLE_S, MAX_SOCKETS
 from tickmind.base import ManualClock, Secret
+from tickmind.base.access.token_file import TokenFile, rotate
 from tickmind.server import ServerConfig
 from tickmind.wire import WorldEndpoint
 from tickmind.wire.v1 import door_pb2
@@ -170,6 +171,27 @@ async def test_with_tokens_of_its_own_an_endpoint_admits_no_others(serve):
             assert answer.error.code == door_pb2.SOCKET_ERROR_CODE_NOT_ALLOWED
         answer = await first_answer(server.url, FRAMES["describe"] | {"token": TOKEN})
         assert len(answer.describe.entities) == 4
+
+
+async def test_a_withdrawn_token_of_its_own_ends_what_goes_on(serve, tmp_path):
+    path = tmp_path / "tokens"
+    rotate(path)
+    tokens = TokenFile(path)
+    async with (
+        serve(running=False, door=WebSocketConfig(port=0, tokens=tokens)) as (_, server),
+        connected(server.url, JSON_SUBPROTOCOL) as client,
+    ):
+        await client.send(FRAMES["describe"] | {"token": tokens.newest().reveal()})
+        assert (await client.receive()).describe.entities
+        rotate(path)
+        await client.send(FRAMES["describe"])
+        assert (await client.receive()).describe.entities
+        rotate(path, only=True)
+        await client.send(FRAMES["describe"])
+        answer = await client.receive()
+        assert answer.error.code == door_pb2.SOCKET_ERROR_CODE_NOT_ALLOWED
+        assert "was withdrawn" in answer.error.message
+        assert await client.receive() is None
 
 
 async def test_beyond_this_machine_an_endpoint_needs_tls_and_tokens():

@@ -65,7 +65,7 @@ def test_named_caller_has_one_place_and_gives_it_up_when_it_comes():
     assert places.of(who, "ash") == 12.0
     assert arrive(places, who, "ash", 5.0).at_s == 12.0
     assert places.arrived(who, "ash", 5.0, 0.25) is None
-    assert not places
+    assert not places.places
 
 
 def test_agents_of_one_session_use_each_others_places_and_no_place_is_lost():

@@ -94,7 +94,7 @@ def find_client(stage: "ProcessContext", model: str = "") -> ModelClient | None:
     if launch.gateway_url:
         key = stage.secrets.get(GATEWAY_KEY)
         config = load_gateway_config(
-            url=launch.gateway_url, api_key=key, model=name, env=stage.env, capabilities=capabilities
+            url=launch.gateway_url, api_key=key, model=name, env=stage.env, capabilities=capabilities, tls=launch.tls
         )
         return GatewayClient(config, session=launch.session, wrap=keep_replies)
     if stage.env.get("LLM_BASE_URL"):
