@@ -139,26 +139,14 @@ async def test_an_agent_of_our_kit_conforms_behind_tls_and_takes_another_token(j
     assert "comes back after its token was exchanged" in judgements
 
 
-async def test_the_node_agent_of_the_examples_conforms(judged):
-    if "node" not in judged:
-        pytest.skip("needs Node, and `make client` to have built the client")
-    judgements, output = judged["node"]
-    assert {one.verdict for one in judgements.values()} == {ClaimVerdict.PASS}, (
-        report(list(judgements.values())) + output
-    )
-
-
-async def test_the_agent_of_the_guide_that_uses_the_standard_library_alone_conforms(judged):
-    judgements, output = judged["plain"]
-    assert {one.verdict for one in judgements.values()} == {ClaimVerdict.PASS}, (
-        report(list(judgements.values())) + output
-    )
-
-
-async def test_the_go_agent_of_the_guide_conforms(judged):
-    if "go" not in judged:
-        pytest.skip("needs Go (golang-go)")
-    judgements, output = judged["go"]
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [("node", "Node, and `make client` to have built the client"), ("go", "Go (golang-go)"), ("plain", "Python")],
+)
+async def test_the_agents_of_the_guide_conform(judged, name, needed):
+    if name not in judged:
+        pytest.skip(f"needs {needed}")
+    judgements, output = judged[name]
     assert {one.verdict for one in judgements.values()} == {ClaimVerdict.PASS}, (
         report(list(judgements.values())) + output
     )

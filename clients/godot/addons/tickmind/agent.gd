@@ -112,9 +112,8 @@ func release() -> void:
 		_send(_session.release())
 		state = State.RELEASING
 		_due_ms = Time.get_ticks_msec() + RELEASE_MS
-	elif state != State.RELEASING:
-		_drop()
-		state = State.IDLE
+	elif state != State.RELEASING and state != State.IDLE:
+		_finish_release()
 
 
 ## Whether the observer sees a tile.
