@@ -8,7 +8,7 @@ from tickmind.agent.character.body import NO_WAY_TICKS
 from tickmind.agent.character.character import Character
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.character.thinking import Faculty
-from tickmind.agent.knowledge import Person, SpokenLine
+from tickmind.agent.knowledge import Person, SpokenLine, Tile
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.base import Limit
@@ -17,7 +17,7 @@ from tickmind.mind.promises import Promise
 from tickmind.mind.talk import Act, Remark, Talk, Talker, TalkScene
 from tickmind.mind.talk.sessions import ANSWER_TICKS
 from tickmind.mind.talk.talker import EXAMPLE_NAME
-from tickmind.protocol import Accept, ActionResult, ActionType, ActorStatus, Give, ItemInfo
+from tickmind.protocol import Accept, ActionResult, ActionType, ActorStatus, Give, ItemInfo, Wait
 from tickmind.protocol.event import Acted
 from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import quoted
@@ -118,6 +118,7 @@ class SociableCharacter(Character):
         self._rehearses = ""  # what it would tell, and has worded ahead
         self._promises_shown = 0  # `changes` of its promises when they were put onto the Blackboard
         self._promises_from = 0  # the tick from which on it sees to its promises again
+        self._followed: tuple[str, Tile] = ("", (0, 0))  # to whom it went last, and where that one was then
         self._company = ""  # whom it would talk with
         self._talking: dict[str, int] = {}  # person -> the tick in which it was heard in a talk with another
         self._seen: dict[str, int] = {}  # person -> the tick in which it was noted to be somewhere
@@ -316,9 +317,13 @@ class SociableCharacter(Character):
         return self.do(Give(promise.to, promise.item, left)) if status is Status.SUCCESS else status
 
     def go_up_to(self, person: Person) -> Status:
-        """Go beside a person; fails if it is no longer where it was seen."""
+        """Go beside a person, and wait until it stands still; fails if it is no longer where it was seen."""
+        stood, self._followed = self._followed == (person.entity_id, person.at), (person.entity_id, person.at)
         status = self.walk(person.at, beside=True)
         is_there = any(one.entity_id == person.entity_id for one in self.surroundings.near(self.at, 1))
+        if status is Status.SUCCESS and is_there and not stood:
+            self.do(Wait())
+            return Status.RUNNING  # one that walks is a step away before it gets anything
         return Status.FAILURE if status is Status.SUCCESS and not is_there else status
 
     @action

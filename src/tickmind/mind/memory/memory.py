@@ -7,6 +7,7 @@ from itertools import islice
 
 from tickmind.base import Limit
 from tickmind.mind.memory.entries import IMPORTANCE, EntryKind, MemoryEntry
+from tickmind.mind.memory.held import HeldNumbers
 from tickmind.mind.memory.retrieval import EntryIndex, Recalled, Weights
 from tickmind.mind.memory.vectors import Embed
 from tickmind.mind.memory.words import words_of
@@ -50,6 +51,8 @@ class Memory:
     ) -> None:
         self.changes = 0
         """How often something was noted, so that readers can detect a change."""
+        self.losses = 0
+        """How often entries were merged away or forgotten, so that readers can detect a change."""
         self._entries: dict[int, MemoryEntry] = {}  # number -> entry, the one experienced last is last
         self._newest: dict[tuple[EntryKind, str, str, tuple[str, ...]], int] = {}  # what repeats -> number
         self._last_number = 0
@@ -149,6 +152,10 @@ class Memory:
         subjects = ((about,) if about else ()) if isinstance(about, str) else tuple(about)
         return self._index.best(tick, question, subjects, most, weights)
 
+    def held(self) -> "HeldNumbers":
+        """Return which of the numbers that it has given belong to entries that it still has."""
+        return HeldNumbers(self._last_number, frozenset(self._entries))
+
     def latest(self, most: int = 5) -> list[MemoryEntry]:
         """Return the entries that were experienced last, oldest first."""
         return list(islice(reversed(self._entries.values()), most))[::-1]
@@ -224,6 +231,7 @@ class Memory:
 
     def _drop(self, numbers: Iterable[int]) -> None:
         for number in numbers:
+            self.losses += 1
             entry = self._entries.pop(number)
             key = entry.kind, entry.text, entry.told_by, entry.about
             if self._newest.get(key) == number:
@@ -239,3 +247,4 @@ class Memory:
             self._last_number = max(self._last_number, entry.number)
         self._changed, self._some_gone = {}, True
         self.changes += 1
+        self.losses += 1  # of what it had before, others may know
