@@ -19,6 +19,7 @@ from tickmind.record.measures.promise_history import promise_history
 
 RESUMED_TICKS = 60  # within which a talk that goes on has not ended
 _T_95 = (0.0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)  # degrees of freedom -> t
+_SAID = " said to me: "  # after who said it, in the notes of characters without talks
 _MET = "I met "  # how the note begins that has no more than a name
 
 
@@ -187,12 +188,18 @@ def related(found: MindMaterial) -> list[tuple[str, str]]:
         for who in found.minds
         for note in found.remembered(who)
         if note.kind != EntryKind.SAW and not note.text.startswith(_MET)
-        for name in mentions.findall(note.text)
+        for name in mentions.findall(_content(note.text))
         for other in named[name]
     }
     minds = sorted(found.minds)
     pairs = ((one, other) for place, one in enumerate(minds) for other in minds[place + 1 :])
     return [(one, other) for one, other in pairs if (one, other) in known and (other, one) in known]
+
+
+def _content(text: str) -> str:
+    """Return what a note says, without who said it; nothing if that was a greeting, which gives no more than a name."""
+    said = text.partition(_SAID)[2]
+    return "" if read_line(said).greets else said or text
 
 
 def _diffusion(found: MindMaterial, fact: str) -> tuple[int, int]:
