@@ -111,7 +111,10 @@ class AskedMind:
 
 
 class Interviewer:
-    """Ask one mind. Without `word` its own code answers; with it a model words what the memories say."""
+    """Ask one mind. Without `word` its own code answers; with it a model words what the memories say.
+
+    A model that cites none of the memories is not believed, and the mind's own code answers.
+    """
 
     def __init__(self, mind: AskedMind, *, word: WordAnswer | None = None, replay: str = REPLAY) -> None:
         self._mind = mind
@@ -126,7 +129,9 @@ class Interviewer:
         MAX_QUESTION_CHARS.check(len(question))
         thought = self._thought_about(question)
         if self._word is not None and (entries := self._retrieved(question)):
-            return self._worded(question, entries, thought, self._word)
+            worded = self._worded(question, entries, thought, self._word)
+            if worded is not None:
+                return worded
         if _WITH_WHOM.search(question) and (told := self._told()):
             *others, last = [self._mind.people.get(entry.told_by, entry.told_by) for entry in told]
             names = f"{', '.join(others)} and {last}" if others else last
@@ -179,8 +184,8 @@ class Interviewer:
 
     def _worded(
         self, question: str, entries: Sequence[MemoryEntry], thought: ThoughtBeside | None, word: WordAnswer
-    ) -> InterviewAnswer:
-        """Have a model word an answer. Citations that do not exist are dropped; without any it is not known."""
+    ) -> InterviewAnswer | None:
+        """Have a model word an answer. Citations that do not exist are dropped; without any there is no answer."""
         mind = self._mind
         told = {entry.number: entry for entry in entries}
         system = _INSTRUCTIONS.format(name=mind.name, persona=mind.persona, unknown=UNKNOWN)
@@ -196,7 +201,7 @@ class Interviewer:
 
         text = _CITED.sub(keep, reply).strip()
         if not cited:
-            return self._unknown(question, thought, by_model=True)
+            return None
         return self._answer(question, text, tuple(cited.values()), thought, by_model=True)
 
     def _answer(
