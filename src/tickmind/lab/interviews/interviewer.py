@@ -227,9 +227,9 @@ class Interviewer:
         tick_id = self._mind.tick_id
         return InterviewAnswer(who, tick_id, question, redact(text), True, citations, thought, by_model)
 
-    def _unknown(self, question: str, thought: ThoughtBeside | None, *, by_model: bool = False) -> InterviewAnswer:
+    def _unknown(self, question: str, thought: ThoughtBeside | None) -> InterviewAnswer:
         mind = self._mind
-        return InterviewAnswer(mind.who, mind.tick_id, question, UNKNOWN, False, (), thought, by_model)
+        return InterviewAnswer(mind.who, mind.tick_id, question, UNKNOWN, False, (), thought)
 
     def _thought_about(self, question: str) -> ThoughtBeside | None:
         """Return the last thought up to the tick that shares a word of meaning with a question."""
