@@ -142,12 +142,17 @@ def test_what_was_said_does_not_command_a_terminal(mind, capsys, form):
 
 def test_a_number_that_no_memory_can_have_is_dropped(mind):
     long = f"A dragon gave it to me [{'9' * 5000}]."
-    assert not Interviewer(mind, word=lambda _system, _message: long).ask("Who sells salt?").known
+    assert not Interviewer(mind, word=lambda _system, _message: long).ask("Who sells salt?").by_model
 
 
-def test_an_answer_of_a_model_that_cites_nothing_is_not_known(mind):
-    answer = Interviewer(mind, word=lambda _system, _message: "A dragon gave it to me [9999].").ask("Who sells salt?")
-    assert (answer.text, answer.known, answer.by_model) == (UNKNOWN, False, True)
+@pytest.mark.parametrize("reply", ["A dragon gave it to me [9999].", UNKNOWN, ""])
+def test_a_model_that_cites_nothing_is_not_believed_and_the_mind_answers_itself(mind, reply):
+    for question in ("Who sells salt?", "Who sold salt to the queen of the isles?"):
+        own = Interviewer(mind).ask(question)
+        answer = Interviewer(mind, word=lambda _system, _message: reply).ask(question)
+        assert answer == own
+        assert not answer.by_model
+    assert Interviewer(mind, word=lambda _system, _message: reply).ask("Who sells salt?").known
 
 
 def test_a_model_is_not_asked_about_what_no_memory_has_to_do_with(mind):

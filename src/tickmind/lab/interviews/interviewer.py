@@ -115,7 +115,10 @@ class AskedMind:
 
 
 class Interviewer:
-    """Ask one mind. Without `word` its own code answers; with it a model words what the memories say."""
+    """Ask one mind. Without `word` its own code answers; with it a model words what the memories say.
+
+    A model that cites none of the memories is not believed, and the mind's own code answers.
+    """
 
     def __init__(self, mind: AskedMind, *, word: WordAnswer | None = None, replay: str = REPLAY) -> None:
         self._mind = mind
@@ -138,7 +141,9 @@ class Interviewer:
         MAX_QUESTION_CHARS.check(len(question))
         thought = self._thought_about(question)
         if self._word is not None and (entries := self._retrieved(question)):
-            return self._worded(question, entries, thought, self._word, show)
+            worded = self._worded(question, entries, thought, self._word, show)
+            if worded is not None:
+                return worded
         if _WITH_WHOM.search(question) and (told := self._told()):
             *others, last = [self._mind.people.get(entry.told_by, entry.told_by) for entry in told]
             names = f"{', '.join(others)} and {last}" if others else last
@@ -196,8 +201,8 @@ class Interviewer:
         thought: ThoughtBeside | None,
         word: WordAnswer,
         show: Callable[[str], None],
-    ) -> InterviewAnswer:
-        """Have a model word an answer. Citations that do not exist are dropped; without any it is not known."""
+    ) -> InterviewAnswer | None:
+        """Have a model word an answer. Citations that do not exist are dropped; without any there is no answer."""
         mind = self._mind
         told = {entry.number: entry for entry in entries}
         system = _INSTRUCTIONS.format(name=mind.name, persona=mind.persona, unknown=UNKNOWN)
@@ -217,7 +222,7 @@ class Interviewer:
 
         text = _CITED.sub(keep, reply).strip()
         if not cited:
-            return self._unknown(question, thought, by_model=True)
+            return None
         return self._answer(question, text, tuple(cited.values()), thought, by_model=True)
 
     def _answer(
@@ -243,9 +248,9 @@ class Interviewer:
         tick_id = self._mind.tick_id
         return InterviewAnswer(who, tick_id, question, redact(text), True, citations, thought, by_model)
 
-    def _unknown(self, question: str, thought: ThoughtBeside | None, *, by_model: bool = False) -> InterviewAnswer:
+    def _unknown(self, question: str, thought: ThoughtBeside | None) -> InterviewAnswer:
         mind = self._mind
-        return InterviewAnswer(mind.who, mind.tick_id, question, UNKNOWN, False, (), thought, by_model)
+        return InterviewAnswer(mind.who, mind.tick_id, question, UNKNOWN, False, (), thought)
 
     def _thought_about(self, question: str) -> ThoughtBeside | None:
         """Return the last thought up to the tick that shares a word of meaning with a question."""
