@@ -11,7 +11,7 @@ from tests.unit.characters.test_thinking import play_until
 from tickmind.agent import Character, CharacterHost, Settings, Start
 from tickmind.agent.character.daily import NIGHT
 from tickmind.agent.character.free_time import SIT_TICKS
-from tickmind.agent.character.sociable import NO_WORDS_TICKS, TALK, WORDS_TICKS
+from tickmind.agent.character.talking import NO_WORDS_TICKS, TALK, WORDS_TICKS
 from tickmind.agent.character.thinking import Faculty, Thinking
 from tickmind.agent.character.thoughts.prompting import CharacterPrompts
 from tickmind.agent.guarded_host import GuardedHost

@@ -148,7 +148,7 @@ class ChoosingCharacter(FreeTimeCharacter):
     def aim(self) -> str:
         """Return what it has chosen to do, if it is still to be done; whom it would visit, it does not say so to."""
         errand, talk = self._choice, self.talker.talks.current
-        is_here = talk is not None and talk.partner_id == errand.thing
+        is_here = talk is not None and errand.thing in talk.others(self.entity_id)
         if self._chosen is None or errand.state is ErrandState.DONE or is_here:
             return super().aim() if self.provided() else "find something to eat"
         return self._chosen.words

@@ -6,8 +6,9 @@ from functools import cache
 from typing import Any
 
 from tickmind.agent.character.body import NO_WAY_TICKS
-from tickmind.agent.character.sociable import LOOK_TICKS, SociableCharacter
+from tickmind.agent.character.sociable import SociableCharacter
 from tickmind.agent.character.tactics import action
+from tickmind.agent.character.talking import LOOK_TICKS
 from tickmind.agent.character.thinking import Faculty
 from tickmind.agent.knowledge import Thing, distance
 from tickmind.agent.minds import Start
