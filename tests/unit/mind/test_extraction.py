@@ -112,7 +112,7 @@ def test_facts_take_the_place_of_the_line_and_keep_its_source():
     (entry,) = [one for one in ada._memory if one.kind is EntryKind.HEARD]
     assert entry.text == "two wolves came to Bram's mill."
     assert (entry.source, entry.told_by, entry.tick, entry.place) == (Source.TOLD, "bram", 5, "the inn")
-    assert entry.text in ada.people.meet("bram").topics
+    assert ada.people.meet("bram").has_topic(entry.text)
 
 
 @pytest.mark.parametrize(

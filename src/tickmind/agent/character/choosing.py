@@ -84,6 +84,10 @@ class ChoosingCharacter(FreeTimeCharacter):
         """Return the best few of what it could do now."""
         return menu(self.options())
 
+    def choices(self) -> list[str]:
+        """Return the words of the options on the menu."""
+        return [option.words for option in self.menu()]
+
     def fits(self, plan: Mapping[str, Any], asked_tick: int) -> bool:  # noqa: ARG002  however late it is
         """Return whether a model's reply names something that it could do now."""
         return read_choice(str(plan.get("text", "")), self.options()) is not None

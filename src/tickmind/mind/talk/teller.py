@@ -93,12 +93,15 @@ class Teller:
         It is kept from none of them.
         """
         people = [self.people.meet(who) for who in listeners]
-        known = set(people[0].topics).intersection(*(one.topics for one in people[1:]))
-        if self._secret and self._secret not in known and all(one.is_close for one in people):
+
+        def is_new(text: str) -> bool:
+            return not all(one.has_topic(text) for one in people)
+
+        if self._secret and is_new(self._secret) and all(one.is_close for one in people):
             return self._secret
         recent = self._memory.recall(tick, most=_NEWS_ENTRIES)
-        fresh = [entry for entry in recent if self._is_news_for(entry, listeners) and entry.text not in known]
-        facts = [fact for fact in self._facts if fact not in known]
+        fresh = [entry for entry in recent if self._is_news_for(entry, listeners) and is_new(entry.text)]
+        facts = [fact for fact in self._facts if is_new(fact)]
         pressing = next((text for text in (*facts, *(one.text for one in fresh)) if names_time(text)), "")
         if pressing:
             return pressing

@@ -32,6 +32,7 @@ class CharacterPrompts:
         manager.define_role(ROLE, thinking.role, keys=[PLAN])
         manager.define_personality(RULES, MANNERS)
         manager.define_context(CONTEXT, lambda _world, eid: self._situation(self._characters[eid]))
+        manager.define_choices(CONTEXT, lambda _world, eid: self._characters[eid].choices())
         self.faculties = {faculty.name: faculty for faculty in thinking.faculties}
         self._owners: dict[int, int] = {}  # entity of a faculty -> that of its character
         self._own: dict[int, list[int]] = {}  # entity of a character -> those of its faculties
