@@ -1,17 +1,19 @@
 """`TalkingCharacter`: a character that talks with others, in words of its own, of a phrasebook or of a model."""
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tickmind.agent.character.character import Character
 from tickmind.agent.character.tactics import action, condition
-from tickmind.agent.character.thinking import Faculty
+from tickmind.agent.character.thinking import EMBEDDINGS, Faculty
 from tickmind.agent.knowledge import Person, SpokenLine
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.base import Limit
 from tickmind.mind.talk import Act, Remark, Talk, Talker, TalkScene
 from tickmind.mind.talk.extraction import EXTRACT_TASK, FreeLine, is_free, read_extract
+from tickmind.mind.talk.meaning import read_line
 from tickmind.mind.talk.sessions import ANSWER_TICKS
 from tickmind.mind.talk.talker import EXAMPLE_NAME
 from tickmind.protocol import ActorStatus
@@ -61,6 +63,8 @@ REHEARSE = Faculty(
     brief=True,
     examples=_EXAMPLES,
 )
+EMBED = Faculty("embed", "", tier=EMBEDDINGS, priority=-2, soonest_ticks=1, bare=True)
+EMBED_TEXTS = 4  # in one question
 EXTRACT = Faculty("extract", EXTRACT_TASK, priority=-3, soonest_ticks=1, brief=True)
 
 
@@ -101,6 +105,7 @@ class TalkingCharacter(Character):
         self._rehearses = ""  # what it would tell, and has worded ahead
         self._unread: list[FreeLine] = []  # lines that a model is to read, the oldest first
         self._unread_tick = 0  # since which the first of them waits for its reply
+        self._searched = ""  # what it searches its memory for, if the last line that it heard asks something
         self._company = ""  # whom it would talk with
         self._talking: dict[str, int] = {}  # person -> the tick in which it was heard in a talk with another
 
@@ -152,6 +157,10 @@ class TalkingCharacter(Character):
         """Take in a line that is for it; what code can't read of it waits for a model, if one reads for it."""
         in_sight = [one.entity_id for one in self.surroundings.in_sight]
         self.talker.hear(self.tick, line.speaker_id, line.text, place, in_sight)
+        self._searched = ""
+        if EMBED.name in self.faculties and self.meanings is not None and read_line(line.text).asks:
+            self._searched = self.talker.search_for(line.text, line.speaker_id)
+            self.meanings([self._searched])  # so that it is asked for
         if EXTRACT.name in self.faculties and MAX_UNREAD.allows(len(self._unread) + 1) and is_free(line.text):
             talk = self.talker.talks.current
             of_two = talk is not None and talk.circle is None and talk.partner_id == line.speaker_id
@@ -244,9 +253,11 @@ class TalkingCharacter(Character):
         return self._model_words is None and self._may_wait(talk) and self.tick - talk.turn_tick < WORDS_TICKS
 
     def _waits_to_understand(self, talk: Talk) -> bool:
-        """Return whether a model is still to read the line that it answers, and the partner has patience."""
+        """Return whether a model is still to read the line that it answers, or to say what it is like; for a while."""
         last = talk.lines[-1] if talk.lines else None
-        if last is None or all(one.text != last.text or one.tick != last.tick for one in self._unread):
+        is_unread = last is not None and any((one.tick, one.text) == (last.tick, last.text) for one in self._unread)
+        is_searched = self.meanings is not None and self.meanings.is_wanted(self._searched)
+        if not is_unread and not is_searched:
             return False
         return self.tick - talk.turn_tick < WORDS_TICKS
 
@@ -256,6 +267,8 @@ class TalkingCharacter(Character):
     def wonders(self, faculty: str) -> bool:
         """Return whether it is to say a line, and waits for a model's words; or has time to think of some."""
         talk = self.talker.talks.current
+        if faculty == EMBED.name:
+            return self.meanings is not None and bool(self.meanings.wanted(1))
         if faculty == EXTRACT.name:
             return bool(self._unread)
         if faculty == REHEARSE.name:
@@ -267,6 +280,8 @@ class TalkingCharacter(Character):
     def ponder(self, faculty: str) -> str:
         """Return the last line of its partner, and what it is to say; what it would tell anybody; or a line to read."""
         talk = self.talker.talks.current
+        if faculty == EMBED.name:
+            return json.dumps([] if self.meanings is None else self.meanings.wanted(EMBED_TEXTS))
         if faculty == EXTRACT.name:
             return "\n".join(quoted(self.talker.people.called(one.speaker_id), one.text) for one in self._unread[:1])
         if faculty == REHEARSE.name:
@@ -282,6 +297,9 @@ class TalkingCharacter(Character):
 
         Words for a line that was said are for later.
         """
+        if faculty == EMBED.name:
+            self._learn_meanings(str(reply.get("text", "")))
+            return
         if faculty == EXTRACT.name:
             if self._unread and asked_tick >= self._unread_tick:
                 found = read_extract(str(reply.get("text", "")), self._unread[0].text)
@@ -304,6 +322,14 @@ class TalkingCharacter(Character):
     def _due_minute(self) -> int:
         """Return the full hour by which it would ask for something."""
         return (self.time.hour + PROMISE_HOURS) % 24 * 60
+
+    def _learn_meanings(self, reply: str) -> None:
+        try:
+            rows = json.loads(reply)
+        except ValueError:
+            return  # they stay wanted
+        if self.meanings is not None and isinstance(rows, dict):
+            self.memory.learn_meanings(self.meanings.learn(rows))
 
     def _scene(self) -> TalkScene:
         hour, place = self.time.hour, self.zone

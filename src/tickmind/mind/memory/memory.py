@@ -2,15 +2,19 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tickmind.base import Limit
 from tickmind.mind.memory.entries import IMPORTANCE, EntryKind, MemoryEntry
 from tickmind.mind.memory.retrieval import EntryIndex, Recalled, Weights
 from tickmind.mind.memory.vectors import Embed
 from tickmind.mind.memory.words import words_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_ENTRIES = Limit("number of entries in a character's memory", 600)
 MAX_ENTRY_CHARS = Limit("length of an entry in memory", 120, "characters")
@@ -161,6 +165,10 @@ class Memory:
         question = words if isinstance(words, str) else " ".join(words)
         subjects = ((about,) if about else ()) if isinstance(about, str) else tuple(about)
         return self._index.best(tick, question, subjects, most, weights)
+
+    def learn_meanings(self, rows: "Mapping[str, NDArray[np.float32]]") -> None:
+        """Take over what texts of entries mean, as embeddings that come later say."""
+        self._index.learn(rows)
 
     def latest(self, most: int = 5) -> list[MemoryEntry]:
         """Return the entries that were experienced last, oldest first."""

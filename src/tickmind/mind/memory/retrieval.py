@@ -7,7 +7,7 @@ shared subjects, importance, recency, and likeness of meaning where there are em
 import math
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -96,6 +96,13 @@ class EntryIndex:
             self._importance[place] = entry.importance
         if self._vectors is not None:
             self._vectors.add([entry.text for entry in self._entries[len(self._vectors) :]])
+
+    def learn(self, rows: "Mapping[str, NDArray[np.float32]]") -> None:
+        """Take over what texts mean."""
+        for place in range(0 if self._vectors is None else len(self._vectors)):
+            row = rows.get(self._entries[place].text)
+            if row is not None and self._vectors is not None:
+                self._vectors.put(place, row)
 
     def _add(self, entry: MemoryEntry) -> int:
         place = len(self._entries)

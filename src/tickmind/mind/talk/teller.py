@@ -12,7 +12,7 @@ from tickmind.mind.mood import Mood
 from tickmind.mind.people import People
 from tickmind.mind.talk.line_checker import names_time
 from tickmind.mind.talk.meaning import in_third_person, says_as_much
-from tickmind.mind.talk.questions import is_open, remembered_answer
+from tickmind.mind.talk.questions import is_open, remembered_answer, search_text
 from tickmind.mind.talk.wordings import Wordings
 
 _TOLD_KINDS = (EntryKind.DID, EntryKind.SAW, EntryKind.GOT, EntryKind.GAVE, EntryKind.HEARD, EntryKind.INSIGHT)
@@ -63,12 +63,19 @@ class Teller:
             return known
         if _HOW_ARE_YOU.search(question):
             return f"I feel {self.mood.word(tick)}."
-        asked = words_of(question) - words_of(f"{self._name} {self.people.called(partner_id)}")
+        asked = self._asked_words(question, partner_id)
         about = [one.person_id for one in self.people if words_of(one.called) & asked]
         may_tell = partial(self._may_tell, listeners=(partner_id, *others))
         if (entry := remembered_answer(self._memory, tick, question, asked, about, may_tell)) is not None:
             return entry.text
         return self._news(tick, partner_id, *others) if not about and is_open(question, asked) else ""
+
+    def search_for(self, question: str, partner_id: str) -> str:
+        """Return the words by which it searches its memory for an answer."""
+        return search_text(question, self._asked_words(question, partner_id))
+
+    def _asked_words(self, question: str, partner_id: str) -> frozenset[str]:
+        return words_of(question) - words_of(f"{self._name} {self.people.called(partner_id)}")
 
     def untold(self, tick: int, tried: Collection[str] = ()) -> str:
         """Return what it might tell next, and for which there are no words of a model yet; or nothing.

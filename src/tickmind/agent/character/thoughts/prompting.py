@@ -78,6 +78,10 @@ class CharacterPrompts:
     def _about(self, faculty: Faculty, _world: "World", eid: int) -> Iterable[Section]:
         """Yield the identity, what the question is about, and the task at the end."""
         character = self.character(eid)
+        if faculty.bare:
+            about = character.ponder(faculty.name)
+            yield from [Section(about, priority=_IDENTITY)] if isinstance(about, str) else about
+            return
         yield self._identity(character, brief=faculty.brief)
         about = character.ponder(faculty.name)
         yield from [Section(about, priority=_SITUATION)] if isinstance(about, str) else about
