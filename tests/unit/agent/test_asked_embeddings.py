@@ -22,7 +22,7 @@ from tickmind.llm.transports import make_transport
 from tickmind.llm.transports.embeddings import FOLDED, EmbeddingForm, folded_row
 from tickmind.mind.embeddings import MAX_QUESTIONS, MAX_WANTED, AskedEmbeddings
 from tickmind.mind.memory import Memory
-from tickmind.protocol import RunInfo
+from tickmind.protocol import RunInfo, Thought
 from tickmind.server.testing import meadow
 from tickmind.strategy.clients.client import Deliberation
 from tickmind.wire.messages.limits import MAX_DURATION_MS
@@ -90,7 +90,7 @@ def test_long_vectors_are_folded_and_stay_as_alike():
     chance = np.random.default_rng(3)
     one, noise = chance.normal(size=1536), chance.normal(size=1536)
     other = one + 0.5 * noise
-    pairs = [(one, other), (folded_row(one), folded_row(other))]
+    pairs = [(one, other), (folded_row(one.tolist()), folded_row(other.tolist()))]
     whole, folded = (float(a @ b / np.linalg.norm(a) / np.linalg.norm(b)) for a, b in pairs)
     assert len(folded_row(one)) == FOLDED
     assert folded == pytest.approx(whole, abs=0.15)
@@ -162,7 +162,7 @@ def turns_of(ticks):
 def lived(ticks=14, **host):
     company = CharacterHost(Villager, lambda who: Start(who, WITH_ENDPOINT), **host)
     company.enter(RunInfo("run", 7))
-    thoughts = {}
+    thoughts: dict[str, list[Thought]] = {}
     for turn in turns_of(ticks):
         play_turn(GuardedHost(company), turn)
         for name, thought in company.take_thoughts():

@@ -19,6 +19,13 @@ NAMES = ("ada", "bram", "cleo", "dov", "edda")
 INVITED = "Come closer. Join us, Cleo: here are Ada and Bram."
 
 
+class Inviting(random.Random):
+    """The chance of one who invites whenever it could."""
+
+    def random(self):
+        return 0.0
+
+
 class Tavern:
     """People who all hear each other, one tick later."""
 
@@ -73,7 +80,7 @@ def welcomed(seed=0, **more):
     """Ada, Bram and Cleo, just after Ada has invited Cleo."""
     tavern = Tavern("ada", "bram", "cleo", seed=seed, **more)
     tavern.minds["ada"].talks.begin(0, "bram")
-    tavern.minds["ada"]._chance.random = lambda: 0.0
+    tavern.minds["ada"]._chance = Inviting(seed)
     tavern.step(20, stands_by=("cleo",))
     return tavern
 
@@ -138,7 +145,7 @@ def test_every_talk_in_a_circle_is_heard_by_all_in_turns_and_ends_by_farewell(se
     tavern = Tavern(*names, seed=seed, facts=["It rains."])
     tavern.minds["ada"].talks.begin(0, "bram")
     for talker in tavern.minds.values():
-        talker._chance.random = lambda: 0.0
+        talker._chance = Inviting(seed)
     tavern.step(60, stands_by=names[2:])
     assert all(talk is None for talk in tavern.talks().values())
     assert set(tavern.speakers()) == set(names)

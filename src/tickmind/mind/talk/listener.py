@@ -265,6 +265,9 @@ def _person(kept: Sequence[Any]) -> Acquaintance:
     *values, topics = kept
     person = Acquaintance(*values)
     for topic in topics[-int(MAX_TOPICS.maximum) :]:
+        if isinstance(topic, str):  # as earlier versions kept it
+            person.add_topic(entry_text(topic))
+            continue
         if type(topic) is not int or not 0 <= topic < 2**32:
             raise TypeError("a topic is kept as its sum")
         person.add_topic_sum(topic)
