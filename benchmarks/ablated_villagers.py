@@ -1,11 +1,14 @@
 """Villagers that lack one part of their minds: `python ablated_villagers.py plan` is a program for `tickmind up`."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from tickmind.agent import Start
 from tickmind.characters.villager import Villager
+from tickmind.mind.plans import DayErrand
+from tickmind.mind.promises import Promise
 from tickmind.mind.talk.repeats import SpokenBefore
+from tickmind.protocol.setting import clock_of, zone_phrase
 
 SHORT_MEMORY = 5  # entries of a villager without a memory
 
@@ -30,12 +33,28 @@ class WithoutPlan(Villager):
 
 
 class WithoutMemory(Villager):
-    """Remembers the last few things only."""
+    """Remembers the last few things only, be it what happened, what it promised or where it was to go."""
 
     def remember(self) -> None:
-        """Note what happened, and forget what was before."""
+        """Note what happened, and forget what was before: promises and appointments of which it has no entry, too."""
         super().remember()
-        self.memory._drop([entry.number for entry in list(self.memory)[:-SHORT_MEMORY]])  # noqa: SLF001  lacks a part
+        for entry in list(self.memory)[:-SHORT_MEMORY]:
+            self.memory.forget(entry.number)
+        texts = [entry.text for entry in self.memory]
+        promises = self.talker.promises
+        known = [one for one in promises if self._is_in_mind(one, texts)]
+        if len(known) < len(promises):
+            promises.restore(known)
+        self._appointments = [one for one in self._appointments if any(map(self._says(one[1]), texts))]
+
+    def _is_in_mind(self, promise: Promise, texts: Iterable[str]) -> bool:
+        one = "I" if promise.by == self.entity_id else self.talker.people.called(promise.by)
+        other = "me" if promise.to == self.entity_id else self.talker.people.called(promise.to)
+        begins = f"{one} promised to bring {other} {promise.amount} {promise.item} by "
+        return any(text.startswith(begins) for text in texts)
+
+    def _says(self, errand: DayErrand) -> Callable[[str], bool]:
+        return lambda text: f"{zone_phrase(errand.place)} at {clock_of(errand.minute)}" in text
 
 
 class _Unheeding(SpokenBefore):

@@ -1,18 +1,23 @@
-"""Willowbrook without a model: the measures of minds beside their bars, and what each part of a mind is good for.
+"""Minds without a model: the measures beside their bars, what each part of a mind is good for, and the first villager.
 
-Each variant lives for two days in lockstep with the same seeds, as `tickmind up` runs it; a villager of it knows of a
-feast that nobody else knows of. The whole mind is compared with minds that lack one part (`ablated_villagers.py`), seed
-by seed: what a part should help must be worse without it. `python -m benchmarks.mind_measures` runs it by itself;
-`LONG=1` takes 15 seeds.
+Willowbrook lives for two days in lockstep, as `tickmind up` runs it; a villager of it knows of a feast that nobody else
+knows of, at a place where nobody is at that hour anyway. The whole mind is compared with minds that lack one part
+(`ablated_villagers.py`) and with the villager of an early commit (`first_villager.py`), seed by seed: what a part
+should help must be worse without it. Then come three small worlds: the commons, the bridge and the escape.
+
+`python -m benchmarks.mind_measures` runs it by itself; `LONG=1` takes 15 seeds. With `MIND_RUNS=folder` runs and their
+figures are kept there, and a benchmark that was stopped goes on where it was.
 """
 
+import json
 import os
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +29,13 @@ from tickmind.record.measures import Measure, measure, pooled, read_material
 SEEDS = 15 if os.environ.get("LONG") else 5
 TICKS = 1200
 TIMEOUT_S = 900
-FACT = "There is a feast at the square at 18:00."
+FACT = "There is a feast at the garden at 18:00."  # where hardly anybody is at that hour
 _KNOWN = "Every house is named after a tree."  # what one of them knows; the fact takes its place
-_SCENARIO = Path("scenarios/willowbrook.yaml")
+_SCENARIOS = Path("scenarios")
 _COMMAND = "cmd: [python, -m, tickmind.characters.villager]"
 _ABLATED = Path(__file__).with_name("ablated_villagers.py")
-WHOLE = "the whole mind"
+_FIRST = Path(__file__).with_name("first_villager.py")
+FIRST = "the villager of 2e81fee"
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,7 @@ BARS = {
     "promises kept": Bar(0.8),
     "promises per villager and day": Bar(1.0),
     "plan": Bar(0.75),
+    "working hours": Bar(0.8),
     "needs": Bar(0.97),
     "density": Bar(0.6),
     "recall": Bar(0.9),
@@ -62,43 +69,82 @@ HELPS = {
     "reflection": ("recall", "density"),
 }
 """Part -> the measures that must be worse without it."""
+BESIDE_FIRST = ("self-repeat", "distinct-2", "self-BLEU-4", "needs", "density", "recall")
+"""Measures of which the first villager has cases; it shows no talks, plans or promises."""
 
 
-def _live(folder: Path, part: str, seed: int) -> list[Measure]:
-    """Let the village live for two days, and measure it."""
-    scenario, name = folder / f"{part or 'whole'}.yaml", f"{part or 'whole'}-{seed}"
-    text = _SCENARIO.read_text()
+@dataclass(frozen=True)
+class SmallWorld:
+    """A scenario with one measure that must be 1: `uses` says what to put in the place of what."""
+
+    name: str
+    scenario: str
+    measure: str
+    ticks: int
+    uses: tuple[str, str] = ("", "")
+
+
+SMALL_WORLDS = (
+    SmallWorld("commons: the meadow lasts 12 rounds", "commons", "commons", 720),
+    SmallWorld("puzzle: a bridge built together in 2 days", "bridge", "goals", 960),
+    SmallWorld("puzzle: out of the escape in 1,200 ticks", "escape", "goals", 1200, ("use: escapee", "use: prisoner")),
+)
+
+
+def village(part: str = "") -> str:
+    """Return Willowbrook with the feast, and with villagers that lack a part, or with the first ones."""
+    text = (_SCENARIOS / "willowbrook.yaml").read_text()
     for expected in (_KNOWN, _COMMAND):
-        assert expected in text, f"{_SCENARIO} has no {expected!r}"
-    text = text.replace(_KNOWN, FACT)
-    if part:
-        text = text.replace(_COMMAND, f"cmd: [python, {_ABLATED}, {part}]")
-    scenario.write_text(text)
-    words = ["up", str(scenario), "--lockstep", "--seed", str(seed), "--ticks", str(TICKS)]
-    words += [
-        "--runs",
-        str(folder / "runs"),
-        "--state",
-        str(folder / name),
-        "--no-viewer",
-        "--no-gateway",
-        "--port",
-        "0",
-    ]
-    env = {**os.environ, "PYTHONPATH": str(Path.cwd())}
-    done = subprocess.run(
-        [sys.executable, "-m", "tickmind.cli", *words],
-        capture_output=True,
-        text=True,
-        env=env,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"the village of {name} did not live: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    (run_id,) = re.findall(r"Run (\S+) begins", done.stdout + done.stderr)
+        assert expected in text, f"Willowbrook has no {expected!r}"
+    program = str(_FIRST) if part == FIRST else f"{_ABLATED}, {part}" if part else ""
+    return text.replace(_KNOWN, FACT).replace(_COMMAND, f"cmd: [python, {program}]" if program else _COMMAND)
+
+
+def live(folder: Path, name: str, text: str, seed: int, ticks: int, facts: tuple[str, ...] = ()) -> list[Measure]:
+    """Let a world live in lockstep, and measure it; what was measured in this folder before is read again."""
+    label = f"{re.sub(r'[^a-z0-9]+', '_', name.lower())}-{seed}"
+    figures = folder / f"{label}.json"
+    if figures.exists():
+        return [Measure(*one) for one in json.loads(figures.read_text())]
+    run_id = run_world(folder, label, text, seed, ticks)
     with RunStore(folder / "runs").open(run_id) as run:
-        return measure(read_material(run, (FACT,)), (FACT,))
+        found = measure(read_material(run, facts), facts)
+    figures.write_text(json.dumps(found))
+    print(f"  {name or 'the whole mind'}, seed {seed} of {SEEDS}", flush=True)
+    return found
+
+
+def run_world(folder: Path, label: str, text: str, seed: int, ticks: int) -> str:
+    """Let a world live in lockstep, by the processes of `tickmind up`, and return the id of its run."""
+    scenario = folder / f"{label}.yaml"
+    scenario.write_text(text)
+    words = ["up", str(scenario), "--lockstep", "--seed", str(seed), "--ticks", str(ticks), "--port", "0"]
+    words += ["--no-viewer", "--no-gateway", "--runs", str(folder / "runs")]
+    with tempfile.TemporaryDirectory(prefix="tickmind-state-") as state:
+        done = subprocess.run(
+            [sys.executable, "-m", "tickmind.cli", *words, "--state", state],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(Path.cwd()), str(Path("src").resolve())))},
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    if done.returncode:
+        raise RuntimeError(f"the world of {label} did not live: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    begins = re.search(r"Run (\S+) begins", done.stdout + done.stderr)
+    assert begins is not None, "tickmind up names its run"
+    return begins[1]
+
+
+@contextmanager
+def kept_runs() -> Iterator[Path]:
+    """Yield the folder of runs: that of `MIND_RUNS`, or one that is gone afterwards."""
+    if kept := os.environ.get("MIND_RUNS"):
+        Path(kept).mkdir(parents=True, exist_ok=True)
+        yield Path(kept).resolve()
+        return
+    with tempfile.TemporaryDirectory(prefix="tickmind-measures-") as name:
+        yield Path(name)
 
 
 def _values(runs: Iterable[list[Measure]], name: str) -> list[float]:
@@ -154,22 +200,50 @@ def beside_ablated(whole: list[list[Measure]], ablated: Mapping[str, list[list[M
     return results
 
 
+def beside_first(whole: list[list[Measure]], first: list[list[Measure]]) -> list[Result]:
+    """Return the whole mind beside the first villager; the spread is the 95 % interval of the gain, seed by seed."""
+    results = []
+    for name in BESIDE_FIRST:
+        ours, theirs = _values(whole, name), _values(first, name)
+        gains = [(one - other) * (1 if BARS[name].least else -1) for one, other in zip(ours, theirs, strict=True)]
+        gain = pooled([[Measure(name, value, 1)] for value in gains])[0]
+        low, high = ((gain.value or 0.0) + sign * (gain.spread or 0.0) for sign in (-1, 1))
+        one, other = statistics.mean(ours), statistics.mean(theirs)
+        results.append(Result(f"{name}, beside the first", one, "", FIRST, other, low, 0.0, (low, high)))
+    return results
+
+
 def minds_without_a_model() -> list[Result]:
-    """Twelve villagers without a model for two days: each measure of minds beside its bar, and without one part."""
-    with tempfile.TemporaryDirectory(prefix="tickmind-measures-") as name:
-        runs: dict[str, list[list[Measure]]] = {}
-        for part in ("", *ABLATED):
-            runs[part] = []
-            for seed in range(1, SEEDS + 1):
-                runs[part].append(_live(Path(name), part, seed))
-                print(f"  {f'without {part}' if part else WHOLE}, seed {seed} of {SEEDS}", flush=True)
-    whole = runs.pop("")
-    return [*beside_bars(whole), *beside_ablated(whole, runs)]
+    """Twelve villagers without a model for two days: each measure beside its bar, without one part, and the first."""
+    seeds = range(1, SEEDS + 1)
+    with kept_runs() as folder:
+        runs = {
+            part: [live(folder, part, village(part), seed, TICKS, (FACT,)) for seed in seeds]
+            for part in ("", *ABLATED, FIRST)
+        }
+    whole, first = runs.pop(""), runs.pop(FIRST)
+    return [*beside_bars(whole), *beside_ablated(whole, runs), *beside_first(whole, first)]
 
 
-BENCHMARKS = (minds_without_a_model,)
+def small_worlds_for_minds() -> list[Result]:
+    """Minds without a model in the commons, at the bridge and in the escape: what share of the goal they reach."""
+    results = []
+    with kept_runs() as folder:
+        for world in SMALL_WORLDS:
+            text = (_SCENARIOS / f"{world.scenario}.yaml").read_text()
+            before, after = world.uses
+            assert before in text
+            text = text.replace(before, after) if before else text
+            runs = [live(folder, world.scenario, text, seed, world.ticks) for seed in range(1, SEEDS + 1)]
+            values = _values(runs, world.measure)
+            mean, least = statistics.mean(values), min(values)
+            results.append(Result(world.name, mean, "", "bar", 1.0, mean, 1.0, (least, max(values))))
+    return results
+
+
+BENCHMARKS = (minds_without_a_model, small_worlds_for_minds)
 
 if __name__ == "__main__":
-    for result in minds_without_a_model():
+    for result in (one for benchmark in BENCHMARKS for one in benchmark()):
         shown = f"{result.ours:.3f} beside {result.peer:.3f} ({result.spread[0]:.3f} to {result.spread[1]:.3f})"
         print(f"{result.name}: {shown}{'' if result.holds else '  MISSED'}")

@@ -1,6 +1,5 @@
 """What the gateway's guide shows is run: its file, its commands and the clients, against a gateway in a process."""
 
-import fcntl
 import json
 import os
 import shutil
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.acceptance.test_documents import BLOCKS, ROOT, RUN_CLI, commands_of, fresh_environment
+from tests.kits.node_packages import installed_node_packages
 
 from tickmind.gateway.settings.config import CircuitConfig, QueueConfig, RetryConfig, SharingConfig, WireConfig
 from tickmind.llm.testing import FakeProvider
@@ -91,20 +91,8 @@ def test_three_games_share_one_key_as_their_guide_shows(gateway: str, tmp_path: 
 
 @pytest.fixture(scope="session")
 def node_modules() -> Path:
-    """The pinned packages, installed if they are not; or a skip that says what is missing."""
-    folder = ROOT / "tests" / "node"
-    if not shutil.which("node") or not shutil.which("npm"):
-        pytest.skip("node and npm are not installed")
-    with (Path(tempfile.gettempdir()) / "tickmind-install-node.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # test workers come all at once
-        pinned = json.loads((folder / "package.json").read_text())["dependencies"]["openai"]
-        installed = folder / "node_modules" / "openai" / "package.json"
-        if not installed.exists() or json.loads(installed.read_text())["version"] != pinned:
-            command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
-            if done.returncode:
-                pytest.skip(f"the packages in tests/node can't be installed: {done.stderr[-300:]}")
-    return folder
+    """The folder of the pinned packages."""
+    return installed_node_packages()
 
 
 @pytest.mark.slow

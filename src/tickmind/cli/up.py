@@ -43,7 +43,9 @@ def up(
     reload: Annotated[
         bool,
         typer.Option(
-            "--reload", help="End the run and begin a new one whenever the scenario, or a file that it names, is saved."
+            "--reload",
+            help="Begin a new run whenever the scenario, or a file that it names, is saved; where only agents have "
+            "changed, the run goes on with them.",
         ),
     ] = False,
 ) -> None:
@@ -88,7 +90,7 @@ def up(
         viewer=["--port", str(viewer_port), "--runs", str(runs)] if viewer else [],
         resume=first.resume,
         on_page=lambda url: status.say(f"Watch it at {url}"),
-        next_run=ScenarioWatch(scenario, planner.plan, first.run_id, status.say).next_run if reload else None,
+        next_run=ScenarioWatch(scenario, planner.plan, first, status.say).next_run if reload else None,
         follow_mapping=not reload or agents is not None,
     )
     try:

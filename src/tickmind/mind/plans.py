@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tickmind.base import Limit
-from tickmind.protocol.setting import DAY_MINUTES, clock_of, minute_of
+from tickmind.protocol.setting import DAY_MINUTES, Persona, clock_of, minute_of
 
 PLAN_TASK = (
     "Plan that day in four lines, each with a time, one of the words for what you do, a thing if it needs one, and a "
@@ -17,6 +17,7 @@ SKILLS = (
     *("visit", "work"),
 )
 """Errands of a villager; any other word is to be there."""
+WORK_MINUTE, FREE_MINUTE, HOME_MINUTE = 8 * 60, 16 * 60, 21 * 60  # when a usual day's errands begin
 LEAST_ERRANDS = 2  # of a plan that a model made; with fewer the day goes as usual
 MAX_ERRANDS = Limit("number of errands in the plan of a day", 12)
 _MOST_LINES = 20
@@ -156,3 +157,17 @@ def read_habits(habits: Iterable[str], places: Iterable[str]) -> list[DayErrand]
         if bool(named) is bool(place):
             errands.append(DayErrand(minute, skill.lower(), thing or "", place))
     return errands
+
+
+def usual_day(persona: Persona, places: Iterable[str]) -> list[DayErrand]:
+    """Return the day of a persona: its habits that are errands, or else its work, company, and its home at night.
+
+    Without a work it is free all day.
+    """
+    if habits := read_habits(persona.habits, places):
+        return habits
+    work, home = persona.work, persona.home
+    errands = [DayErrand(WORK_MINUTE, "work", place=work)] if work else []
+    if work or home:
+        errands.append(DayErrand(FREE_MINUTE if work else WORK_MINUTE, "meet"))
+    return [*errands, DayErrand(HOME_MINUTE, "rest", place=home)] if home else errands

@@ -13,7 +13,8 @@ from tickmind.mind.promises import AS_PROMISED
 from tickmind.mind.talk.line_checker import is_for_code
 
 MAX_REFLECTED = Limit("number of memories in one question for insights", 12)
-MAX_INSIGHTS = Limit("number of insights of one night", 3)
+MAX_INSIGHTS = Limit("number of insights that a model's reply gives in one night", 3)
+MAX_RULED = Limit("number of insights by rule of one night", 12)
 LEAST_EVIDENCE = 2  # entries that an insight rests on
 REFLECT_TASK = (
     "These are your memories, each with its number. Write what follows from several of them: at most three lines, each "
@@ -68,14 +69,14 @@ class Reflection:
 
 
 def insights_by_rule(memory: Memory, called: Callable[[str], str], things: Collection[str] = ()) -> list[NewInsight]:
-    """Return what follows from a memory without a model: who is often where, where things are, who keeps promises.
+    """Return what follows from a memory without a model: where people are most, where things are, who keeps promises.
 
     `called` returns how one speaks of a person; `things` are subjects that are none. What is known already is left out.
     """
     known = {entry.text for entry in memory if entry.kind is EntryKind.INSIGHT}
     fresh = (one for one in _by_rule(memory, called, things) if one.text not in known)
     best = sorted(fresh, key=lambda one: (-len(one.evidence), -max(one.evidence)))
-    return best[: int(MAX_INSIGHTS.maximum)]
+    return best[: int(MAX_RULED.maximum)]
 
 
 def _by_rule(
@@ -96,8 +97,12 @@ def _by_rule(
                 groups["broken", entry.about[0], ""].append(entry)
             case _:
                 pass
+    most: defaultdict[str, int] = defaultdict(int)  # person -> how often it was seen where it was seen most
+    for (what, subject, _), entries in groups.items():
+        if what == "seen":
+            most[subject] = max(most[subject], _times(entries))
     for (what, subject, place), entries in groups.items():
-        if len(entries) < LEAST_EVIDENCE:
+        if len(entries) < LEAST_EVIDENCE or (what == "seen" and _times(entries) < most[subject]):
             continue
         name = called(subject)
         text = {
@@ -107,6 +112,10 @@ def _by_rule(
             "broken": f"{name} does not keep promises.",
         }[what]
         yield _insight(entry_text(text), entries)
+
+
+def _times(entries: Iterable[MemoryEntry]) -> int:
+    return sum(entry.times for entry in entries)
 
 
 def note_insights(memory: Memory, tick: int, insights: Iterable[NewInsight]) -> list[MemoryEntry]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from tests.kits.node_packages import installed_node_packages
 
 from tickmind.adapters.mcp.playing import playing
 from tickmind.agent import Assignment, Launch
@@ -118,3 +119,8 @@ def open_market():
 @pytest.fixture
 def play():
     return playing
+
+
+@pytest.fixture(scope="session")
+def node_packages():
+    return installed_node_packages()

@@ -1,8 +1,10 @@
 """The official client of the Model Context Protocol plays a character of a real world."""
 
 import asyncio
+import json
+import os
 import sys
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import httpx2
@@ -79,6 +81,52 @@ async def test_a_client_does_a_whole_errand_over_standard_input_and_output(open_
         async with asyncio.timeout(60):
             while market.controlled("ann"):  # noqa: ASYNC110  a server's inside has no event for it
                 await asyncio.sleep(0.01)
+    assert [one.ok for one in market.results("ann", ActionType.GIVE)] == [True]
+
+
+@pytest.mark.slow
+async def test_a_client_that_is_cut_off_ends_the_command_without_a_word(open_market):
+    """It stops reading and leaves standard input open, so only the broken pipe tells."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "cut", "version": "1"}}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    look = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "look", "arguments": {}}}
+    async with open_market() as market:
+        words = ["-m", "tickmind.cli", "mcp", "character", "--entity", "ann", "--world", market.server.address]
+        kept, answers = os.pipe()
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *words, stdin=asyncio.subprocess.PIPE, stdout=answers, stderr=asyncio.subprocess.PIPE
+        )
+        os.close(answers)
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(json.dumps(begin).encode() + b"\n")
+        async with asyncio.timeout(60):
+            assert b"serverInfo" in await asyncio.to_thread(os.read, kept, 1 << 16)
+            os.close(kept)
+            process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in (ready, look)))
+            said = await process.stderr.read()
+            assert (await process.wait(), said.decode()) == (0, "")
+            while market.controlled("ann"):  # noqa: ASYNC110  a server's inside has no event for it
+                await asyncio.sleep(0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["stdio", "http"])
+async def test_the_official_typescript_client_does_a_whole_errand(open_market, play, node_packages, way):
+    async with open_market() as market, AsyncExitStack() as stack:
+        if way == "http":
+            server = await stack.enter_async_context(play(market.launch()))
+            words = [await stack.enter_async_context(over_http(server))]
+        else:
+            words = [sys.executable, "-m", "tickmind.cli", "mcp", "character"]
+            words += ["--entity", "ann", "--world", market.server.address]
+        process = await asyncio.create_subprocess_exec(
+            "node", str(node_packages / "mcp_errand.mjs"), way, *words,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        said, wrong = await asyncio.wait_for(process.communicate(), 120)
+        assert (process.returncode, said) == (0, b"done\n"), wrong.decode()
     assert [one.ok for one in market.results("ann", ActionType.GIVE)] == [True]
 
 

@@ -56,7 +56,7 @@ def test_a_shared_meadow_lasts_twelve_rounds_and_feeds_all(seed):
 @pytest.mark.slow
 def test_without_shares_the_same_five_use_it_up(monkeypatch):
     monkeypatch.setattr(FreeTimeCharacter, "may_take", lambda _self, _place: True)
-    stocks, _ = live(1, rounds=8)
+    stocks, _ = live(1)
     assert stocks[-1] == 0
 
 

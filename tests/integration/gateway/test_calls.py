@@ -371,3 +371,19 @@ async def test_models_are_listed(housing: Any) -> None:
     async with housing(one=()) as house:
         reply = await house.get("/v1/models")
         assert "m" in [entry["id"] for entry in reply.json["data"]]
+
+
+async def test_fields_that_a_model_takes_otherwise_are_renamed_or_left_out(housing: Any, with_provider: Any) -> None:
+    fields = {"*": {"max_tokens": "max_completion_tokens"}, "m*": {"temperature": None}}
+    change = with_provider("one", request_fields=fields)
+    async with housing(one=["Yes.", "Yes.", "Yes."], change=change) as house:
+        chat = {"model": "m", "messages": [{"role": "user", "content": 'say "temperature"'}]}
+        await house.ask("/v1/chat/completions", {**chat, "max_tokens": 7, "temperature": 0.3, "seed": 1})
+        await house.ask("/v1/chat/completions", {**chat, "max_tokens": 7, "max_completion_tokens": 9})
+        generate = {"agentId": "a", "sessionId": "s", "model": "m", "prompt": "Hi", "maxTokens": 5, "temperature": 0.2}
+        await house.ask("/api/llm/generate", generate)
+        bodies = [one.body for one in house.providers["one"].seen]
+    assert [body.get("max_completion_tokens") for body in bodies] == [7, 9, 5]
+    assert not any("max_tokens" in body or "temperature" in body for body in bodies)
+    assert bodies[0]["seed"] == 1
+    assert bodies[1]["messages"] == chat["messages"]

@@ -121,3 +121,27 @@ async def test_who_defers_under_anothers_session_holds_up_nobody_but_itself(hous
         assert (await house.ask("/api/llm/defer", held, **bearer(BOB))).status == 200
         asked = {"sessionId": GAME, "agentId": "villager", "prompt": "A dragon!"}
         assert (await house.ask("/api/llm/generate", asked, **bearer(ADA))).status == 200
+
+
+async def test_a_login_shows_figures_and_asks_no_model(housing):
+    settings = {"callers": CALLERS, "allowed_origins": ("http://localhost:3000",)}
+    async with housing(settings=settings) as house:
+        logins = {}
+        for key in (ADA, ADMIN):
+            reply = await house.ask("/dashboard/login", {"key": key}, Content_Type="application/json")
+            assert reply.status == 204
+            logins[key] = {"Cookie": reply.headers["set-cookie"].split(";")[0]}
+        for call in CALLS:
+            shows = call[0] == "GET" and call[1].startswith("/api/llm/")
+            expected = 200 if shows else 403 if call[1] == "/metrics" else 401
+            assert (await ask(house, call, logins[ADA])).status == expected, call
+        assert (await ask(house, ("GET", "/metrics"), logins[ADMIN])).status == 200
+        await house.chat(headers=bearer(BOB))
+        assert (await house.get("/api/llm/overview", **logins[ADA])).json["sessions"] == []
+        assert len((await house.get("/api/llm/overview", **logins[ADMIN])).json["sessions"]) == 1
+        # A page that may use the gateway with a key, but is not the gateway's own, gets nothing by the login.
+        game = {**logins[ADMIN], "Origin": "http://localhost:3000"}
+        assert (await house.get("/api/llm/overview", **game)).status == 401
+        assert (await house.ask("/dashboard/login", {"key": "x"}, Origin="http://localhost:3000")).status == 403
+        await house.ask("/dashboard/logout", {}, **logins[ADMIN])
+        assert (await house.get("/api/llm/overview", **logins[ADMIN])).status == 401

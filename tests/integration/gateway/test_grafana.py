@@ -1,10 +1,14 @@
-"""The Grafana dashboard names only metrics that world, gateway, runner and agents have."""
+"""Every `/metrics` is as Prometheus wants it, and the Grafana dashboard names only metrics that there are."""
 
+import asyncio
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from prometheus_client.parser import text_string_to_metric_families
 
 from tickmind.protocol import AgentState, AgentStatus
@@ -25,16 +29,23 @@ def names_of(text):
     }
 
 
-@pytest.mark.asyncio
-async def test_every_metric_of_the_dashboard_exists(housing, tmp_path):
+@pytest_asyncio.fixture
+async def pages(housing, tmp_path):
+    """The text of each `/metrics`, all with something in them."""
     mapping = tmp_path / "agents.yaml"
     mapping.write_text(MAPPING)
     runner = Runner(load_mapping(mapping), tmp_path)
     runner.sight.count(AgentStatus("entity:1", 1, AgentState.RUNNING))
     world = WorldServer(TileWorld.from_scenario(meadow(3)), ServerConfig("127.0.0.1:0"))
     async with housing() as house:
+        assert (await house.generate(sessionId="village")).status == 200
         gateway = (await house.get("/metrics")).body.decode()
-    known = names_of(gateway) | names_of(world_metrics(world.authority)) | names_of(runner_metrics(runner))
+    return {"gateway": gateway, "world": world_metrics(world.authority), "runner": runner_metrics(runner)}
+
+
+@pytest.mark.asyncio
+async def test_every_metric_of_the_dashboard_exists(pages):
+    known = set().union(*map(names_of, pages.values()))
     histograms = {f"{name}_bucket" for name in known}
     panels = json.loads(DASHBOARD.read_text())["panels"]
     named = {
@@ -42,3 +53,20 @@ async def test_every_metric_of_the_dashboard_exists(housing, tmp_path):
     }
     assert len(named) >= 20
     assert named <= known | histograms
+
+
+@pytest.mark.asyncio
+async def test_promtool_has_nothing_to_say_about_any_page(pages):
+    if shutil.which("promtool") is None:
+        pytest.skip("promtool is not installed; it is in the package prometheus")
+    for name, text in pages.items():
+        checked = await asyncio.to_thread(
+            subprocess.run,
+            ["promtool", "check", "metrics"],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert (checked.returncode, checked.stdout + checked.stderr) == (0, ""), name

@@ -8,7 +8,9 @@ from tickmind.base import ConfigError
 from tickmind.base.shipped import find_scenario, scenario_file
 
 
-@pytest.mark.parametrize("name", ["arena", "bridge", "clearing", "commons", "escape", "island", "willowbrook"])
+@pytest.mark.parametrize(
+    "name", ["arena", "bakery", "bridge", "clearing", "commons", "escape", "island", "willowbrook"]
+)
 def test_a_name_finds_what_comes_with_tickmind(name):
     assert find_scenario(Path(name)) == scenario_file(name)
     assert scenario_file(name).name == f"{name}.yaml"

@@ -667,7 +667,7 @@ def test_without_a_new_plan_the_day_goes_on_as_usual(reply):
 
 def test_the_menu_goes_along_as_the_choices_of_a_reply(life):
     model = Model()
-    one = life(Villager, ticks=2, client=model)
+    life(Villager, ticks=2, client=model)
     plan = next(question for question in model.asked if not question.user_message.endswith(TALK.task))
     assert plan.choices
     assert plan.user_message.count("You could: ") == 1

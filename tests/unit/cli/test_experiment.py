@@ -17,12 +17,6 @@ class HereExecutor(executors.InlineExecutor):
     def __init__(self, workers):
         self.wanted = workers
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_exc_info):
-        pass
-
 
 @pytest.fixture
 def here(monkeypatch):

@@ -56,8 +56,8 @@ def test_check_shows_what_was_understood_and_no_key(tickmind, monkeypatch, canar
     assert "cerebras https://api.cerebras.ai/v1 60/min, burst 10, 2 at once not set" in out
     assert "ollama http://localhost:11434/v1 4 at once none" in out
     assert "Keys from: GROQ_API_KEY. Not set: CEREBRAS_API_KEY, OPENAI_API_KEY, ANTHROPIC_API_KEY." in out
-    assert "qwen/qwen3-32b groq/qwen/qwen3-32b, then cerebras/llama-3.3-70b (no key)" in out
-    assert "No name: qwen/qwen3-32b." in out
+    assert "openai/gpt-oss-120b groq/openai/gpt-oss-120b, then cerebras/gpt-oss-120b (no key)" in out
+    assert "No name: openai/gpt-oss-120b." in out
     assert "Listens on 127.0.0.1:8766" in out
     assert canary not in result.output
 

@@ -40,13 +40,14 @@ class Desk:
         self.on_plan = lambda: None
         scenario = folder / "nook.yaml"
         self.planner = RunPlanner(scenario, scenario, ["--runs", "runs"])
-        self.watch = ScenarioWatch(scenario, self._plan, "run-1", self._say, look_s=0)
+        self.first = self.planner.plan()
+        self.watch = ScenarioWatch(scenario, self._plan, self.first, self._say, look_s=0)
 
     def save(self, name, text):
         (self.folder / name).write_text(text)
 
-    def _plan(self):
-        plan = self.planner.plan()
+    def _plan(self, running):
+        plan = self.planner.plan(running)
         self.planned.append(plan)
         self.on_plan()
         return plan
@@ -82,7 +83,7 @@ async def test_a_saved_scenario_is_the_next_run(desk):
     assert plan.world[0] == str(desk.folder / "nook.yaml")
     assert plan.world[plan.world.index("--run-id") + 1] == plan.run_id
     assert plan.resume[:2] == ["--resume", plan.run_id]
-    assert desk.said == [f"nook.yaml was saved: run run-1 ends, run {plan.run_id} begins."]
+    assert desk.said == [f"nook.yaml was saved: run {desk.first.run_id} ends, run {plan.run_id} begins."]
 
 
 @pytest.mark.asyncio
@@ -90,8 +91,52 @@ async def test_a_file_that_the_scenario_names_counts_and_an_unchanged_one_does_n
     desk.save("nook.yaml", SCENARIO)
     desk.save("people.yaml", "ada: {name: Bea}\n")
     plan = await desk.next_run()
-    assert desk.said == [f"people.yaml was saved: run run-1 ends, run {plan.run_id} begins."]
+    assert desk.said == [f"people.yaml was saved: run {desk.first.run_id} ends, run {plan.run_id} begins."]
     assert desk.planned == [plan]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SCENARIO.replace("idler", "sleeper"),
+        f"# a remark\n{SCENARIO}",
+        SCENARIO.replace("-c, pass]", "-c, pass], settings: {pace: 2}"),
+    ],
+)
+@pytest.mark.asyncio
+async def test_a_version_with_other_agents_only_goes_on_with_the_run_in_place(desk, text):
+    desk.save("nook.yaml", text)
+    plan = await desk.next_run()
+    assert (plan.in_place, plan.run_id) == (True, desk.first.run_id)
+    assert desk.planner.run_ids == [desk.first.run_id]
+    assert desk.said == [f"nook.yaml was saved: the world is as before, so run {plan.run_id} goes on."]
+    desk.save("people.yaml", "ada: {name: Bea}\n")
+    plan = await desk.next_run()
+    assert (plan.in_place, plan.run_id) == (False, desk.planner.run_ids[1])
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("people.yaml]", "people.yaml]\nseed: 5"),
+        ("people.yaml]", "people.yaml]\nzones: {home: {within: [0, 0, 1, 0]}}"),
+        ("people.yaml]", "people.yaml]\ncalendar: {day_ticks: 480}"),
+        ("people.yaml]", "people.yaml]\ngoals: {late: {day: 2, ends: true}}"),
+        ("grass: {}", "grass: {step_ticks: 2}"),
+    ],
+)
+@pytest.mark.asyncio
+async def test_a_version_that_minds_or_rules_could_notice_is_a_new_run(desk, was, becomes):
+    desk.save("nook.yaml", SCENARIO.replace(was, becomes))
+    assert not (await desk.next_run()).in_place
+
+
+@pytest.mark.asyncio
+async def test_the_version_of_a_run_that_did_not_start_is_a_new_run(desk):
+    desk.save("nook.yaml", f"# a remark\n{SCENARIO}")
+    plan = await desk.next_run(running=False)
+    assert not plan.in_place
+    assert plan.run_id != desk.first.run_id
 
 
 @pytest.mark.asyncio
@@ -100,14 +145,14 @@ async def test_all_problems_are_named_and_the_version_that_runs_begins_no_run(de
     said = await desk.until_said()
     assert "gras" in said
     assert "ider" in said
-    assert "Run run-1 goes on as it is" in said
+    assert f"Run {desk.first.run_id} goes on as it is" in said
     desk.save("nook.yaml", SCENARIO)
     desk.save("people.yaml", "ada: {nam: Ada}\n")
     assert "people.yaml:1" in await desk.until_said()
     desk.save("people.yaml", "ada: {name: Ada, age: 30}\n")
     plan = await desk.next_run()
     assert desk.planned == [plan]
-    assert desk.said == [f"people.yaml was saved: run run-1 ends, run {plan.run_id} begins."]
+    assert desk.said == [f"people.yaml was saved: run {desk.first.run_id} ends, run {plan.run_id} begins."]
 
 
 @pytest.mark.parametrize("broken", ["", ": : :", None])

@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 from tests.kits.lived_runs import record_villagers
 
+from tickmind.llm.testing import FakeProvider
+from tickmind.llm.transport import ModelReply
 from tickmind.protocol import Persona
 from tickmind.record import RunStore
 from tickmind.record.testing import RandomRun
@@ -77,3 +79,31 @@ def test_names_can_not_control_the_terminal(tickmind, tmp_path):
     assert result.exit_code == 0, result.output
     assert "[red]" in result.stdout
     assert not {"\x1b", "\x07", "\r"} & set(result.stdout)
+
+
+def test_without_a_model_prose_is_by_code_and_says_so(tickmind, runs, monkeypatch):
+    from tickmind.cli.runs import story_prose
+    from tickmind.llm.local.default_model import scripted_choice
+
+    monkeypatch.setattr(story_prose, "choose_model", scripted_choice)
+    plain = tickmind("story", "clearing-1", "--runs", str(runs))
+    told = tickmind("story", "clearing-1", "--runs", str(runs), "--prose")
+    assert told.stdout == plain.stdout
+    assert "told by code" in told.stderr
+
+
+def test_a_model_that_obeys_what_characters_say_changes_nothing(tickmind, runs, monkeypatch):
+    with FakeProvider.in_thread(models=("fake-1",)) as provider:
+        monkeypatch.setenv("LLM_BASE_URL", provider.base_url)
+        for _ in range(9):
+            provider.enqueue(ModelReply("PWNED http://evil.example", "stop"))
+        plain = tickmind("story", "clearing-1", "--runs", str(runs), "--most", "4")
+        told = tickmind("story", "clearing-1", "--runs", str(runs), "--most", "4", "--prose", "--model", "fake-1")
+        asked = len(provider.seen)
+    assert told.exit_code == 0, told.output
+    assert (told.stdout, asked > 0) == (plain.stdout, True)
+    assert f"0 of {asked} parts are told by fake-1" in told.stderr
+
+
+def test_a_model_is_named_for_prose_only(tickmind, runs):
+    assert tickmind("story", "clearing-1", "--runs", str(runs), "--model", "x").exit_code == 2

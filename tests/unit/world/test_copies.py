@@ -141,3 +141,55 @@ def test_what_copies_can_not_have_is_refused_in_words():
         CopiedWorld(SCENARIO, [])
     with pytest.raises(ConfigError, match="a seed must be"):
         CopiedWorld(SCENARIO, [-1])
+
+
+WEATHER = """
+world: seasons
+seed: 5
+rules: {inventory_limit: 9, needs: {own: {warmth: {begins: 500, each_tick: -1, in_weather: {rain: -7, sun: 3}}}}}
+floors: {grass: {}}
+items: {hay: {}}
+kinds:
+  rick: {walkable: false, actions: {dry: {weather: [sun], yields: {hay: 1}}}}
+  shed: {walkable: false, build: {most: 3, weather: [sun, fog]}}
+calendar: {day_ticks: 8, begins: "00:00", weather: {sun: 2, rain: 2, fog: 1}}
+map: |
+  1R2...
+  ......
+legend:
+  ".": grass
+  R: {floor: grass, object: rick}
+  "1": {floor: grass, actor: {id: ada}}
+  "2": {floor: grass, actor: {id: bo}}
+"""
+
+
+CHOICES_OF_WEATHER = len(TileWorld.from_scenario(parse_scenario(WEATHER)).choosing.actions)
+
+
+def test_copies_of_a_text_have_each_the_weather_of_its_own_seed():
+    scenario = parse_scenario(WEATHER)
+    seeds = [1, 2, 3, 4]
+    copied = CopiedWorld(scenario, seeds, at_seed=lambda seed: parse_scenario(WEATHER, seed=seed))
+    alone = [CopiedWorld(parse_scenario(WEATHER, seed=seed), [seed]) for seed in seeds]
+    chance = np.random.default_rng(1)
+    for _begin in range(2):
+        for _ in range(40):  # five days
+            choices = chance.integers(CHOICES_OF_WEATHER, size=8)
+            copied.step(copied.intents_of(np.arange(8, dtype=np.int32), choices))
+            for copy, world in enumerate(alone):
+                world.step(world.intents_of(np.arange(2, dtype=np.int32), choices[2 * copy : 2 * copy + 2]))
+                assert copied.state_hash_of(copy) == world.state_hash_of(0)
+        warmth = copied.columns_of(0).own_needs[0, 0], copied.columns_of(1).own_needs[0, 0]
+        seeds = [11, 12, 13, 14]
+        copied.begin(range(4), seeds)
+        alone = [CopiedWorld(parse_scenario(WEATHER, seed=seed), [seed]) for seed in seeds]
+    assert warmth[0] != warmth[1]  # else the weather would prove nothing
+
+
+def test_copies_of_a_scenario_share_its_weather():
+    scenario = parse_scenario(WEATHER)
+    copied = CopiedWorld(scenario, [1, 2])
+    for _ in range(40):
+        copied.step({})
+    assert copied.columns_of(0).own_needs.tolist() == copied.columns_of(1).own_needs.tolist()

@@ -2,7 +2,10 @@
 
 import asyncio
 import hmac
+import os
 import socket
+import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,17 +46,37 @@ class HttpAddress:
 
 
 async def serve_stdio(server: MCPServer, stopped: asyncio.Event) -> bool:
-    """Serve one client over standard input and output, until its input ends or `stopped` is set. Logs go to stderr.
+    """Serve one client over standard input and output, until it leaves or `stopped` is set. Logs go to stderr.
 
-    Returns whether the input ended. If not, a thread still reads from it, and only the end of the process ends that.
+    A client leaves when its input ends, or when nobody reads the output any more. Returns whether the input ended. If
+    not, a thread still reads from it, and only the end of the process ends that.
     """
+    loop = asyncio.get_running_loop()
+    cut_off = asyncio.Event()
+    output = sys.stdout.fileno()
+    watched = _tells_its_end(output)
+    if watched:
+        loop.add_reader(output, cut_off.set)
     serving = asyncio.create_task(server.run_stdio_async())
-    stopping = asyncio.create_task(stopped.wait())
-    await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    if serving.done():
+    waited = [asyncio.create_task(event.wait()) for event in (stopped, cut_off)]
+    await asyncio.wait([serving, *waited], return_when=asyncio.FIRST_COMPLETED)
+    for waiting in waited:
+        waiting.cancel()
+    if watched:
+        loop.remove_reader(output)
+    if cut_off.is_set() or not serving.done():
+        return False
+    try:
         serving.result()
-    return serving.done()
+    except* BrokenPipeError:
+        cut_off.set()
+    return not cut_off.is_set()
+
+
+def _tells_its_end(output: int) -> bool:
+    """Whether the event loop learns that nobody reads from a file any more: a pipe or a socket, not a terminal."""
+    mode = os.fstat(output).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 async def serve_http(

@@ -48,8 +48,11 @@ class ActorEnv(gymnasium.Env[Any, Any]):
         """What the numbers of `body` in an observation are."""
         return self._episodes.body_names
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: "int | np.integer[Any] | None" = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin again. With the same seed all happens again; without one the next seed follows from the last."""
+        seed = None if seed is None else int(seed)  # NumPy's whole numbers are none to Gymnasium
         super().reset(seed=seed, options=options)
         first = self._episodes.scenario.seed if not self._begun else int(self.np_random.integers(MAX_SEED))
         self._begun = True

@@ -1,7 +1,7 @@
 """`CopiesEnv`: many copies of a scenario as Gymnasium's `VectorEnv`."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -13,6 +13,8 @@ from tickmind.world.scenario.limits import MAX_SEED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Seeds: TypeAlias = int | np.integer[Any] | Sequence[int] | NDArray[np.integer[Any]]
 
 
 class CopiesEnv(VectorEnv[Any, Any, Any]):
@@ -57,22 +59,16 @@ class CopiesEnv(VectorEnv[Any, Any, Any]):
         return self._episodes.world.seeds
 
     def reset(
-        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
+        self, *, seed: "Seeds | None" = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin all copies again. Copy k gets the seed + k, or the one at place k of a list."""
         copies = self._episodes.copies
-        if seed is not None and not isinstance(seed, int) and len(seed) != copies:
-            raise ConfigError(f"there must be one seed for each of {copies:,} copies, not {len(seed)}")
         if seed is None and not self._begun:
             seed = self._episodes.scenario.seed
-        first = seed if seed is None or isinstance(seed, int) else int(seed[0])
-        super().reset(seed=first, options=options)
-        if seed is None:
+        seeds = None if seed is None else _seeds_of(seed, copies)
+        super().reset(seed=None if seeds is None else seeds[0], options=options)
+        if seeds is None:
             seeds = self._next_seeds(copies)
-        elif isinstance(seed, int):
-            seeds = [(seed + copy) % (MAX_SEED + 1) for copy in range(copies)]
-        else:
-            seeds = [int(one) for one in seed]
         self._begun = True
         self._gone[:] = False
         self._episodes.begin(seeds)
@@ -126,6 +122,18 @@ class CopiesEnv(VectorEnv[Any, Any, Any]):
 
     def _next_seeds(self, count: int) -> list[int]:
         return [int(seed) for seed in self.np_random.integers(MAX_SEED, size=count)]
+
+
+def _seeds_of(seed: "Seeds", copies: int) -> list[int]:
+    """Return a seed for each copy; raises `ConfigError` unless they are whole numbers, or one of them."""
+    given = np.asarray(seed)
+    if given.dtype.kind not in "iu" or given.ndim > 1:
+        raise ConfigError(f"a seed must be a whole number, or a list with one for each copy, not {str(seed)[:100]}")
+    if given.ndim == 0:
+        return [(int(given) + copy) % (MAX_SEED + 1) for copy in range(copies)]
+    if len(given) != copies:
+        raise ConfigError(f"there must be one seed for each of {copies:,} copies, not {len(given)}")
+    return [int(one) for one in given]
 
 
 def _check_clock(episodes: Episodes) -> None:

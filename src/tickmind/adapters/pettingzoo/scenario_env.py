@@ -78,7 +78,12 @@ class ScenarioEnv(ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZ
     def step(
         self, actions: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]:
-        """Resolve a tick; an actor without an action waits. Raises `ConfigError` for actions that are none."""
+        """Resolve a tick; an actor without an action waits. Raises `ConfigError` for actions that are none.
+
+        After the end of an episode no actions give nothing, as in PettingZoo's own environments; wrappers count on it.
+        """
+        if not self.agents and not actions:
+            return {}, {}, {}, {}, {}
         if not self.agents:
             raise ConfigError("the episode is over; call reset() before step()")
         if unknown := [agent for agent in actions if agent not in self._row]:

@@ -12,6 +12,7 @@ from tickmind.mind.memory import EntryKind, Memory
 from tickmind.protocol import Intent, Interact, Move, Observation, SelfState, Wait, WorldTime, ZoneInfo
 
 NO_WAY_TICKS = 10  # before it looks again for a way where there was none
+PASSAGE_TICKS = 6  # that it waits for others that stand in the only way
 MAX_NO_WAYS = Limit("number of goals that a character knows to be out of reach", 200)
 _WAIT = Wait()
 
@@ -47,6 +48,7 @@ class Body:
             interests=(*start.persona.goals, *start.persona.fears),
             embed=embed,
         )
+        self._losses_shown = 0  # `losses` of its memory when what it still has was put onto the Blackboard
         self.speech = Speech(start.entity_id, (self.name,))
         self._observation: Observation | None = None
         self._me: SelfState | None = None  # from that observation
@@ -55,6 +57,11 @@ class Body:
         self._way: list[Tile] = []  # the steps to come, the next one last
         self._way_key: tuple[Tile, bool] | None = None
         self._refused_builds: dict[object, int] = {}  # a kind, or with tile and direction -> when it tries again
+        self._passage: tuple[tuple[Tile, bool], int, int] = (
+            ((0, 0), False),
+            -1,
+            -1,
+        )  # in which way it waits for others, since when, and when it did so last
         self._no_way: dict[tuple[Tile, bool], int] = {}  # (goal, beside) -> the tick in which to look again
 
     # Senses
@@ -105,6 +112,9 @@ class Body:
         self.surroundings.take_in(observation)
         self.speech.listen(observation)
         self.remember()
+        if self.memory.losses != self._losses_shown:
+            self._losses_shown = self.memory.losses
+            self.blackboard.set("remembers", self.memory.held().packed())
 
     def remember(self) -> None:
         """Note whom it met, and what was said to it. Override to note more."""
@@ -154,7 +164,7 @@ class Body:
             return Status.SUCCESS
         step = self._next_step(goal, beside=beside)
         if step is None:
-            return Status.FAILURE
+            return self._let_pass(goal, beside=beside)
         door = self.surroundings.obstacle_at(*step)
         self.do(Interact(door.seen.object_id, "open") if door else Move(direction_to(self.at, step)))
         return Status.RUNNING
@@ -177,6 +187,11 @@ class Body:
         if self._no_way.get(key, 0) > self.tick:
             return None
         way = self._find_way(goal, beside=beside)
+        if not way and (not_yet := self._find_way_through(goal, beside=beside)):
+            if not_yet[0] not in self.surroundings.occupied:
+                way = not_yet  # who stands in it may have gone on by then
+            elif self._is_patient(key):
+                return None
         if not way:
             if not MAX_NO_WAYS.allows(len(self._no_way) + 1):
                 self._no_way.clear()
@@ -184,6 +199,28 @@ class Body:
             return None
         self._way, self._way_key = way[::-1], key
         return self._way[-1]
+
+    def _find_way_through(self, goal: Tile, *, beside: bool) -> list[Tile] | None:
+        """Return a way on which others stand; none if one stands on the goal itself."""
+        around = self.surroundings
+        if not beside and goal in around.occupied:
+            return None
+        return find_path(around.tiles, self.at, goal, beside=beside, doors=around.doors, costs=around.floor_costs)
+
+    def _is_patient(self, key: tuple[Tile, bool]) -> bool:
+        """Return whether it waits for others in its way, and has not done so for too long."""
+        known, since, last = self._passage
+        since = since if known == key and last >= self.tick - 1 else self.tick
+        self._passage = key, since, self.tick
+        return self.tick - since < PASSAGE_TICKS
+
+    def _let_pass(self, goal: Tile, *, beside: bool) -> Status:
+        """Wait if others stand in the only way, and it is patient; else fail."""
+        key = goal, beside
+        if self._passage[0] != key or self._passage[2] != self.tick or self._no_way.get(key, 0) > self.tick:
+            return Status.FAILURE
+        self.do(_WAIT)
+        return Status.RUNNING
 
     def _can_step(self, step: Tile) -> bool:
         """Return whether the next step of a way that was found earlier is still possible."""

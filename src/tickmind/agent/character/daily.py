@@ -21,15 +21,14 @@ from tickmind.mind.plans import (
     DayPlan,
     ErrandState,
     read_appointment,
-    read_habits,
     read_plan,
+    usual_day,
 )
 from tickmind.mind.reflection import REFLECT_TASK, Reflection, insights_by_rule, note_insights
 from tickmind.protocol import ActionInfo, ActionType, Pickup
 from tickmind.protocol.setting import DAY_MINUTES, clock_of, zone_phrase
 from tickmind.strategy import quoted
 
-WORK_MINUTE, FREE_MINUTE, HOME_MINUTE = 8 * 60, 16 * 60, 21 * 60  # when a usual day's errands begin
 ENOUGH_MADE = 3  # of an item to spare, that it gathers or makes at its work before it sells it
 ENOUGH_MEALS = 4  # that it carries at least
 AIMS = {"work": "get some work done{place}", "meet": "see who is about{place}", "rest": "go home"}  # skill -> words
@@ -62,7 +61,7 @@ class DailyCharacter(SociableCharacter):
     def __init__(self, start: Start) -> None:
         super().__init__(start)
         self._places = [zone.name for zone in self.setting.zones]
-        self._routine = read_habits(self.persona.habits, self._places) or self._usual_day()
+        self._routine = usual_day(self.persona, self._places)
         self._appointments: list[tuple[int, DayErrand]] = []  # day and errand; days that are over are forgotten
         ways = list(self._ways_to_make())
         self._recipes = [way for way in ways if way[3].needs or way[3].consumes or way[3].wears]  # of or with others
@@ -235,14 +234,6 @@ class DailyCharacter(SociableCharacter):
                 return
             self._is_planned = True
             self._planned = (self._plan_day, errands) if errands else self._planned
-
-    def _usual_day(self) -> list[DayErrand]:
-        """Return the day of a persona with a work or a home and no habits; without a work it is free all day."""
-        work, home = self.persona.work, self.persona.home
-        errands = [DayErrand(WORK_MINUTE, "work", place=work)] if work else []
-        if work or home:
-            errands.append(DayErrand(FREE_MINUTE if work else WORK_MINUTE, "meet"))
-        return [*errands, DayErrand(HOME_MINUTE, "rest", place=home)] if home else errands
 
     @action
     def follow_routine(self) -> Status:

@@ -84,7 +84,7 @@ class FreeTimeCharacter(DailyCharacter):
         """Eat, once."""
         if errand.state is ErrandState.DONE:
             return Status.FAILURE
-        return _done_by(errand, self.eat_something())
+        return done_by(errand, self.eat_something())
 
     # What is shared
 
@@ -118,7 +118,7 @@ class FreeTimeCharacter(DailyCharacter):
             return Status.FAILURE
         self._hoards = True
         try:
-            return _done_by(errand, self.gather(errand.thing))
+            return done_by(errand, self.gather(errand.thing))
         finally:
             self._hoards = False
 
@@ -135,7 +135,7 @@ class FreeTimeCharacter(DailyCharacter):
     def do_fetch(self, errand: DayErrand) -> Status:
         """Gather a thing, or something to eat, until it carries plenty."""
         have = self.carries(errand.thing) if errand.thing else self._meals()
-        return Status.FAILURE if have >= STOCK_MEALS else _done_by(errand, self._fetch(errand.thing))
+        return Status.FAILURE if have >= STOCK_MEALS else done_by(errand, self._fetch(errand.thing))
 
     def _fetch(self, thing: str) -> Status:
         return self.gather(thing) if thing else self.find_food()
@@ -154,7 +154,7 @@ class FreeTimeCharacter(DailyCharacter):
         """Buy a thing, once."""
         if errand.state is ErrandState.DONE:
             return Status.FAILURE
-        return _done_by(errand, self.buy(errand.thing))
+        return done_by(errand, self.buy(errand.thing))
 
     def could_sell(self) -> Iterable[Option]:
         """Yield what it does not need and a container buys."""
@@ -171,7 +171,7 @@ class FreeTimeCharacter(DailyCharacter):
         """Sell a thing until it has none to spare."""
         if self.to_spare(errand.thing) <= 0:
             return Status.FAILURE
-        return _done_by(errand, self.sell(errand.thing))
+        return done_by(errand, self.sell(errand.thing))
 
     # Work and rest
 
@@ -385,7 +385,7 @@ class FreeTimeCharacter(DailyCharacter):
         return Option(option_words(verb, zone_phrase(place)), use, place=place, steps=steps)
 
 
-def _done_by(errand: DayErrand, status: Status) -> Status:
+def done_by(errand: DayErrand, status: Status) -> Status:
     """Return the status of a step, and note that the errand is done if it succeeded."""
     if status is Status.SUCCESS:
         errand.state = ErrandState.DONE

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from tickmind.agent.character.body import NO_WAY_TICKS
 from tickmind.agent.character.tactics import action
 from tickmind.agent.character.talking import LOOK_TICKS, MAX_NOTICED, TALK_STEPS, TalkingCharacter
-from tickmind.agent.knowledge import Person, SpokenLine
+from tickmind.agent.knowledge import Person, SpokenLine, Tile
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.mind.memory import EntryKind
 from tickmind.mind.promises import Promise
 from tickmind.mind.talk import Talk
-from tickmind.protocol import Accept, ActionResult, ActionType, Give, ItemInfo
+from tickmind.protocol import Accept, ActionResult, ActionType, Give, ItemInfo, Wait
 from tickmind.protocol.event import Acted
 from tickmind.protocol.setting import zone_phrase
 
@@ -46,6 +46,7 @@ class SociableCharacter(TalkingCharacter):
         self.food = start.settings.texts("food", ()) or _foods(start.items)
         self._promises_shown = 0  # `changes` of its promises when they were put onto the Blackboard
         self._promises_from = 0  # the tick from which on it sees to its promises again
+        self._followed: tuple[str, Tile] = ("", (0, 0))  # to whom it went last, and where that one was then
         self._seen: dict[str, int] = {}  # person -> the tick in which it was noted to be somewhere
 
     # What a kind of character may change
@@ -201,9 +202,13 @@ class SociableCharacter(TalkingCharacter):
         return self.do(Give(promise.to, promise.item, left)) if status is Status.SUCCESS else status
 
     def go_up_to(self, person: Person) -> Status:
-        """Go beside a person; fails if it is no longer where it was seen."""
+        """Go beside a person, and wait until it stands still; fails if it is no longer where it was seen."""
+        stood, self._followed = self._followed == (person.entity_id, person.at), (person.entity_id, person.at)
         status = self.walk(person.at, beside=True)
         is_there = any(one.entity_id == person.entity_id for one in self.surroundings.near(self.at, 1))
+        if status is Status.SUCCESS and is_there and not stood:
+            self.do(Wait())
+            return Status.RUNNING  # one that walks is a step away before it gets anything
         return Status.FAILURE if status is Status.SUCCESS and not is_there else status
 
     @action

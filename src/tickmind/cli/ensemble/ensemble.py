@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from tickmind.cli.ensemble.model_service import ModelService
 from tickmind.cli.ensemble.parts import KeptPart, Part, PartError
 from tickmind.cli.interrupts import Interrupts
-from tickmind.cli.runner.commands import run_characters
+from tickmind.cli.runner.commands import reload_mapping, run_characters
 
 if TYPE_CHECKING:
     from tickmind.cli.ensemble.run_plan import NextRun, RunPlan
@@ -52,7 +52,7 @@ class Ensemble:
     """Serves a model while it is entered, and returns the environment for the gateway, which may hold keys."""
     on_page: Callable[[str], None] = lambda _url: None  # called with the address of the page
     beside: Callable[[RunningParts], Coroutine[None, None, None]] | None = None  # when it ends, everything ends
-    next_run: "NextRun | None" = None  # for which the present run ends; gateway and viewer stay
+    next_run: "NextRun | None" = None  # for a new one the present run ends; gateway and viewer stay
     follow_mapping: bool = True  # whether a changed mapping is used at once
 
 
@@ -146,7 +146,7 @@ async def _until_next_run(
     if ensemble.next_run is None:
         await run_characters(runner, file, folder, status, follow_mapping=ensemble.follow_mapping)
         return None
-    coming = asyncio.create_task(ensemble.next_run(running=True))
+    coming = asyncio.create_task(_new_run(ensemble.next_run, runner, file, status))
     coming.add_done_callback(lambda _task: runner.stop())
     try:
         await run_characters(runner, file, folder, status, follow_mapping=ensemble.follow_mapping)
@@ -154,6 +154,13 @@ async def _until_next_run(
         coming.cancel()  # does nothing to one that is done
         await asyncio.wait({coming})
     return None if coming.cancelled() else coming.result()
+
+
+async def _new_run(next_run: "NextRun", runner: "Runner", file: "MappingFile", status: "RunnerStatus") -> "RunPlan":
+    """Wait for the plan of a new run. Versions that go on in place change the agents of the runner meanwhile."""
+    while (plan := await next_run(running=True)).in_place:
+        reload_mapping(runner, file, status.say)
+    return plan
 
 
 async def _exchange(

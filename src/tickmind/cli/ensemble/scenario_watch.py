@@ -12,20 +12,22 @@ from tickmind.cli.ensemble.run_plan import RunPlan
 
 LOOK_S = 0.5
 TILED_MAPS = (".tmx", ".tmj", ".xml", ".json")
+DRAWN = (*TILED_MAPS, ".tsx", ".tsj")
 _Contents = dict[Path, bytes]  # file -> digest of what it holds; empty if it can't be read
 
 
 class ScenarioWatch:
     """Looks at a scenario and the files that it names, twice a second. Contents count, not times.
 
-    `plan` plans a run of the files as they are, or raises `ConfigError`; `run_id` is the run that is under way.
+    `plan` plans a run of the files as they are, or raises `ConfigError`; it gets the run that is under way if that
+    may go on in place. `first` is that run.
     """
 
     def __init__(
         self,
         scenario: Path,
-        plan: Callable[[], RunPlan],
-        run_id: str,
+        plan: Callable[[RunPlan | None], RunPlan],
+        first: RunPlan,
         say: Callable[[str], None],
         *,
         look_s: float = LOOK_S,
@@ -34,7 +36,7 @@ class ScenarioWatch:
         self._plan = plan
         self._say = say
         self._look_s = look_s
-        self._run_id = run_id
+        self._run = first
         self._text = ""
         self._files: list[Path] = []
         self._tilesets: dict[Path, tuple[bytes, list[Path]]] = {}  # map -> its digest, and the tilesets that it names
@@ -43,22 +45,26 @@ class ScenarioWatch:
     async def next_run(self, *, running: bool = True) -> RunPlan:
         """Wait until a valid version is saved, and return its plan. Problems of others are printed.
 
-        While the run before is under way, its own version is not run once more.
+        While the run before is under way, its own version is not run once more, and a version with other agents only
+        goes on with it, in place.
         """
         while True:
             saved = await self._saved()
             if running and saved == self._running:
                 continue
-            plan = await asyncio.to_thread(self._valid_plan)
+            differing = _differing(self._running, saved)
+            drawn = any(file.suffix.lower() in DRAWN for file in differing)  # the world keeps their picture
+            plan = await asyncio.to_thread(self._valid_plan, self._run if running and not drawn else None)
             if isinstance(plan, str):
-                meanwhile = f"Run {self._run_id} goes on as it is. " if running else ""
+                meanwhile = f"Run {self._run.run_id} goes on as it is. " if running else ""
                 self._say(f"{plan}\n{meanwhile}Mend this and save it.")
             elif await asyncio.to_thread(self._contents) == saved:
-                names = sorted(file.name for file in _differing(self._running, saved)) or [self._scenario.name]
+                names = sorted(file.name for file in differing) or [self._scenario.name]
                 were = f"{', '.join(names)} {'was' if len(names) == 1 else 'were'} saved"
-                ends = f"run {self._run_id} ends, " if running else ""
-                self._say(f"{were}: {ends}run {plan.run_id} begins.")
-                self._running, self._run_id = saved, plan.run_id
+                ends = f"run {self._run.run_id} ends, " if running else ""
+                begins = "the world is as before, so run {} goes on." if plan.in_place else f"{ends}run {{}} begins."
+                self._say(f"{were}: {begins.format(plan.run_id)}")
+                self._running, self._run = saved, plan
                 return plan
 
     async def _saved(self) -> _Contents:
@@ -72,10 +78,10 @@ class ScenarioWatch:
                 return now
             before = now
 
-    def _valid_plan(self) -> RunPlan | str:
+    def _valid_plan(self, running: RunPlan | None) -> RunPlan | str:
         """Return the plan of a new run, or all problems of the scenario as `tickmind check` prints them."""
         try:
-            return self._plan()
+            return self._plan(running)
         except ConfigError as error:
             problem = error
         try:

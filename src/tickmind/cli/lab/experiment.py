@@ -7,6 +7,7 @@ import typer
 
 from tickmind.base import ConfigError
 from tickmind.base.shipped import find_scenario
+from tickmind.cli.lab.executors import ExecutorKind, open_executor
 
 if TYPE_CHECKING:
     from tickmind.lab.experiments.experiment import Experiment
@@ -26,6 +27,7 @@ def experiment(
     workers: Annotated[
         int | None, typer.Option(min=0, max=256, help="How many trials run at once; 0 is one for each processor.")
     ] = None,
+    on: Annotated[ExecutorKind, typer.Option(help="Where the trials run.")] = ExecutorKind.PROCESSES,
     keep: Annotated[
         str | None, typer.Option(help="What is left of each trial: none (its rows in the tables), measures, or runs.")
     ] = None,
@@ -53,7 +55,7 @@ def experiment(
     wanted = _effects(power or [])
     read = _with_options(read_experiment(file, find_scenario), workers, keep, seeds, ticks)
     folder = out or RESULTS / read.name
-    run, result = _run(read, folder)
+    run, result = _run(read, folder, on)
     analysis = analyse(result)
     paths = _write(analysis, folder)
     if read.keep is Keep.NONE and result.is_whole:
@@ -100,15 +102,15 @@ def _with_options(
     )
 
 
-def _run(read: "Experiment", folder: Path) -> "tuple[ExperimentRun, ExperimentResult]":
+def _run(read: "Experiment", folder: Path, on: ExecutorKind) -> "tuple[ExperimentRun, ExperimentResult]":
+    from contextlib import closing
+
     from tickmind.cli.lab.experiment_status import ExperimentStatus
     from tickmind.cli.world.own_rules import load_own_rules
-    from tickmind.lab.experiments.executors import ProcessExecutor
-    from tickmind.lab.experiments.experiment_run import ExperimentRun, check_result, worker_count
+    from tickmind.lab.experiments.experiment_run import ExperimentRun, check_result
 
-    workers = min(worker_count(read.workers), read.trials)
-    status = ExperimentStatus(read, workers)
-    with ProcessExecutor(workers) as executor:
+    with closing(open_executor(on, read.workers, read.trials)) as executor:
+        status = ExperimentStatus(read, executor.workers)
         run = ExperimentRun(read, folder, executor, status, load_rules=load_own_rules)
         result = run.run()
     check_result(result)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError, TickmindError
+from tickmind.cli.model.cost import cost
 from tickmind.cli.model.probe import probe
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ model_app = typer.Typer(
 )
 
 model_app.command(short_help="Find out whether a model chooses by content.")(probe)
+model_app.command(short_help="Estimate what minds would cost with a model.")(cost)
 
 Name = Annotated[str, typer.Argument(help="One of the names that `tickmind model list` shows.")]
 

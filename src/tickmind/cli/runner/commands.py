@@ -107,7 +107,7 @@ async def run_characters(
 
     status.say(f"Agents are kept by {await runner.isolation()}; their logs are in {folder}. Ctrl-C stops all.")
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGHUP, lambda: _reload(runner, file, status.say, even_if_same=True))
+    loop.add_signal_handler(signal.SIGHUP, lambda: reload_mapping(runner, file, status.say, even_if_same=True))
     running = asyncio.create_task(runner.run())
     looked_s = began_s = loop.time()
     missed = False
@@ -120,7 +120,7 @@ async def run_characters(
                 status.say(_missing_world(runner))
             if follow_mapping and loop.time() - looked_s >= _LOOK_AT_FILE_S:
                 looked_s = loop.time()
-                _reload(runner, file, status.say)
+                reload_mapping(runner, file, status.say)
         await running
     finally:
         loop.remove_signal_handler(signal.SIGHUP)
@@ -135,7 +135,10 @@ def _missing_world(runner: "Runner") -> str:
     return f"No world answers at {address} yet; agents start when it does."
 
 
-def _reload(runner: "Runner", file: "MappingFile", say: "Callable[[str], None]", *, even_if_same: bool = False) -> None:
+def reload_mapping(
+    runner: "Runner", file: "MappingFile", say: "Callable[[str], None]", *, even_if_same: bool = False
+) -> None:
+    """Read a changed mapping and let its agents start, in place of those that it changed; say how many."""
     mapping = file.reload(even_if_same=even_if_same)
     if mapping is not None:
         moves = runner.reload(mapping)

@@ -24,6 +24,13 @@ def story(
     replay: Annotated[
         str, typer.Option("--replay", metavar="URL", help="Where `tickmind replay RUN` shows the run, for addresses.")
     ] = "http://127.0.0.1:8700/",
+    prose: Annotated[
+        bool, typer.Option("--prose", help="Let a model retell it: LLM_BASE_URL's, or one on this machine.")
+    ] = False,
+    model: Annotated[str, typer.Option(help="The model for --prose, instead of LLM_MODEL.")] = "",
+    base_url: Annotated[
+        str, typer.Option(help="The endpoint for --prose, instead of LLM_BASE_URL. Its key is LLM_API_KEY.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown, with links into the replay.")
@@ -32,10 +39,12 @@ def story(
     """Tell a recorded run as a chronicle: day by day, who met whom, promised, kept or broke a promise, learnt, built.
 
     Everything is made by code from the record alone. Repeated things are merged, and the most interesting sentences of
-    each day are kept. Each has the tick at which `tickmind replay RUN` shows it.
+    each day are kept. Each has the tick at which `tickmind replay RUN` shows it. With `--prose` a model retells each
+    part of a day; where its words say other things than the record, the sentences by code stay.
     """
     from rich.console import Console
 
+    from tickmind.cli.screen import harmless
     from tickmind.record import RunStore
     from tickmind.record.story import as_json as to_json
     from tickmind.record.story import as_markdown as to_markdown
@@ -43,8 +52,15 @@ def story(
 
     if as_json and as_markdown:
         raise typer.BadParameter("choose one of --json and --markdown")
+    if (model or base_url) and not prose:
+        raise typer.BadParameter("--model and --base-url are for --prose")
     with Console(stderr=True).status("Reading the run"), RunStore(runs).open(run) as reader:
         told = chronicle(read_story(reader), per_day=most, who=who, day=day)
+    if prose:
+        from tickmind.cli.runs.story_prose import retold  # the model layer, which a story by code does without
+
+        told, note = retold(told, model=model, base_url=base_url)
+        typer.echo(harmless(note), err=True)
     if as_json:
         typer.echo(to_json(told, replay))
     elif as_markdown:
@@ -78,6 +94,9 @@ def _print(told: "Chronicle", replay: str) -> None:
         console.print(text(f"Day {day.day}{f': {day.about}' if day.about else ''}", "bold"))
         for part in day.parts:
             console.print(Padding(text(part.title, "italic"), (0, 0, 0, 1), expand=False))
+            if part.prose:
+                console.print(Padding(text(part.prose), (0, 0, 0, 3), expand=False))
+                continue
             lines = Table.grid(padding=(0, 2, 0, 0), expand=True)
             lines.add_column(ratio=1)
             lines.add_column(justify="right", no_wrap=not replay, overflow="fold")

@@ -9,7 +9,7 @@ from tickmind.gateway.http.masking import StreamMask
 from tickmind.gateway.http.outcomes import tokens_of_stream
 
 _TAIL_BYTES = 4096  # where the token counts are
-_FIRST_BYTES = 1024  # whose events give the size of an event without its text
+_FIRST_BYTES = 1024  # which hold the second event
 _TEXTS = re.compile(rb'"(?:content|reasoning|reasoning_content|refusal|delta)": *"([^"\\]*(?:\\.[^"\\]*)*)"').findall
 _MAX_HELD_BYTES = 64 * 1024  # of an event that is held back until it is complete
 _ENVELOPE_BYTES = 200  # of an event without its text, where the first events don't show it
@@ -48,7 +48,7 @@ class StreamRelay:
             return False
         if not self._mask.is_needless(chunks):
             return False
-        if b'"usage"' in chunks:
+        if chunks.rfind(b'"usage"') >= 0:  # quicker than from the left, where every name begins with a quote
             self._usage = chunks
         self._note(chunks)
         self._tail = chunks[-_TAIL_BYTES:-2]
@@ -73,7 +73,7 @@ class StreamRelay:
         return prompt_tokens if prompt is None else prompt, self._counted() if completion is None else completion
 
     def _note(self, data: bytes) -> None:
-        self._events += data.count(b"data:")
+        self._events += data.count(b"\ndata:") + data.startswith(b"data:")
         self._size += len(data)
         if len(self._first) < _FIRST_BYTES:
             self._first += data
@@ -81,11 +81,7 @@ class StreamRelay:
     def _counted(self) -> int:
         """Estimate the tokens of all events: one for each event, or more where the texts are long."""
         events = self._events - (b"[DONE]" in self._tail)
-        first = self._first[:_FIRST_BYTES]
-        first = first[: first.rfind(b"\n\n") + 2] or self._first[: self._first.rfind(b"\n\n") + 2]
-        whole = first.count(b"data:")
-        envelope = (len(first) - sum(map(len, _TEXTS(first)))) / whole if whole else _ENVELOPE_BYTES
-        return max(events, int((self._size - self._events * envelope) / _BYTES_PER_TOKEN), 0)
+        return max(events, (self._size - self._events * _envelope_bytes(self._first)) // _BYTES_PER_TOKEN, 0)
 
     def _without_usage(self, data: bytes) -> bytes:
         """Return whole events except that of the token counts; an incomplete event waits for its rest."""
@@ -101,6 +97,16 @@ class StreamRelay:
             return data
         separator = b"\r\n\r\n" if b"\r\n\r\n" in data else b"\n\n"
         return separator.join(event for event in data.split(separator) if not _is_usage(event))
+
+
+def _envelope_bytes(first: bytes) -> int:
+    """Return the size of the second event of a stream without its text, its framing included; the first may differ."""
+    begin = first.find(b"\n\n") + 2
+    end = first.find(b"\n\n", begin) + 2
+    if end < begin:
+        begin, end = 0, begin
+    event = first[begin:end]
+    return len(event) - sum(map(len, _TEXTS(event))) if b"data:" in event else _ENVELOPE_BYTES
 
 
 def error_of_stream(data: bytes) -> bytes:

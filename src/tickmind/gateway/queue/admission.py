@@ -167,7 +167,7 @@ class Admission:
     def answered(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
         """Reserve a place for a caller that has its answer, if others are expected: it may ask again soon."""
         self._forget_late(queue, now)
-        if queue.reserved:
+        if queue.reserved.places:
             self.come_back(job, queue, now)
 
     @classmethod

@@ -89,7 +89,7 @@ class Dispatcher:
         if self._closed:
             self._refuse(job, _CLOSED)
             return
-        if queue.reserved:
+        if queue.reserved.places:
             self._admission.arrived(job, queue, now)
         if job.deadline_s <= now or (job.drop_after_s is not None and job.drop_after_s <= now):
             self._refuse(job, self._admission.expired(job, now))
@@ -98,7 +98,7 @@ class Dispatcher:
             if not lane.waiting and lane.earliest_s(now, job.tokens) <= now:
                 if lane.slow_s and self._admission.passes_over(job, lane, queue, now):
                     continue
-                if not queue.reserved:
+                if not queue.reserved.places:
                     lane.key.ledger.idle()
                 elif job.place is not None and self._admission.gives_way(job, queue, lane, now):
                     self._admit(job, queue, now, gives_way=True)
@@ -133,7 +133,7 @@ class Dispatcher:
             over = self._after_trouble(job, lane, outcome, now)
         if lane.key.waiting:
             self._go_on(lane.key, now)
-        if over and job.queue is not None and job.queue.reserved:
+        if over and job.queue is not None and job.queue.reserved.places:
             self._admission.answered(job, job.queue, now)
         return over
 
@@ -164,7 +164,7 @@ class Dispatcher:
     def turn_need_s(self, job: Ticket) -> float:
         """Return how long an answer takes where each caller has a turn of its own; 0 where no limit is in the way."""
         queue = job.queue
-        if queue is None or not (queue.reserved or queue.live):
+        if queue is None or not (queue.reserved.places or queue.live):
             return 0.0
         return self._admission.turn_need_s(job, queue, self._monotonic())
 

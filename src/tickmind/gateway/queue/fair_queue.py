@@ -63,7 +63,7 @@ class FairQueue(Generic[JobT]):
 
         For a caller with a reserved place that is the place's time.
         """
-        if self.reserved and (at_s := self.reserved.of(session, agent)) is not None:
+        if self.reserved.places and (at_s := self.reserved.of(session, agent)) is not None:
             return max(at_s, now)
         if self.live:
             backlog = self.backlogs.get(session)

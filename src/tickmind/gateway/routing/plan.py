@@ -17,6 +17,7 @@ class Target:
     custom: bool = False
     pin: Pin | None = None  # the only addresses to connect to; only where the caller named the endpoint
     headers: tuple[tuple[str, Secret], ...] = ()  # the caller's own; only where it named the endpoint
+    request_fields: tuple[tuple[str, str | None], ...] = ()  # (field, its other name), None: it is left out
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,9 @@ class Router:
                 raise RefusedError(Refusal(Code.UNKNOWN_MODEL, f"{provider.name} has no {surface} API"))
             provider = replace(provider, keys=(key,), secret_headers={}, fallback=(), missing_keys=())
             own = tuple((name, Secret(value)) for name, value in headers)
-            plan = Plan((Target(provider, key, model, custom=True, pin=pin, headers=own),), model, surface)
+            fields = _request_fields(provider, model)
+            target = Target(provider, key, model, custom=True, pin=pin, headers=own, request_fields=fields)
+            plan = Plan((target,), model, surface)
         _keep(self._custom_plans, cached, plan, self._max_custom_plans)
         return plan
 
@@ -168,7 +170,7 @@ class Router:
         if surface == "embeddings":  # vectors of another model are no substitute
             chain = [one for one in chain if _bare(one[1]) == _bare(chain[0][1])]
         targets = tuple(
-            Target(provider, key, inner)
+            Target(provider, key, inner, request_fields=_request_fields(provider, inner))
             for provider, inner in chain
             if surface in provider.surfaces
             for key in provider.keys
@@ -196,6 +198,15 @@ def compile_pattern(pattern: str) -> Callable[[str], object]:
     pieces = re.split(r"(\*\*+|\*|\?)", pattern)
     made = "".join(parts.get(piece[:2], re.escape(piece)) for piece in pieces)
     return re.compile(made, re.DOTALL).fullmatch
+
+
+def _request_fields(provider: Provider, model: str) -> tuple[tuple[str, str | None], ...]:
+    """Return what a provider's model takes under another name, or not at all."""
+    fields: dict[str, str | None] = {}
+    for pattern, changes in provider.request_fields.items():
+        if compile_pattern(pattern)(model):
+            fields.update(changes)
+    return tuple(fields.items())
 
 
 def _first_model(config: GatewayConfig) -> str:

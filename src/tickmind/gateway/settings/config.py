@@ -59,6 +59,8 @@ class Provider:
     adaptive_concurrency: bool = False
     fall_back_on_errors: bool = True  # 5xx and broken connections move on to the next provider, too
     stream_usage: bool = False  # it supports `stream_options.include_usage`, which adds token counts to a stream
+    # pattern of models -> field of a request -> the name that they take instead, None: they refuse it
+    request_fields: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     secret_headers: Mapping[str, Secret] = field(default_factory=dict, repr=False)  # also sent, but only with our keys
     fallback: tuple[tuple[str, str], ...] = ()  # (provider, model), for models without a route of their own
     missing_keys: tuple[str, ...] = ()  # variables named for a key, but not set

@@ -1,4 +1,4 @@
-"""Built-in settings: the known providers, their limits, and the routes of models.
+"""Built-in settings: the known providers, their models and limits, and the routes of models.
 
 They have the shape of the configuration file, which is laid over them. Limits are those of the providers' free tiers.
 """
@@ -10,38 +10,55 @@ from tickmind.gateway.settings.config import Limits
 
 ENV_PROVIDER = "default"  # the name of the endpoint that LLM_BASE_URL points to
 
+# provider -> the model that is asked where only the provider is named: as of 2026-11, a current, quick and cheap one
+DEFAULT_MODELS: Mapping[str, str] = {
+    "groq": "openai/gpt-oss-120b",
+    "cerebras": "gpt-oss-120b",
+    "openai": "gpt-6-luna",
+    "anthropic": "claude-haiku-5-5",
+    "ollama": "qwen3:4b",
+}
+
 # provider -> its settings, in the order in which a default model is looked for
 BUILT_IN_PROVIDERS: Mapping[str, Mapping[str, Any]] = {
     "groq": {
         "base_url": "https://api.groq.com/openai/v1",
         "keys": [{"key_env": "GROQ_API_KEY"}],
-        "default_model": "qwen/qwen3-32b",
+        "default_model": DEFAULT_MODELS["groq"],
         "surfaces": ["chat"],
         "fallback": ["cerebras"],
     },
     "cerebras": {
         "base_url": "https://api.cerebras.ai/v1",
         "keys": [{"key_env": "CEREBRAS_API_KEY"}],
-        "default_model": "llama-3.3-70b",
+        "default_model": DEFAULT_MODELS["cerebras"],
         "surfaces": ["chat"],
         "fallback": ["groq"],
     },
     "openai": {
         "base_url": "https://api.openai.com/v1",
         "keys": [{"key_env": "OPENAI_API_KEY"}],
-        "default_model": "gpt-4-turbo",
+        "default_model": DEFAULT_MODELS["openai"],
         "surfaces": ["chat", "responses", "embeddings"],
+        "request_fields": {
+            "*": {"max_tokens": "max_completion_tokens"},
+            "gpt-6*": {"temperature": None, "top_p": None},
+        },
     },
     "anthropic": {
         "base_url": "https://api.anthropic.com/v1",
         "keys": [{"key_env": "ANTHROPIC_API_KEY"}],
-        "default_model": "claude-3-5-sonnet-20241022",
+        "default_model": DEFAULT_MODELS["anthropic"],
         "surfaces": ["chat"],
+        "request_fields": {
+            f"claude-{family}-5*": {"temperature": None, "top_p": None, "top_k": None}
+            for family in ("haiku", "sonnet", "opus", "fable", "mythos")
+        },
     },
     "ollama": {
         "base_url": "http://localhost:11434/v1",
         "keys": [],
-        "default_model": "qwen3:4b",
+        "default_model": DEFAULT_MODELS["ollama"],
     },
 }
 
@@ -55,16 +72,16 @@ BUILT_IN_LIMITS: Mapping[str, Limits] = {
 
 # model -> its route
 BUILT_IN_MODELS: Mapping[str, Mapping[str, Any]] = {
-    "qwen/qwen3-32b": {"provider": "groq", "fallback": ["cerebras", "openai"]},
-    "llama-3.3-70b-versatile": {"provider": "groq", "fallback": ["cerebras"]},
-    "llama-3.3-70b": {"provider": "cerebras", "fallback": ["groq"]},
-    "gpt-4-turbo": {"provider": "openai", "fallback": []},
-    "gpt-4o": {"provider": "openai", "fallback": []},
-    "claude-3-5-sonnet-20241022": {"provider": "anthropic", "fallback": []},
-    "qwen3:4b": {"provider": "ollama", "fallback": []},
+    DEFAULT_MODELS["groq"]: {"provider": "groq", "fallback": ["cerebras", "openai"]},
+    DEFAULT_MODELS["cerebras"]: {"provider": "cerebras", "fallback": ["groq"]},
+    DEFAULT_MODELS["openai"]: {"provider": "openai", "fallback": []},
+    DEFAULT_MODELS["anthropic"]: {"provider": "anthropic", "fallback": []},
+    DEFAULT_MODELS["ollama"]: {"provider": "ollama", "fallback": []},
 }
 
 BUILT_IN_PATTERNS: tuple[Mapping[str, Any], ...] = (
+    {"match": "openai/gpt-oss-*", "provider": "groq"},
+    {"match": "gpt-oss-*", "provider": "cerebras"},
     {"match": "gpt-*", "provider": "openai"},
     {"match": "text-embedding-*", "provider": "openai"},
     {"match": "claude-*", "provider": "anthropic"},

@@ -168,6 +168,7 @@ class ProviderReader:
             adaptive_concurrency=said.get("adaptive_concurrency", False),
             stream_usage=said.get("stream_usage", name in BUILT_IN_PROVIDERS),
             fall_back_on_errors=said.get("fall_back_on_errors", True),
+            request_fields=said.get("request_fields", {}),
         )
 
     def _keys(
@@ -275,7 +276,7 @@ def _route(
 def read_chain(
     said: list[str], providers: Mapping[str, Provider], names: Collection[str], path: SettingPath, wrong: Wrong
 ) -> Chain:
-    """Read a fallback list as (provider, model): `groq` is its default model, `groq/qwen/qwen3-32b` a certain one."""
+    """Read a fallback list as (provider, model): `groq` is its default model, `groq/a-model` a certain one."""
     chain: list[tuple[str, str]] = []
     for index, entry in enumerate(said):
         name, _, model = entry.partition("/")

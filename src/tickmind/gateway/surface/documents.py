@@ -9,6 +9,7 @@ import msgspec
 import orjson
 
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
+from tickmind.gateway.routing.plan import Target
 from tickmind.llm.gateway_contract import MAX_MODEL_CHARS, MAX_NAME_CHARS, is_name
 
 MAX_VALUES = 100_000  # in a large document: short JSON can become large objects
@@ -16,6 +17,19 @@ _SMALL_BYTES = 256 * 1024
 _fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _NAME_CHARS = int(MAX_NAME_CHARS.maximum)
 _SHALLOW = 200  # so many lists and objects can't nest too deeply
+
+
+def with_fields_for(body: bytes, target: Target) -> bytes:
+    """Return a request with the fields that the target's model takes; unchanged if it has none of the others."""
+    changes = [(name, other) for name, other in target.request_fields if b'"%b"' % name.encode() in body]
+    if not changes:
+        return body
+    fields = _fields_of(body)
+    for name, other in changes:
+        value = fields.pop(name, None)
+        if other is not None and value is not None:
+            fields.setdefault(other, value)
+    return msgspec.json.encode(fields)
 
 
 def refuse(message: str, code: Code = Code.BAD_REQUEST) -> RefusedError:

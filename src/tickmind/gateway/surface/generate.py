@@ -22,6 +22,7 @@ from tickmind.gateway.surface.documents import (
     refuse,
     session_of,
     text,
+    with_fields_for,
 )
 from tickmind.gateway.surface.openai import DEFAULT_REPLY_TOKENS
 from tickmind.gateway.surface_format import FormatRequest
@@ -121,7 +122,7 @@ class GenerateForm:
 
     def request(self, call: FormatRequest, target: Target) -> bytes:
         """Return the prompt as a chat."""
-        return b'{"model":%b,%b' % (orjson.dumps(target.model), call.body[1:])
+        return with_fields_for(b'{"model":%b,%b' % (orjson.dumps(target.model), call.body[1:]), target)
 
     def reply(self, call: FormatRequest, target: Target, body: bytes) -> tuple[bytes, Outcome]:
         """Return the text with provider, usage and cooldown."""

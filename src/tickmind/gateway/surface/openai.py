@@ -10,7 +10,7 @@ from tickmind.gateway.http.outcomes import count_of, error_in_reply, tokens_of
 from tickmind.gateway.queue.job import Attempt, Outcome, Result, new_tuple
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.routing.plan import Target
-from tickmind.gateway.surface.documents import is_simple, load_json, model_of, parse_object, refuse
+from tickmind.gateway.surface.documents import is_simple, load_json, model_of, parse_object, refuse, with_fields_for
 from tickmind.gateway.surface.prompt_tokens import prompt_tokens_of
 from tickmind.gateway.surface_format import FormatRequest
 from tickmind.llm.gateway_contract import MAX_MODEL_CHARS
@@ -74,6 +74,8 @@ class OpenAIForm:
         body = call.body
         if target.model != call.model:
             body = msgspec.json.encode({**_fields_of(body), "model": target.model})
+        if target.request_fields:
+            body = with_fields_for(body, target)
         call.hides_usage = False
         job = call.job
         if call.streamed and target.provider.stream_usage and job is not None and job.plan.surface == "chat":

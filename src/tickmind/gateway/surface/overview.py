@@ -52,6 +52,7 @@ def overview(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
         "sharing": gateway.config.sharing.mode,
         "shared": gateway.shared_state(),
         "stopping": gateway.closing,
+        "keys": bool(gateway.config.callers),
         "requests": tally.requests,
         "answered": tally.answered,
         "queued": queue.queued,

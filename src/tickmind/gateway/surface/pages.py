@@ -12,6 +12,7 @@ from tickmind.base.telemetry.exposition import CONTENT_TYPE
 from tickmind.gateway.http.exchange import Request, Responder
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.surface import figures
+from tickmind.gateway.surface.logins import Logins
 from tickmind.gateway.surface.metrics import metrics
 from tickmind.gateway.surface.openapi import openapi
 from tickmind.gateway.surface.overview import overview
@@ -45,11 +46,12 @@ _FILES = {
 class Pages:
     """Serves the gateway's own figures. If callers have keys, all but the page itself needs one.
 
-    A caller's key shows the caller's own figures, an admin's all.
+    A caller's key, or a login with it, shows the caller's own figures, an admin's all.
     """
 
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
+        self._logins = Logins(gateway.caller_keys, gateway.clock, required=bool(gateway.config.callers))
 
     def add_to(self, routes: Routes) -> None:
         """Register all endpoints."""
@@ -63,6 +65,8 @@ class Pages:
         routes.add("GET", "/healthz", self.health)
         routes.add("GET", "/metrics", self.metrics)
         routes.add("GET", "/openapi.json", self.openapi)
+        routes.add("POST", "/dashboard/login", self._logins.log_in)
+        routes.add("POST", "/dashboard/logout", self._logins.log_out)
         for path, (name, kind) in _FILES.items():
             routes.add("GET", path, _file(name, kind))
 
@@ -105,7 +109,11 @@ class Pages:
 
     def _caller_shown(self, request: Request) -> str | None:
         """Return the caller whose figures may be shown, None for all; raises `RefusedError` for an unknown key."""
-        caller = self._gateway.call_options(request).caller
+        caller = None
+        if self._gateway.config.callers and b"authorization" not in request.headers:
+            caller = self._logins.caller_of(request)
+        if caller is None:
+            caller = self._gateway.call_options(request).caller
         return None if caller is None or caller.admin else caller.name
 
 

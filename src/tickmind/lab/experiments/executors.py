@@ -2,6 +2,9 @@
 
 with ProcessExecutor(2) as executor:
     executor.submit(run_trial, order).result()
+
+A worker reads the programs and measures that an order names, and writes below the order's folder, so it needs the file
+system of the process that submits.
 """
 
 import multiprocessing
@@ -24,13 +27,22 @@ _START: Final = "spawn"  # a fork would copy the threads' locks of the process t
 
 
 class Executor(Protocol):
-    """Does work elsewhere. Work and its order are sent, so both must be picklable."""
+    """Does work elsewhere. Work and its order are sent, so both must be picklable.
 
-    workers: int
-    """How many orders are done at once; more may be submitted, and wait."""
+    `submit` returns a future of `concurrent.futures`, on which the caller waits from another thread than the one that
+    fulfils it.
+    """
+
+    @property
+    def workers(self) -> int:
+        """How many orders are done at once; more may be submitted, and wait."""
+        ...
 
     def submit(self, work: Callable[[OrderT], AnswerT], order: OrderT) -> "Future[AnswerT]":
-        """Begin one order; its future raises `BrokenExecutor` if the worker ended before it was done."""
+        """Begin one order; its future raises `BrokenExecutor` if the worker ended before it was done.
+
+        The executor goes on after that: the next order gets another worker.
+        """
         ...
 
     def close(self) -> None:

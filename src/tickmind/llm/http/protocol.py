@@ -13,6 +13,8 @@ from tickmind.llm.http.pacing import LoopPacer
 
 MAX_HEAD_BYTES = Limit("size of the headers of a reply", 64 * 1024, "bytes")
 READ_BUFFER_BYTES = 64 * 1024
+SEVERAL_BYTES = 600  # more than the usual chunk of a stream
+_LAST_CHUNK = b"\r\n0\r\n\r\n"
 HIGH_WATER_BYTES = 64 * 1024  # unread bytes of one connection after which it stops reading
 
 _HEAD, _LENGTH, _UNTIL_CLOSE, _CHUNK_SIZE, _CHUNK, _CHUNK_END, _TRAILER, _DONE = range(8)
@@ -93,6 +95,8 @@ class ResponseParser:
         """
         at = 0
         if self._state == _CHUNK_SIZE and not self._buffer:
+            if len(data) > SEVERAL_BYTES and (length := _plain_chunks(data)):
+                return length
             while (end := data.find(b"\r\n", at, at + 16)) > 0 and (size := _plain_size(data[at:end])):
                 stop = end + 2 + size
                 if data[stop - 1 : stop + 2] != b"\n\r\n":
@@ -202,6 +206,19 @@ class ResponseParser:
             self._state = _CHUNK if self._left else _TRAILER
         self._buffer = data[at:]
         return pieces
+
+
+def _plain_chunks(data: bytes) -> int:
+    """Return the length of all chunks before the last, if each is whole and plain; 0 if a loop has to tell them apart.
+
+    It looks at all chunks at once, which takes half the time of a loop.
+    """
+    body = data[:-5] if data.endswith(_LAST_CHUNK) else data
+    lines = body.split(b"\r\n")  # a size and a chunk by turns, where no chunk has such a break in it
+    chunks = lines[1::2]
+    if lines[-1] or body.count(b"\n\r\n") != len(chunks) or 0 in (sizes := list(map(_plain_size, lines[:-1:2]))):
+        return 0
+    return len(body) if sizes == list(map(len, chunks)) else 0
 
 
 @lru_cache(4096)

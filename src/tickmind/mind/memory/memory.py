@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tickmind.base import Limit
 from tickmind.mind.memory.entries import IMPORTANCE, EntryKind, MemoryEntry
+from tickmind.mind.memory.held import HeldNumbers
 from tickmind.mind.memory.retrieval import EntryIndex, Recalled, Weights
 from tickmind.mind.memory.vectors import Embed
 from tickmind.mind.memory.words import words_of
@@ -58,6 +59,8 @@ class Memory:
     ) -> None:
         self.changes = 0
         """How often something was noted, so that readers can detect a change."""
+        self.losses = 0
+        """How often entries were merged away or forgotten, so that readers can detect a change."""
         self._entries: dict[int, MemoryEntry] = {}  # number -> entry, the one experienced last is last
         # Text -> number of the newest entry; where other entries have that text, too, theirs are by the whole key.
         self._newest: dict[str | _RepeatKey, int] = {}
@@ -170,6 +173,10 @@ class Memory:
         """Take over what texts of entries mean, as embeddings that come later say."""
         self._index.learn(rows)
 
+    def held(self) -> "HeldNumbers":
+        """Return which of the numbers that it has given belong to entries that it still has."""
+        return HeldNumbers(self._last_number, frozenset(self._entries))
+
     def latest(self, most: int = 5) -> list[MemoryEntry]:
         """Return the entries that were experienced last, oldest first."""
         return list(islice(reversed(self._entries.values()), most))[::-1]
@@ -247,6 +254,7 @@ class Memory:
 
     def _drop(self, numbers: Iterable[int]) -> None:
         for number in numbers:
+            self.losses += 1
             entry = self._entries.pop(number)
             whole_key = entry.kind, entry.text, entry.told_by, entry.about
             for key in (entry.text, whole_key):
@@ -268,3 +276,4 @@ class Memory:
             self._last_number = max(self._last_number, entry.number)
         self._changed, self._some_gone = {}, True
         self.changes += 1
+        self.losses += 1  # of what it had before, others may know

@@ -2,20 +2,23 @@
 
 import random
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from tickmind.mind.memory import EntryKind, Memory
 from tickmind.mind.promises import Promise
+from tickmind.mind.reflection import LEAST_EVIDENCE
 from tickmind.mind.talk import Talker
 from tickmind.mind.talk.meaning import in_third_person, read_line
+from tickmind.protocol.setting import zone_phrase
 from tickmind.record.measures.lines import spread
 from tickmind.record.measures.material import MindMaterial
 
 INTERVIEWER = "interviewer"  # who asks; nobody in the world
 QUESTIONS, UNTRUE_QUESTIONS = 10, 3  # for each mind
+_SAW_AT = re.compile(r"I saw .* at (.+)\.")
 _UNKNOWN_ITEMS = ("honey", "silver", "pepper")  # for questions about gifts, where they are in no gift
 
 
@@ -29,7 +32,8 @@ class InterviewQuestion(NamedTuple):
 def interview(found: MindMaterial, promises: Sequence[Promise]) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return how many questions all minds answered rightly, and of how many; and the same of those they refused.
 
-    A mind answers by what its record shows of its memory, with the code by which characters answer.
+    A mind answers by what its record shows that it still remembers at the end, with the code by which characters
+    answer.
     """
     right = asked = refused = untrue = 0
     for who in sorted(found.minds):
@@ -50,13 +54,13 @@ def interview(found: MindMaterial, promises: Sequence[Promise]) -> tuple[tuple[i
 def _talker(found: MindMaterial, who: str) -> Talker:
     """Return a mind with the memory and the people of another, as far as its record shows them."""
     memory = Memory(day_ticks=found.calendar.day_ticks)
-    for note in sorted(found.notes.get(who, {}).values(), key=lambda one: (one.tick_id, one.number)):
+    notes = found.remembered(who)
+    for note in notes:
         kind = EntryKind(note.kind) if note.kind in tuple(EntryKind) else EntryKind.SAW
         memory.note(
             note.tick_id, note.text, kind=kind, importance=note.importance, about=note.about, told_by=note.told_by
         )
     talker = Talker(who, found.names.get(who, who), random.Random(0), memory, facts=found.facts.get(who, ()))
-    notes = found.notes.get(who, {}).values()
     for other in dict.fromkeys(one for note in notes for one in (note.about, note.told_by) if one in found.names):
         talker.people.meet(other, found.names[other])
     return talker
@@ -81,11 +85,30 @@ def _questions(found: MindMaterial, who: str, promises: Iterable[Promise]) -> li
     questions += [
         InterviewQuestion(f"What did you promise to bring {name}?", frozenset(items)) for name, items in owed.items()
     ]
+    questions += _habits(found, who)
     tellers = defaultdict[str, set[str]](set)
     for speaker_id, told in _heard(found, who):
         tellers[told].add(found.names.get(speaker_id, speaker_id))
     questions += [InterviewQuestion(f"Who told you: {told}?", frozenset(names)) for told, names in tellers.items()]
     return questions
+
+
+def _habits(found: MindMaterial, who: str) -> Iterator[InterviewQuestion]:
+    """Yield where others are most, by day and by the record of the world, if a mind saw them at that place often."""
+    seen = Counter((note.about, _sighting(note.text)) for note in found.numbered.get(who, {}).values())
+    if (presence := found.presence) is None:
+        return
+    for other in sorted(found.minds - {who}):
+        place = presence.haunt(other)
+        if place and seen[other, zone_phrase(place)] >= LEAST_EVIDENCE:
+            text = f"Where does one often see {found.names.get(other, other)}?"
+            yield InterviewQuestion(text, frozenset({zone_phrase(place)}))
+
+
+def _sighting(text: str) -> str:
+    """Return where somebody was, if a note says that it was seen somewhere."""
+    found = _SAW_AT.fullmatch(text)
+    return found[1] if found else ""
 
 
 def _heard(found: MindMaterial, who: str) -> Iterator[tuple[str, str]]:

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tickmind.base import Limit
+from tickmind.mind.memory import HeldNumbers
 from tickmind.mind.people import CLOSE_LIKING, CLOSE_TRUST
+from tickmind.mind.plans import usual_day
 from tickmind.protocol import MemoryNote, ObjectDelta, RuleEvent, TickRecord
 from tickmind.protocol.setting import CalendarInfo
 from tickmind.record.measures.parties import read_parties
+from tickmind.record.measures.presence import Presence
 from tickmind.record.tables.gifts import Gift, gifts_in
 
 if TYPE_CHECKING:
@@ -72,6 +75,10 @@ class MindMaterial:
     talks: list[TalkSpan] = field(default_factory=list)
     plans: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)  # actor and day -> its errands at last
     notes: dict[str, dict[str, MemoryNote]] = field(default_factory=dict)  # actor -> text -> its first such note
+    numbered: dict[str, dict[int, MemoryNote]] = field(default_factory=dict)  # actor -> number -> its last form
+    held: dict[str, HeldNumbers] = field(default_factory=dict)  # actor -> which of these it still has at the end
+    presence: Presence | None = None  # where all were by day, and when they worked
+    usual_errands: dict[str, int] = field(default_factory=dict)  # actor -> how many its persona's usual day has
     bonds: list[BondChange] = field(default_factory=list)
     moods: list[tuple[int, str, str]] = field(default_factory=list)  # tick, actor and its new mood in a word
     minds: set[str] = field(default_factory=set)  # actors whose minds are in the record
@@ -92,6 +99,14 @@ class MindMaterial:
         """Return the lines from one tick to another."""
         return self.lines[bisect_left(self._line_ticks, first) : bisect_right(self._line_ticks, last)]
 
+    def remembered(self, who: str) -> list[MemoryNote]:
+        """Return what a mind still has of its notes at the end, in the order in which it noted them."""
+        held = self.held.get(who)
+        notes = self.numbered.get(who, {}).values()
+        kept = [note for note in notes if held is None or not held.lost(note.number)]
+        kept += [note for note in self.notes.get(who, {}).values() if not note.number]  # of which it says no number
+        return sorted(kept, key=lambda note: (note.tick_id, note.number))
+
     @property
     def days(self) -> float:
         """How many days the run has."""
@@ -110,16 +125,20 @@ def read_material(
     found.goals = frozenset(goal.name for goal in info.goals)
     periods = {kind.name: kind.doubling_ticks for kind in info.kinds if kind.doubling_ticks}
     found.doubling = {one.object_id: periods[one.kind] for one in info.objects if one.kind in periods}
+    places = [zone.name for zone in info.setting.zones]
     for actor in info.actors:
         persona = actor.persona
         found.names[actor.entity_id] = (persona.name if persona else "") or actor.entity_id
         found.facts[actor.entity_id] = persona.knows if persona else ()
+        found.usual_errands[actor.entity_id] = len(usual_day(persona, places)) if persona else 0
+    found.presence = presence = Presence(info)
     for record in reader.records():
         found.lines += [SaidLine(record.tick_id, said.actor_id, said.text) for said in record.utterances]
         found.gifts += [(record.tick_id, gift) for gift in gifts_in(record)]
         found.reached |= goals_reached(record.rule_events, found.goals)
         for source in emptied(record.object_deltas, found.doubling):
             found.used_up.setdefault(source, record.tick_id)
+        presence.follow(record)
         watch(record)
     _read_insights(found, reader.insights())
     _read_needs(found, reader, {row for row, actor in enumerate(info.actors) if actor.entity_id in found.minds})
@@ -147,7 +166,11 @@ def _read_insights(found: MindMaterial, insights: "Iterable[Insight]") -> None:
         notes = found.notes.setdefault(who, {})
         for note in insight.memories:
             notes.setdefault(note.text, note)
+            if note.number:
+                found.numbered.setdefault(who, {})[note.number] = note
         board = {entry.key: entry.value_json for entry in insight.board}
+        if (held := _held(board.get("remembers", ""))) is not None:
+            found.held[who] = held
         errands = _value(board["today"]) if "today" in board else None
         if isinstance(errands, list):
             found.plans[who, found.calendar.at(tick_id).day] = tuple(map(str, errands))
@@ -181,6 +204,14 @@ def _bonds(value_json: str) -> Iterable[tuple[str, str, bool]]:
             is_close = liking >= CLOSE_LIKING and trust >= CLOSE_TRUST
             bond = "close" if is_close else "cold" if min(liking, trust) < COLD_BELOW else ""
             yield name, bond, known.get("talks") != 0
+
+
+def _held(value_json: str) -> HeldNumbers | None:
+    value = _value(value_json)
+    try:
+        return HeldNumbers.read(value) if isinstance(value, str) else None
+    except ValueError:
+        return None  # it was cut because it is long, or another meant something else by it
 
 
 def _partner(value_json: str) -> str:

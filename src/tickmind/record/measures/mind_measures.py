@@ -1,10 +1,12 @@
 """`measure`: the figures of minds from what a record has of them."""
 
 import math
+import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from tickmind.mind.memory import EntryKind
 from tickmind.mind.memory.memory import entry_text
 from tickmind.mind.promises import PromiseState
 from tickmind.mind.talk.meaning import in_third_person, read_line
@@ -68,6 +70,7 @@ def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
         _share("promises kept", kept, made),
         _rate("promises per villager and day", made, villager_days, made),
         _share("plan", done, planned),
+        *([_share("working hours", *found.presence.worked)] if found.presence is not None else []),
         _share("needs", found.well_ticks, found.actor_ticks),
         _share("density", pairs, all_pairs),
         _share("recall", *recalled),
@@ -172,10 +175,18 @@ def _of_pair(span: TalkSpan) -> TalkSpan:
 
 
 def _plans(found: MindMaterial) -> tuple[int, int]:
-    """Return how many errands of days that are over were done, and how many there were."""
-    last_day = found.calendar.at(found.last_tick_id).day
-    states = [errand.rpartition(": ")[2] for (_, day), plan in found.plans.items() if day < last_day for errand in plan]
-    return states.count("done"), len(states)
+    """Return how many errands of days that are over were done, and how many there were.
+
+    Of each mind and day there are at least as many as in the usual day of its persona, so that none gains by planning
+    nothing.
+    """
+    done = count = 0
+    for day in range(found.calendar.at(0).day, found.calendar.at(found.last_tick_id).day):
+        for who in found.minds:
+            states = [errand.rpartition(": ")[2] for errand in found.plans.get((who, day), ())]
+            done += states.count("done")
+            count += max(len(states), found.usual_errands.get(who, 0))
+    return done, count
 
 
 def _density(found: MindMaterial) -> tuple[int, int]:
@@ -185,12 +196,22 @@ def _density(found: MindMaterial) -> tuple[int, int]:
 
 
 def related(found: MindMaterial) -> list[tuple[str, str]]:
-    """Return the pairs of minds who each know something of the other beyond the name."""
+    """Return the pairs of minds who each remember something of the other beyond its name and where it was once.
+
+    What another says of a third is known of the third, and nothing of the one that said it.
+    """
+    named: dict[str, set[str]] = {}  # name -> who are called so
+    for one in found.minds:
+        named.setdefault(found.names.get(one, one), set()).add(one)
+    names = sorted(map(re.escape, named), key=len, reverse=True)
+    mentions = re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)")
     known = {
-        (who, note.about)
-        for who, notes in found.notes.items()
-        for note in notes.values()
-        if note.about in found.minds and not note.text.startswith(_MET)
+        (who, other)
+        for who in found.minds
+        for note in found.remembered(who)
+        if note.kind != EntryKind.SAW and not note.text.startswith(_MET)
+        for name in mentions.findall(note.text)
+        for other in named[name]
     }
     minds = sorted(found.minds)
     pairs = ((one, other) for place, one in enumerate(minds) for other in minds[place + 1 :])
@@ -200,7 +221,9 @@ def related(found: MindMaterial) -> list[tuple[str, str]]:
 def _diffusion(found: MindMaterial, fact: str) -> tuple[int, int]:
     """Return how many minds hold a fact that came to them from one that knew it, and how many hold it otherwise."""
     origins, noted = holders(found, fact)
-    hold = {*noted, *(origins & found.minds)}
+    forms = _forms(found, fact, origins)
+    kept = {who for who in noted if any(note.text in forms for note in found.remembered(who))}
+    hold = {*kept, *(origins & found.minds)}
     reached = sum(_reaches(noted, who, origins) for who in hold)
     return reached, len(hold) - reached
 
@@ -226,13 +249,18 @@ def holders(found: MindMaterial, fact: str) -> tuple[set[str], dict[str, MemoryN
 
 def first_notes(found: MindMaterial, fact: str, origins: Iterable[str]) -> dict[str, MemoryNote]:
     """Return each mind's first note of a fact: as it is, or as others say it of those that knew it first."""
-    names = [found.names.get(who, who) for who in origins]
-    forms = {entry_text(fact), *(entry_text(in_third_person(fact, name)) for name in names)}
+    forms = _forms(found, fact, origins)
     noted: dict[str, MemoryNote] = {}
     for who, notes in found.notes.items():
         if known := [notes[form] for form in forms if form in notes]:
             noted[who] = min(known, key=lambda note: (note.tick_id, note.text))
     return noted
+
+
+def _forms(found: MindMaterial, fact: str, origins: Iterable[str]) -> set[str]:
+    """Return a fact as minds note it."""
+    names = [found.names.get(who, who) for who in origins]
+    return {entry_text(fact), *(entry_text(in_third_person(fact, name)) for name in names)}
 
 
 def _reaches(noted: Mapping[str, MemoryNote], who: str, origins: set[str]) -> bool:
@@ -263,5 +291,6 @@ def _cost(found: MindMaterial, villager_days: float) -> Iterable[Measure]:
     tokens = sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in metered)
     yield _rate("tokens per villager and day", tokens, villager_days if metered else 0.0, len(metered))
     counted = [call for call in calls if call.cached_tokens is not None and call.prompt_tokens]
-    cached, asked = (sum(getattr(call, name) or 0 for call in counted) for name in ("cached_tokens", "prompt_tokens"))
+    asked = sum(call.prompt_tokens or 0 for call in counted)
+    cached = sum(min(call.cached_tokens or 0, call.prompt_tokens or 0) for call in counted)
     yield _share("prompt tokens from the cache", cached, asked)

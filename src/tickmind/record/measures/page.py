@@ -5,6 +5,8 @@ from html import escape
 from typing import Final
 
 from tickmind.mind.plans import ErrandState
+from tickmind.protocol import MemoryNote
+from tickmind.record.measures.lines import spread
 from tickmind.record.measures.material import MindMaterial
 from tickmind.record.measures.mind_measures import Measure, holders, related
 from tickmind.record.measures.promise_history import promise_history
@@ -15,7 +17,9 @@ from tickmind.record.report.html import document, section, table
 SHOWN_RUNS: Final = 5  # with details
 SHOWN_PROMISES: Final = 60
 SHOWN_MINDS: Final = 60
+SHOWN_MOMENTS: Final = 6  # on maps
 POINTS: Final = 200  # of a curve
+_KNOWS, _UNAWARE, _CLOSE, _COLD = "#b5532b", "#8a8578", "#2f6f6a", "#b02a1a"
 _COLOURS: Final = ("#2f6f6a", "#b5532b", "#5a4b8a", "#8a7a1f", "#8a3b5a")
 
 
@@ -60,8 +64,35 @@ def _spread(runs: Mapping[str, MindMaterial], fact: str) -> str:
             )
             for who, note in sorted(noted.items(), key=lambda pair: pair[1].tick_id)[:SHOWN_MINDS]
         ]
-        tables.append(f"<h3>{escape(run_id)}</h3>{table(('when', 'who learnt it', 'from'), rows, numbers=0)}")
+        maps = _map(found, origins, noted)
+        tables.append(f"<h3>{escape(run_id)}</h3>{maps}{table(('when', 'who learnt it', 'from'), rows, numbers=0)}")
     return charts.line(ticks, series, label="minds that know it, by tick") + "".join(tables)
+
+
+def _map(found: MindMaterial, origins: set[str], noted: Mapping[str, MemoryNote]) -> str:
+    """Return where all were at some moments while a fact spread, who knew it then, and who had just told whom."""
+    presence = found.presence
+    if presence is None or not presence.hourly:
+        return ""
+    learnt = {who: note.tick_id for who, note in noted.items() if who not in origins}
+    last = max(learnt.values(), default=0)
+    hours = [look for look in presence.hourly if look[0] <= last + found.calendar.day_ticks // 24] or presence.hourly[
+        :1
+    ]
+    frames, before = [], -1
+    for tick_id, tiles in spread(hours, SHOWN_MOMENTS - 1) + hours[-1:]:
+        know = (origins & found.minds) | {who for who, tick in learnt.items() if tick <= tick_id}
+        told = [(noted[who].told_by, who) for who, tick in learnt.items() if before < tick <= tick_id]
+        dots = [
+            (x + 0.5, y + 0.5, _name(found, who), _KNOWS if who in know else _UNAWARE) for who, (x, y) in tiles.items()
+        ]
+        ends = [(*tiles[one], *tiles[other]) for one, other in told if one in tiles and other in tiles]
+        lines = [(x1 + 0.5, y1 + 0.5, x2 + 0.5, y2 + 0.5) for x1, y1, x2, y2 in ends]
+        title = f"{found.calendar.at(tick_id)}: {len(know)} of {len(found.minds)}"
+        if tick_id > before:
+            frames.append(charts.MapFrame(title, dots, lines))
+        before = tick_id
+    return charts.map_frames(presence.size, presence.areas, frames)
 
 
 def _relations(found: MindMaterial) -> str:
@@ -69,7 +100,17 @@ def _relations(found: MindMaterial) -> str:
     places = {who: place for place, who in enumerate(minds)}
     pairs = ((one, other) for one, other in related(found) if one in places and other in places)
     edges = [(places[one], places[other]) for one, other in pairs]
-    shown = charts.network([_name(found, who) for who in minds], edges, label="pairs that know something of each other")
+    last_bonds = {(bond.who, bond.other_name): bond.bond for bond in found.bonds}
+    colours = {}
+    for one, other in edges:
+        bonds = [last_bonds.get((minds[a], _name(found, minds[b])), "") for a, b in ((one, other), (other, one))]
+        if "cold" in bonds or bonds == ["close", "close"]:
+            colours[one, other] = _COLD if "cold" in bonds else _CLOSE
+    shown = charts.network(
+        [_name(found, who) for who in minds], edges, label="pairs that know something of each other", colours=colours
+    )
+    if colours:
+        shown += "<p>Thick lines: green between close friends, red where one is cold to the other.</p>"
     return shown + _more(len(found.minds) - len(minds))
 
 

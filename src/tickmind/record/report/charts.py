@@ -7,9 +7,10 @@ import base64
 import math
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -109,8 +110,14 @@ def spans(
     return f'<svg viewBox="0 0 {_WIDTH} {y + 6}" role="img" aria-label="{escape(label)}">{"".join(shapes)}{ends}</svg>'
 
 
-def network(names: Sequence[str], edges: Sequence[tuple[int, int]], *, label: str) -> str:
-    """Draw names in a circle, and a line between each two whose places are an edge."""
+def network(
+    names: Sequence[str],
+    edges: Sequence[tuple[int, int]],
+    *,
+    label: str,
+    colours: Mapping[tuple[int, int], str] = MappingProxyType({}),
+) -> str:
+    """Draw names in a circle, and a line between each two whose places are an edge; some in another colour, thicker."""
     if not names:
         return nothing("Nothing to show.")
     size, middle = 460, _WIDTH / 2
@@ -119,7 +126,8 @@ def network(names: Sequence[str], edges: Sequence[tuple[int, int]], *, label: st
     shapes = []
     for one, other in edges:
         (x1, y1), (x2, y2) = at[one], at[other]
-        shapes.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#2f6f6a" opacity=".35"/>')
+        look = f'stroke="{colours[one, other]}" stroke-width="3"' if (one, other) in colours else 'stroke="#2f6f6a"'
+        shapes.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {look} opacity=".35"/>')
     for name, (x, y) in zip(names, at, strict=True):
         side, gap = ("start", 9) if x >= middle else ("end", -9)
         shapes.append(
@@ -127,6 +135,45 @@ def network(names: Sequence[str], edges: Sequence[tuple[int, int]], *, label: st
             f'<text x="{x + gap:.1f}" y="{y + 4:.1f}" text-anchor="{side}">{escape(name)}</text>'
         )
     return f'<svg viewBox="0 0 {_WIDTH} {size}" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>'
+
+
+@dataclass(frozen=True, slots=True)
+class MapFrame:
+    """A moment on a map: dots as (x, y, name, colour), and lines between tiles."""
+
+    title: str
+    dots: Sequence[tuple[float, float, str, str]]
+    lines: Sequence[tuple[float, float, float, float]] = ()
+
+
+def map_frames(
+    size: tuple[int, int], areas: Sequence[tuple[str, tuple[int, int, int, int]]], frames: Sequence[MapFrame]
+) -> str:
+    """Draw one small map for each moment, side by side: named rectangles, and dots on them."""
+    if not frames:
+        return nothing("Nothing to show.")
+    width, height = size
+    ground = "".join(
+        f'<rect x="{west}" y="{north}" width="{east - west + 1}" height="{south - north + 1}" fill="#e3dfd3">'
+        f"<title>{escape(name)}</title></rect>"
+        for name, (west, north, east, south) in areas
+    )
+    maps = []
+    for frame in frames:
+        lines = "".join(
+            f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="#b5532b" stroke-width=".35"/>'
+            for x1, y1, x2, y2 in frame.lines
+        )
+        dots = "".join(
+            f'<circle cx="{x}" cy="{y}" r="1" fill="{colour}"><title>{escape(name)}</title></circle>'
+            for x, y, name, colour in frame.dots
+        )
+        maps.append(
+            f'<figure class="moment"><svg viewBox="0 0 {width} {height}" role="img" '
+            f'aria-label="{escape(frame.title)}">{ground}{lines}{dots}</svg>'
+            f"<figcaption>{escape(frame.title)}</figcaption></figure>"
+        )
+    return f'<div class="moments">{"".join(maps)}</div>'
 
 
 def heat_picture(counts: "Int64", open_cells: "Bool", *, label: str) -> str:

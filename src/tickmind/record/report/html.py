@@ -17,6 +17,8 @@ h3{font-size:15px;margin:18px 0 4px}p.sub{color:#6a665c;margin:0 0 18px}
 svg{width:100%;height:auto;display:block}svg text{font:11px system-ui,sans-serif;fill:#5d594f}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 18px;padding:0;margin:6px 0 0;font-size:13px;color:#5d594f}
 .legend i{display:inline-block;width:11px;height:11px;border-radius:2px;margin-right:6px}
+.moments{display:grid;grid-template-columns:repeat(auto-fill,minmax(240px,1fr));gap:10px}
+.moment{margin:0;font-size:12px;color:#5d594f}.moment svg{border:1px solid #e4dfd0;background:#fff}
 .heat{width:100%;max-height:520px;object-fit:contain;image-rendering:pixelated;border:1px solid #e4dfd0}
 table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:4px 10px 4px 0;border-bottom:1px solid #e8e3d5;overflow-wrap:anywhere}

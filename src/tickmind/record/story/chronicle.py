@@ -34,6 +34,7 @@ class ChroniclePart:
 
     title: str
     sentences: tuple[ChronicleSentence, ...]
+    prose: str = ""  # the same in a model's words; empty: none was asked, or its words were no good
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ def as_json(told: Chronicle, replay: str = REPLAY) -> str:
             "parts": [
                 {
                     "part": part.title,
+                    **({"prose": part.prose} if part.prose else {}),
                     "sentences": [
                         {
                             "text": one.text,
@@ -74,6 +75,10 @@ def _lines(told: Chronicle, replay: str) -> Iterator[str]:
         yield f"\n## Day {day.day}{about}"
         for part in day.parts:
             yield f"\n### {part.title}\n"
+            if part.prose:
+                ticks = ", ".join(f"[{one.tick_id}]({address(one, replay)})" for one in part.sentences)
+                yield f"{_escaped(part.prose)} (ticks {ticks})"
+                continue
             for one in part.sentences:
                 yield f"- {_escaped(one.text)} [tick {one.tick_id}]({address(one, replay)})"
     if told.ending:

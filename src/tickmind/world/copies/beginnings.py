@@ -53,6 +53,7 @@ class Beginnings:
         """Let some copies begin with the tick after `ticks_before`, each with its seed."""
         tables, first = self._tables, self._first
         tables.chance.begin(copies, seeds, ticks_before)
+        tables.forget_weather()
         rows = self._layout.actor_rows(copies)
         for name in _ACTORS:
             if len(column := getattr(state, name)):

@@ -36,8 +36,9 @@ class CopiedWorld(TileWorld):
         world.state_hash_of(7)          what a world with the eighth seed has after the same intents
         world.begin([7], [99])          copy 7 begins again, with another seed; the others go on
 
-    `at_seed` gives the scenario at another seed where the seed chooses places of actors; without it all copies begin
-    at the same places. What needs one clock for all refuses to begin copies at different times.
+    `at_seed` gives the scenario at another seed where the seed chooses places of actors and the weather; without it all
+    copies begin at the same places, and have the same weather. What needs one clock for all refuses to begin copies at
+    different times.
     """
 
     def __init__(
@@ -53,14 +54,10 @@ class CopiedWorld(TileWorld):
                 f"{scenario.name!r} has rules of its user's own ({', '.join(scenario.own_rules)}), which know "
                 "one world only; use a single environment"
             )
-        if at_seed is not None and len(seeds) > 1 and _weather_matters(scenario):
-            raise ConfigError(
-                f"the rules of {scenario.name!r} depend on the weather, which each seed makes anew; pass a Scenario, "
-                "then all copies have its weather"
-            )
         single = Tables(scenario)
         self._layout = Layout(scenario, len(seeds))
         tables = CopiedTables(single, self._layout)
+        tables.weather_by_seed = at_seed is not None and len(seeds) > 1 and _weather_matters(scenario)
         self._beginnings = Beginnings(single, tables, self._layout, at_seed)
         self._one_clock = _goes_by_calendar(scenario)
         self._copied_tables = tables

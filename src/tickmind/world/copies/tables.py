@@ -2,16 +2,20 @@
 
 import copy as copying
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tickmind.world.copies.chance import CopyChance
 from tickmind.world.copies.layout import Layout
+from tickmind.world.scenario.readers.calendar_reader import weather_key
 from tickmind.world.state.goals import GoalTable
 from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tickmind.protocol.columns import Int32, Int64
 
 
@@ -42,6 +46,8 @@ class CopiedTables(Tables):
         vars(self).update(vars(single))
         self.layout = layout
         self.chance: CopyChance = CopyChance(layout)
+        self.weather_by_seed = False  # each copy has the weather of its own seed
+        self._weather: tuple[int, NDArray[np.str_]] | None = None  # of the last day asked for: copy -> weather
         if layout.count == 1:
             return
         self.width, self.height = layout.whole_width, layout.whole_height
@@ -94,6 +100,21 @@ class CopiedTables(Tables):
         """Return the tiles of actors as those of the scenario's map."""
         copies = rows // self.actors_each
         return x[rows] - self.layout.west[copies], y[rows] - self.layout.north[copies]
+
+    def weather_of_copies(self, day: int) -> "NDArray[np.str_] | None":
+        """Return the weather of each copy on a day; None if all have that of the scenario."""
+        if not self.weather_by_seed:
+            return None
+        if self._weather is None or self._weather[0] != day:
+            calendar = self.scenario.setting.calendar
+            keys = map(weather_key, self.chance.seeds.tolist())
+            kinds = [replace(calendar, weather_key=key).weather_of(day) for key in keys]
+            self._weather = day, np.array(kinds)
+        return self._weather[1]
+
+    def forget_weather(self) -> None:
+        """Look the weather up anew: copies begin with other seeds."""
+        self._weather = None
 
     def ticks_of_copies(self, tick_id: int) -> "Int64":
         """Return the tick for each copy."""

@@ -121,8 +121,8 @@ def _feel_own_needs(turn: Turn, living: "Bool", near: "Int32 | None") -> None:
     state, own = turn.state, turn.tables.needs
     change: Int32 = np.tile(own.each_tick, (len(living), 1))
     if own.go_by_calendar:
-        time = turn.time
-        change += own.at_night * time.night + own.in_weather.get(time.weather, 0)
+        for time, which in turn.times(np.arange(len(living), dtype=np.int64)):
+            change[which] += own.at_night * time.night + own.in_weather.get(time.weather, 0)
     if own.at_zero.any():
         change += (state.own_needs == 0) @ own.at_zero
     if own.when_starving.any():

@@ -88,11 +88,14 @@ def _do(turn: Turn, places: "Int64", kind: int, action: ObjectAction, work: _Wor
 
 def able_now(turn: Turn, places: "Int64", action: ObjectAction) -> "Int64":
     """Return the places of actors that can do an action now, and carry what it takes."""
-    if action.limited and not turn.time.allows(action.hours, action.seasons, action.weather):
-        turn.refuse(places, Reason.CLOSED)
-        if action.hours is not None and turn.time.allows(None, action.seasons, action.weather):
-            turn.effects.update(dict.fromkeys(places.tolist(), (Effect("opens_at", action.hours[0]),)))
-        return places[:0]
+    if action.limited:
+        for time, which in turn.times(turn.intents.actor[places].astype(np.int64)):
+            if not time.allows(action.hours, action.seasons, action.weather):
+                closed = places[which]
+                turn.refuse(closed, Reason.CLOSED)
+                if action.hours is not None and time.allows(None, action.seasons, action.weather):
+                    turn.effects.update(dict.fromkeys(closed.tolist(), (Effect("opens_at", action.hours[0]),)))
+        places = places[turn.reason[places] == 0]
     return _equipped(turn, places, action)
 
 

@@ -1,6 +1,7 @@
 """`Turn`: one tick while it is being resolved, with its intents and their outcomes so far."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,14 @@ class Turn:
     def time(self) -> WorldTime:
         """The time in the world."""
         return self.tables.scenario.setting.calendar.at(self.tick_id)
+
+    def times(self, rows: "Int64") -> "list[tuple[WorldTime, Bool | slice]]":
+        """Return the time for some actors, with which of them it is for; copies of a world differ in weather alone."""
+        weather = self.tables.weather_of_copies(self.time.day)
+        if weather is None:
+            return [(self.time, slice(None))]
+        theirs = weather[rows // self.tables.actors_each]
+        return [(replace(self.time, weather=str(kind)), theirs == kind) for kind in np.unique(theirs)]
 
     def places(self, action: ActionType) -> "Int64":
         """Return the places of all intents of this type that have not failed yet."""

@@ -22,6 +22,8 @@ from tickmind.world.state.goals import goal_tables
 from tickmind.world.state.needs import NeedTables
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt8, UInt16
 
 
@@ -164,6 +166,10 @@ class Tables:
     def ticks_of_copies(self, tick_id: int) -> "Int64":
         """Return the tick for each copy of the world; there is one."""
         return np.array([tick_id], dtype=np.int64)
+
+    def weather_of_copies(self, day: int) -> "NDArray[np.str_] | None":  # noqa: ARG002 - copies have days
+        """Return None: all have the weather of the scenario."""
+        return None
 
     def kind_of(self, object_row: int) -> ObjectKind:
         """Return the kind of an object."""

@@ -141,3 +141,28 @@ def test_an_image_and_a_text_show_the_map(field):
             assert shown.dtype == np.uint8
     with pytest.raises(ConfigError, match="rgb_array, ansi"):
         parallel_env(field, render_mode="human")
+
+
+def test_a_chain_of_supersuits_wrappers_goes_around_it():
+    supersuit = pytest.importorskip("supersuit", reason="its tinyscaler has no wheel for this Python")
+    wrapped = supersuit.black_death_v3(parallel_env("bakery", ticks=30, flat=True))
+    wrapped = supersuit.frame_stack_v1(supersuit.dtype_v0(wrapped, np.float32), 3)
+    wrapped = supersuit.agent_indicator_v0(supersuit.clip_reward_v0(wrapped))
+    parallel_api_test(wrapped, num_cycles=100)
+    many = supersuit.concat_vec_envs_v1(
+        supersuit.pettingzoo_env_to_vec_env_v1(wrapped), 2, num_cpus=0, base_class="gymnasium"
+    )
+    observations, _ = many.reset(seed=1)
+    assert observations.shape == (6, wrapped.observation_space("nora").shape[0])
+    for _ in range(70):  # over the end of two episodes
+        observations, *_ = many.step(np.zeros(6, dtype=np.int64))
+    assert np.isfinite(observations).all()
+
+
+def test_after_the_end_no_actions_give_nothing_and_others_are_refused(field):
+    environment = parallel_env(field, ticks=1)
+    environment.reset(seed=1)
+    environment.step({"ada": 0, "bo": 0})
+    assert environment.step({}) == ({}, {}, {}, {}, {})
+    with pytest.raises(ConfigError, match="the episode is over"):
+        environment.step({"ada": 0})

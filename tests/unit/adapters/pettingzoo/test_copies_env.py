@@ -1,9 +1,11 @@
 """Many worlds in one: each environment of the vector is as one of its own, and a learner learns from all of them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from tickmind.adapters.pettingzoo import parallel_env, vector_env
+from tickmind.adapters.pettingzoo import actor_env, parallel_env, vector_env
 from tickmind.base import ConfigError
 from tickmind.world import parse_scenario
 
@@ -87,8 +89,18 @@ def test_seeds_of_copies_are_one_number_or_one_for_each():
     assert many.world_seeds == [5, 9]
     many.reset(seed=5)
     assert many.world_seeds == [5, 6]
+    many.reset(seed=np.int64(7))
+    assert many.world_seeds == [7, 8]
+    many.reset(seed=np.array([3, 1], dtype=np.int32))
+    assert many.world_seeds == [3, 1]
     with pytest.raises(ConfigError, match="one seed for each of 2 copies"):
         many.reset(seed=[1])
+    wrong: Any
+    for wrong in (1.5, "7", [1.5, 2.0], [[1, 2]], [None, 1], [-1, 2**70]):
+        with pytest.raises(ConfigError, match="a seed must be a whole number"):
+            many.reset(seed=wrong)
+    single = actor_env(parse_scenario(FIELD))
+    assert single.reset(seed=np.int64(5))[0]["body"].tolist() == single.reset(seed=5)[0]["body"].tolist()
 
 
 def test_the_reward_of_a_small_learner_rises():

@@ -55,7 +55,11 @@ def complaint(load):
 ENVIRONMENTS = [
     {},
     ALL_KEYS,
-    {"GROQ_API_KEY": "gsk_groq_0123456789", "LLM_BASE_URL": "http://127.0.0.1:9000/v1", "LLM_MODEL": "qwen/qwen3-32b"},
+    {
+        "GROQ_API_KEY": "gsk_groq_0123456789",
+        "LLM_BASE_URL": "http://127.0.0.1:9000/v1",
+        "LLM_MODEL": "openai/gpt-oss-20b",
+    },
     {"LLM_BASE_URL": "https://api.openai.com/v1", "LLM_API_KEY": "sk-0123456789"},
 ]
 
@@ -77,25 +81,25 @@ def test_the_built_in_providers_have_their_limits_fallbacks_and_models():
     } == {
         "groq": (
             "https://api.groq.com/openai/v1",
-            "qwen/qwen3-32b",
+            "openai/gpt-oss-120b",
             Limits(requests_per_minute=30, burst=5, concurrency=2),
             ["cerebras"],
         ),
         "cerebras": (
             "https://api.cerebras.ai/v1",
-            "llama-3.3-70b",
+            "gpt-oss-120b",
             Limits(requests_per_minute=60, burst=10, concurrency=2),
             ["groq"],
         ),
         "openai": (
             "https://api.openai.com/v1",
-            "gpt-4-turbo",
+            "gpt-6-luna",
             Limits(requests_per_minute=10, burst=3, concurrency=1),
             [],
         ),
         "anthropic": (
             "https://api.anthropic.com/v1",
-            "claude-3-5-sonnet-20241022",
+            "claude-haiku-5-5",
             Limits(requests_per_minute=50, burst=5, concurrency=1),
             [],
         ),
@@ -240,8 +244,8 @@ def test_a_disabled_provider_is_left_out_of_every_chain(load):
     config = load(default_config_text().replace("enabled: true", "enabled: false", 1), ALL_KEYS)
     assert "groq" not in config.providers
     assert config.providers["cerebras"].fallback == ()
-    assert "qwen/qwen3-32b" not in config.exact
-    assert [target[0] for target in config.exact["llama-3.3-70b"].targets] == ["cerebras"]
+    assert "openai/gpt-oss-120b" not in config.exact
+    assert [target[0] for target in config.exact["gpt-oss-120b"].targets] == ["cerebras"]
 
 
 def test_fallback_goes_to_providers_and_to_certain_models_of_them(load):
@@ -249,14 +253,14 @@ def test_fallback_goes_to_providers_and_to_certain_models_of_them(load):
     assert config.exact["npc"].targets == (
         ("groq", "a/b"),
         ("groq", "c/d"),
-        ("cerebras", "llama-3.3-70b"),
+        ("cerebras", "gpt-oss-120b"),
         ("openai", "gpt-4o"),
     )
 
 
 def test_a_route_without_fallback_takes_the_providers(load):
     config = load("models: {npc: {provider: groq}, lone: {provider: groq, fallback: []}}")
-    assert config.exact["npc"].targets == (("groq", "npc"), ("cerebras", "llama-3.3-70b"))
+    assert config.exact["npc"].targets == (("groq", "npc"), ("cerebras", "gpt-oss-120b"))
     assert config.exact["lone"].targets == (("groq", "lone"),)
 
 

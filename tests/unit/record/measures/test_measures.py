@@ -394,6 +394,13 @@ def test_without_counted_tokens_there_is_no_figure_of_them():
     assert value(village("ada", calls=[call(prompt=None, completion=None)]), "tokens per villager and day") is None
 
 
+def test_an_endpoint_that_claims_more_than_it_read_and_thoughts_that_failed_quickly_make_no_figure_better():
+    found = village("ada", calls=[call(9.0, cached=500), call(0.01, "timeout", None, None), call(0.01, "late")])
+    assert value(found, "prompt tokens from the cache") == 1
+    assert value(found, "thoughts answered") == 1 / 3
+    assert value(found, "median thought in seconds") == 9
+
+
 # Several runs, and reading
 
 
@@ -493,6 +500,11 @@ def test_the_commons_measure_is_through_how_many_periods_sources_lasted():
     assert value(lost, "commons") == (4 + 6) / (12 + 6)
     assert all(figure.name != "commons" for figure in measure(village("ada")))
     assert "commons" in measure_names(), "an experiment may ask for it"
+
+
+def test_a_source_that_was_used_up_once_does_not_last_though_it_is_filled_again():
+    found = village("ada", doubling={"meadow": 240}, used_up={"meadow": 239})
+    assert value(found, "commons") == 0
 
 
 def test_only_an_empty_stock_that_doubles_is_used_up():

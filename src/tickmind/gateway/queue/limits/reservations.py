@@ -29,14 +29,12 @@ class Reservation(NamedTuple):
 class Reservations:
     """The callers that are expected at one queue."""
 
-    __slots__ = ("_by_caller", "_number")
+    __slots__ = ("_number", "places")
 
     def __init__(self) -> None:
-        self._by_caller: dict[tuple[Session, str, int], Reservation] = {}  # and a number for those without an agent
+        self.places: dict[tuple[Session, str, int], Reservation] = {}  # and a number for those without an agent
+        """Whether there are any is asked several times in each request, so it is asked without a call."""
         self._number = 0
-
-    def __len__(self) -> int:
-        return len(self._by_caller)
 
     def arrived(self, session: Session, agent: str, now: float, early_s: float) -> Reservation | None:
         """Give up the place of a caller that has come, and return it; None if it had none, or came too early for it.
@@ -47,16 +45,16 @@ class Reservations:
         """
         if agent:
             return self._arrived_by_name((session, agent, 0), now + early_s)
-        own = [(place.at_s, key) for key, place in self._by_caller.items() if key[0] is session and not key[1]]
+        own = [(place.at_s, key) for key, place in self.places.items() if key[0] is session and not key[1]]
         if not own:
             return None
         at_s, key = min(own, key=lambda pair: pair[0])
         if at_s > now + early_s and len(own) < MAX_UNNAMED:
             return None
-        return self._by_caller.pop(key)
+        return self.places.pop(key)
 
     def _arrived_by_name(self, key: tuple[Session, str, int], due_s: float) -> Reservation | None:
-        places = self._by_caller
+        places = self.places
         own = places.pop(key, None)
         if own is not None and (own.announced_s <= due_s or own.hasty):
             return own
@@ -72,26 +70,26 @@ class Reservations:
     def expire(self, now: float, late_s: float) -> None:
         """Drop the places of callers that did not come."""
         before_s = now - late_s
-        if any(place.at_s < before_s for place in self._by_caller.values()):
-            self._by_caller = {key: place for key, place in self._by_caller.items() if place.at_s >= before_s}
+        if any(place.at_s < before_s for place in self.places.values()):
+            self.places = {key: place for key, place in self.places.items() if place.at_s >= before_s}
 
     def expected(self, now: float) -> int:
         """Return how many callers are still expected."""
-        return sum(place.at_s >= now for place in self._by_caller.values())
+        return sum(place.at_s >= now for place in self.places.values())
 
     def due(self, now: float, but: str, within_s: float) -> str | None:
         """Return an owner other than `but` whose caller is expected by then, None if there is none."""
         until_s = now + within_s
         return next(
-            (place.owner for place in self._by_caller.values() if place.at_s <= until_s and place.owner != but), None
+            (place.owner for place in self.places.values() if place.at_s <= until_s and place.owner != but), None
         )
 
     def next_s(self, session: Session, free_s: float, spacing_s: float) -> float:
         """Return when the next caller of a session should come, if requests can start at `free_s` and so far apart."""
-        own = sum(reserved.owner == session.owner for reserved in self._by_caller.values())
+        own = sum(reserved.owner == session.owner for reserved in self.places.values())
         passed: dict[str, int] = {}  # owner -> how many of its places were passed
         next_s = free_s
-        for at_s, _, owner, weight, *_ in sorted(self._by_caller.values()):
+        for at_s, _, owner, weight, *_ in sorted(self.places.values()):
             place = passed[owner] = passed.get(owner, 0) + 1
             if place * session.weight > (own + 1) * weight:
                 continue
@@ -102,13 +100,13 @@ class Reservations:
 
     def before(self, place: Reservation) -> int:
         """Return how many got their place before a caller that came at its time and was not served."""
-        return sum(other.since_s < place.since_s for other in self._by_caller.values())
+        return sum(other.since_s < place.since_s for other in self.places.values())
 
     def reserve(
         self, session: Session, agent: str, at_s: float, announced_s: float, kept: Reservation | None, *, hasty: bool
     ) -> None:
         """Expect a caller at a time; `kept` is the place that it had before."""
-        if len(self._by_caller) >= MAX_RESERVATIONS:
+        if len(self.places) >= MAX_RESERVATIONS:
             return
         since_s = at_s if kept is None else min(kept.since_s, at_s)
         if agent:
@@ -116,14 +114,14 @@ class Reservations:
         else:
             self._number += 1
             key = (session, "", self._number)
-        self._by_caller[key] = Reservation(at_s, announced_s, session.owner, session.weight, since_s, hasty)
+        self.places[key] = Reservation(at_s, announced_s, session.owner, session.weight, since_s, hasty)
 
     def of(self, session: Session, agent: str) -> float | None:
         """Return the announced time of a caller; without an agent's name, that of the last caller of its session."""
         if agent:
-            place = self._by_caller.get((session, agent, 0))
+            place = self.places.get((session, agent, 0))
             return None if place is None else place.announced_s
         return max(
-            (place.announced_s for key, place in self._by_caller.items() if key[0] is session and not key[1]),
+            (place.announced_s for key, place in self.places.items() if key[0] is session and not key[1]),
             default=None,
         )

@@ -9,7 +9,6 @@ const HIDDEN_MS = 15_000;
 const LONGEST_MS = 15_000;
 const TIMEOUT_MS = 8000;
 const TICK_MS = 200;
-const KEY = "tickmind.gateway.key"; // in sessionStorage: it ends with the tab
 
 const find = (id) => document.getElementById(id);
 
@@ -21,8 +20,9 @@ class Page {
     this.nextAt = 0; // when they are asked for again
     this.timer = null;
     this.problem = "";
+    this.known = false; // whether figures were shown since the last login
     find("key-form").addEventListener("submit", (event) => this.takeKey(event));
-    find("forget").addEventListener("click", () => this.forgetKey());
+    find("log-out").addEventListener("click", () => this.logOut());
     find("retry").addEventListener("click", () => this.ask());
     document.addEventListener("visibilitychange", () => document.hidden || this.ask());
     setInterval(() => document.hidden || this.tick(), TICK_MS);
@@ -35,19 +35,17 @@ class Page {
     const asking = new AbortController();
     this.asking = asking;
     const timeout = setTimeout(() => asking.abort(), TIMEOUT_MS);
-    const key = sessionStorage.getItem(KEY);
     try {
       const reply = await fetch("/api/llm/overview", {
-        headers: key ? { authorization: `Bearer ${key}` } : {},
         cache: "no-store",
-        credentials: "omit",
+        credentials: "same-origin",
         redirect: "error",
         signal: asking.signal,
       });
-      if (reply.status === 401) return this.askForKey(key);
+      if (reply.status === 401) return asking === this.asking && this.askForKey();
       if (!reply.ok) throw new Error(`it answers with status ${reply.status}`);
       const overview = await reply.json();
-      if (asking === this.asking) this.showFigures(overview, key);
+      if (asking === this.asking) this.showFigures(overview);
     } catch (error) {
       if (asking !== this.asking) return; // another one was asked instead
       this.failures += 1;
@@ -65,12 +63,13 @@ class Page {
     this.timer = setTimeout(() => this.ask(), wait);
   }
 
-  showFigures(overview, key) {
+  showFigures(overview) {
+    this.known = true;
     this.failures = 0;
     this.goodAt = performance.now();
     this.overview = overview;
     show(find("key-form"), false);
-    show(find("forget"), Boolean(key));
+    show(find("log-out"), overview.keys);
     show(find("main"), true);
     this.panels.show(overview);
     const { shared } = overview;
@@ -102,15 +101,14 @@ class Page {
     say(find("status-more"), `${since}${this.problem}; ${wait ? `next try in ${wait} s` : "trying"}`);
   }
 
-  askForKey(tried) {
+  askForKey() {
+    if (this.known) return location.reload(); // which leaves nothing of the figures behind
     clearTimeout(this.timer);
     this.failures = 0;
-    sessionStorage.removeItem(KEY);
     show(find("main"), false);
-    show(find("forget"), false);
+    show(find("log-out"), false);
     show(find("retry"), false);
     show(find("key-form"), true);
-    say(find("key-problem"), tried ? "The gateway does not know this key." : "");
     dress(find("status"), "degraded");
     dress(document.body, "");
     say(find("status-text"), "a key is needed");
@@ -118,19 +116,40 @@ class Page {
     find("key").focus();
   }
 
-  takeKey(event) {
+  async takeKey(event) {
     event.preventDefault();
     const field = find("key");
     const key = field.value.trim();
     field.value = "";
     if (!/^[\x21-\x7e]+$/.test(key)) return say(find("key-problem"), "A key has letters, digits and signs, and no spaces.");
-    sessionStorage.setItem(KEY, key);
-    return this.ask();
+    const reply = await this.post("/dashboard/login", { key });
+    if (reply?.ok) return this.ask();
+    if (reply?.status === 401) return say(find("key-problem"), "The gateway does not know this key.");
+    if (reply?.status === 429) {
+      return say(find("key-problem"), `Too many wrong keys; wait ${reply.headers.get("retry-after")} s.`);
+    }
+    return say(find("key-problem"), reply ? `The gateway answers with status ${reply.status}.` : "The gateway does not answer.");
   }
 
-  forgetKey() {
-    sessionStorage.removeItem(KEY);
-    this.ask();
+  async logOut() {
+    await this.post("/dashboard/logout", {});
+    location.reload();
+  }
+
+  // The reply, or undefined if there is none.
+  async post(path, body) {
+    try {
+      return await fetch(path, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+        credentials: "same-origin",
+        redirect: "error",
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+    } catch {
+      return undefined;
+    }
   }
 }
 

@@ -33,13 +33,13 @@ def read_calendar(node: Node | None, seed: int) -> CalendarInfo:
         first_minute=usual.first_minute if begins is None else read_minute(leaf(begins)),
         seasons=seasons,
         weather=weather,
-        weather_key=_weather_key(seed) if has_weather else 0,
+        weather_key=weather_key(seed) if has_weather else 0,
         festivals=read.part((), _read_festivals, given.get("festivals")),
         night=None if night is None else read.part(None, read_hours, many(night)),
     )
 
 
-def _weather_key(seed: int) -> int:
+def weather_key(seed: int) -> int:
     """Return the key of all weather; it does not give away the seed."""
     return int.from_bytes(hashlib.blake2b(b"weather:%d" % seed, digest_size=4).digest())
 
