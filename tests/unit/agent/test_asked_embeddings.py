@@ -92,7 +92,7 @@ def test_long_vectors_are_folded_and_stay_as_alike():
     other = one + 0.5 * noise
     pairs = [(one, other), (folded_row(one.tolist()), folded_row(other.tolist()))]
     whole, folded = (float(a @ b / np.linalg.norm(a) / np.linalg.norm(b)) for a, b in pairs)
-    assert len(folded_row(one)) == FOLDED
+    assert len(folded_row(one.tolist())) == FOLDED
     assert folded == pytest.approx(whole, abs=0.15)
     assert folded_row([1.0, 2.0]).tolist() == [1.0, 2.0]
 

@@ -22,6 +22,9 @@ class Endpoint:
         self.requests.append(request)
         return ModelReply("visit Bram", "stop", model="m")
 
+    def stream(self, request, *, timeout_s):
+        raise AssertionError("nothing is streamed")
+
     async def aclose(self):
         pass
 
