@@ -166,6 +166,35 @@ def test_every_talk_in_a_circle_is_heard_by_all_in_turns_and_ends_by_farewell(se
     assert tavern.minds["ada"].talks.may_begin(tavern.tick + REST_TICKS, "bram")
 
 
+def test_a_bid_for_one_that_takes_part_already_is_none():
+    bram = circle_of_three()
+    bram.hear(5, "cleo", "Join us, Ada!")
+    bram.hear(6, "cleo", "Join us, Bram!")
+    talk = bram.talks.current
+    assert talk is not None
+    assert talk.wanting_in == ""
+    bram.hear(7, "cleo", "Join us, Dov!", in_sight=NAMES)
+    assert talk.wanting_in == "dov"
+
+
+def test_the_same_experiences_give_the_same_circle_whoever_shares_a_process():
+    def lived(seed):
+        tavern = welcomed(seed, facts=["It rains."])
+        return tavern.lines, {who: list(talker._memory) for who, talker in tavern.minds.items()}
+
+    assert lived(5) == lived(5)
+    lines, memories = lived(5)
+    alone = Talker("cleo", "Cleo", random.Random("cleo5"), Memory(), facts=["It rains."])  # in a process of its own
+    for tick, who, text, _ in lines:
+        if who == "cleo":
+            talk = alone.talks.current
+            assert talk is not None
+            alone.talks.say(tick, text)
+        elif alone.talks.current is not None or "Join us, Cleo" in text:
+            alone.hear(tick + 1, who, text, in_sight=NAMES[:3])
+    assert [entry.text for entry in alone._memory] == [entry.text for entry in memories["cleo"]]
+
+
 def test_two_who_are_joined_by_a_third_have_the_same_order():
     tavern = welcomed()
     orders = []

@@ -229,6 +229,8 @@ class Talks:
         return speaker_id in talk.circle.members
 
     def _note_guest(self, talk: Talk, guest_id: str, *, invited: bool = False) -> None:
+        if not invited and guest_id in talk.others(self._me):
+            return  # it takes part already
         if guest_id and (guest_id in talk.guests or MAX_GUESTS.allows(len(talk.guests) + 1)):
             talk.guests[guest_id] = invited or talk.guests.get(guest_id, False)
             talk.turns_without_news = 0  # there will be some
