@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 WORDS = "words"
 ENDPOINT = "endpoint"
+EMBEDDING_NAMES = (WORDS, ENDPOINT)
 MAX_WANTED = Limit("number of texts that wait for their embeddings", 700)
 MAX_QUESTIONS = Limit("number of questions whose embeddings are kept", 32)
 _NUMBERS = 256  # in a row, at most
