@@ -18,7 +18,7 @@ from tickmind.llm.safety import is_loopback
 from tickmind.llm.tokens import context_tokens
 from tickmind.llm.transport import Capabilities, GrammarLimits
 
-Api = Literal["chat", "responses", "anthropic"]
+Api = Literal["chat", "responses", "anthropic", "embeddings"]
 ThinkTags = Literal["auto", "opened", "off"]
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
@@ -31,7 +31,7 @@ MAX_CONNECTIONS = Limit("number of connections to one endpoint", 1024)
 
 MAX_TEMPERATURES: dict[Api, float] = {"chat": 2.0, "responses": 2.0, "anthropic": 1.0}  # the greatest that each takes
 
-_APIS = ("chat", "responses", "anthropic")
+_APIS = ("chat", "responses", "anthropic", "embeddings")
 # host -> variable that holds its key; a provider's own key is sent to that provider only
 _PROVIDER_KEYS = {
     "api.openai.com": "OPENAI_API_KEY",

@@ -11,7 +11,7 @@ from tests.unit.characters.test_thinking import play_until
 from tickmind.agent import Character, CharacterHost, Settings, Start
 from tickmind.agent.character.daily import NIGHT
 from tickmind.agent.character.free_time import SIT_TICKS
-from tickmind.agent.character.sociable import NO_WORDS_TICKS, TALK, WORDS_TICKS
+from tickmind.agent.character.talking import EXTRACT, NO_WORDS_TICKS, TALK, WORDS_TICKS
 from tickmind.agent.character.thinking import Faculty, Thinking
 from tickmind.agent.character.thoughts.prompting import CharacterPrompts
 from tickmind.agent.guarded_host import GuardedHost
@@ -24,6 +24,7 @@ from tickmind.mind.memory import EntryKind
 from tickmind.mind.options import Option
 from tickmind.mind.plans import SKILLS, ErrandState
 from tickmind.mind.reflection import Reflection
+from tickmind.mind.talk.extraction import FreeLine
 from tickmind.protocol import ActorStatus, Persona, RunInfo, Thought
 from tickmind.protocol.setting import WorldSetting, ZoneInfo
 from tickmind.server.testing import meadow
@@ -672,3 +673,109 @@ def test_a_budget_that_is_no_number_is_named():
 def test_examples_are_pairs(examples):
     with pytest.raises(ConfigError, match="pairs"):
         Faculty("greet", "Greet.", examples=examples)
+
+
+def test_after_two_failures_a_model_plans_the_rest_of_the_day_anew_and_only_once():
+    villager, seen = waking(100)
+    villager._errand()
+    villager._plan_day = villager.time.day
+    villager.learn("plan_day", {"text": "00:00 work at the square\n00:30 explore\n23:00 rest"}, 95)
+
+    def fail():
+        villager._errand()
+        for errand in villager._today.errands[:2]:
+            errand.state = ErrandState.FAILED
+        villager._errand()
+
+    assert not villager.wonders("plan_day")  # it is awake, and its plan goes well
+    fail()
+    assert villager.wonders("plan_day")
+    assert not villager._follows_model  # until the reply comes
+    about = villager.ponder("plan_day")
+    assert about.startswith("It is ")
+    assert "you could not: work; explore." in about
+    villager.learn("plan_day", {"text": "00:00 meet\n22:00 visit Bo\n23:30 rest"}, 101)
+    assert str(villager._errand()) != "00:00 meet"  # what is over is not planned again
+    assert [str(one) for one in villager._today.errands] == ["22:00 visit Bo", "23:30 rest"]
+    assert villager._follows_model
+    fail()
+    assert not villager.wonders("plan_day")
+    villager.take_in(replace(seen, tick_id=100 + villager.setting.calendar.day_ticks))
+    villager._errand()
+    assert not villager._has_replanned  # a new day
+
+
+@pytest.mark.parametrize("reply", ["I have no plan.", "00:00 meet\n00:05 rest", ""])
+def test_without_a_new_plan_the_day_goes_on_as_usual(reply):
+    villager, _ = waking(100)
+    villager._errand()
+    usual = [str(one) for one in villager._today.errands]
+    villager._replans = villager._has_replanned = True
+    villager.learn("plan_day", {"text": reply}, 101)
+    villager._errand()
+    assert not villager.wonders("plan_day")
+    assert [str(one) for one in villager._today.errands] == usual
+
+
+def test_the_menu_goes_along_as_the_choices_of_a_reply(life):
+    model = Model()
+    life(Villager, ticks=2, client=model)
+    plan = next(question for question in model.asked if not question.user_message.endswith(TALK.task))
+    assert plan.choices
+    assert plan.user_message.count("You could: ") == 1
+    assert all(choice in plan.user_message for choice in plan.choices)
+    assert 1 <= len(plan.choices) <= 4
+
+
+# Lines in people's own words
+
+
+class Reader(Model):
+    """Reads what people say."""
+
+    reply = "promise: 2 fish by 18:00"
+
+    async def answer(self, question):
+        self.asked.append(question)
+        return Deliberation(self.reply if question.user_message.endswith(EXTRACT.task) else "sit for a while")
+
+
+def told(solo, model, text, **more):
+    """A villager that was told something, some ticks later."""
+    one = solo(Villager, "@.1", client=model, **more)
+    one.world.hear("entity:1", text)
+    for _ in range(20):
+        seen = replace(one.world.observe(), deadline_ms=int(MAX_DURATION_MS.maximum))
+        one.company.begin(seen.tick_id, [seen])
+        one.company.perceive(seen)
+        one.world.step(one.company.act(seen))
+        one.company.reflect(seen.tick_id)
+    return one.company.character("me")
+
+
+def test_a_promise_in_a_persons_own_words_is_read_by_a_model_and_by_code_alone_it_is_only_heard(solo):
+    line = "Cheer up, I'll fetch you two fish before 6 pm."
+    villager = told(solo, Reader(), line)
+    (promise,) = villager.talker.promises
+    assert (promise.by, promise.to, promise.item, promise.amount) == ("entity:1", "me", "fish", 2)
+    plain = Model()
+    villager = told(solo, plain, line)
+    assert len(villager.talker.promises) == 0
+    assert [one.told_by for one in villager.memory if "fish" in one.text] == ["entity:1"]
+
+
+def test_a_reply_to_a_line_that_is_given_up_is_for_no_other_line():
+    villager, seen = waking(100)
+    villager.faculties = frozenset({"extract"})
+    villager._unread = [FreeLine(100, "bo", "I'll bring you two fish by six.", "", True)]
+    villager._unread_tick = 100
+    villager.take_in(replace(seen, tick_id=300))
+    villager.follow_talk()
+    assert villager._unread == []
+    villager._unread = [FreeLine(300, "bo", "I'll bring you three eggs by six.", "", True)]
+    villager._unread_tick = 300
+    villager.learn("extract", {"text": "promise: 3 eggs by 18:00"}, 100)
+    assert len(villager.talker.promises) == 0
+    villager.learn("extract", {"text": "promise: 3 eggs by 18:00"}, 300)
+    assert len(villager.talker.promises) == 1
+    villager.learn("extract", {"text": "promise: 3 eggs by 18:00"}, 301)  # there is nothing to read any more

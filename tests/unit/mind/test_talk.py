@@ -12,7 +12,7 @@ from tickmind.mind.memory import EntryKind, Memory, Source
 from tickmind.mind.promises import MAX_PROMISES, Promises, PromiseState
 from tickmind.mind.talk import Act, Remark, Talk, TalkEnd, Talker, Talks, TalkScene
 from tickmind.mind.talk.line_checker import MAX_LINE_CHARS, clean_line, problem_of
-from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, read_line
+from tickmind.mind.talk.meaning import Bringing, Invitation, LineMeaning, in_third_person, read_line
 from tickmind.mind.talk.phrasebook import QUESTIONS, Phrasebook
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import ANSWER_TICKS, MAX_TALK_LINES, REST_TICKS
@@ -256,6 +256,7 @@ def test_every_act_has_words_and_the_phrasebook_avoids_what_was_said():
     slots = {"name": "Bram", "me": "Ada", "place": "the mill", "weather": "rain", "aim": "go", "news": "It rains."}
     bread = Bringing("bread", 1, 600)
     slots |= {"request": bread.requested(), "promise": bread.promised()}
+    slots["invitation"] = Invitation("Cleo", ("Ada", "Bram")).spoken()
     lines = Counter[str]()
     for act in Act:
         for _ in range(40):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tickmind.agent.character.base import BaseCharacter
-from tickmind.agent.character.thinking import Faculty, Thinking
+from tickmind.agent.character.thinking import EMBEDDINGS, Faculty, Thinking
 from tickmind.agent.character.thoughts.prompting import (
     CONTEXT,
     FITS,
@@ -126,9 +126,13 @@ class Deliberations:
             )
             self._engine.world.attach(eid, agent)
             self._manager.ask_soon(eid)
-        served = [one for one in self._thinking.faculties if self._tiers is None or one.tier in self._tiers]
+        served = [one for one in self._thinking.faculties if self._serves(one)]
         character.faculties = frozenset(one.name for one in served)
         return [self._enrol_faculty(eid, faculty) for faculty in served]
+
+    def _serves(self, faculty: Faculty) -> bool:
+        """Return whether there is a model for a faculty; one of words does not serve for embeddings."""
+        return faculty.tier != EMBEDDINGS if self._tiers is None else faculty.tier in self._tiers
 
     def _enrol_faculty(self, eid: int, faculty: Faculty) -> int:
         agent = LLMAgent(
