@@ -86,12 +86,14 @@ strace:
 			(apt-get update -qq && apt-get install -y -qq --no-install-recommends strace)) >/dev/null 2>&1; } || \
 		{ echo "The long tests need strace, and it can't be installed here: install it, then try again"; exit 1; }
 
-# What only tests need: a browser for the pages, and Redis for shared state. Without them these tests are skipped.
+# What only tests need: a browser for the pages, Redis for shared state, and Godot 3 (64 MB) for what its add-on shares
+# with it. Without them these tests are skipped. Godot 4 and Go are too large to be installed here, and used where they are.
 .PHONY: system
 system:
 	@missing=""; \
 	command -v chromium >/dev/null || missing="$$missing chromium"; \
 	command -v redis-server >/dev/null || command -v valkey-server >/dev/null || missing="$$missing redis-server"; \
+	command -v godot3-server >/dev/null || missing="$$missing godot3-server"; \
 	if [ -n "$$missing" ]; then \
 		if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 			echo "Installing$$missing for the tests"; \
@@ -150,7 +152,7 @@ client: ## Build the TypeScript client (needs Node)
 	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory $(CLIENT); else echo "No Node here, so the TypeScript client is not built"; fi
 
 proto: $(READY) ## Write the code of the schema in proto/ anew
-	@$(BIN)/python proto/generate.py src/tickmind/wire/v1 clients/typescript/src/protocol.ts
+	@$(BIN)/python proto/generate.py src/tickmind/wire/v1 clients/typescript/src/protocol.ts clients/godot/addons/tickmind/protocol.gd
 
 # Built and checked, as `make release` and the public CI do.
 .PHONY: packages

@@ -16,7 +16,7 @@ from tickmind.mind.options import read_menu
 from tickmind.mind.reflection import REFLECT_TASK
 
 _HUNGER = re.compile(r"Hunger (\d+) %")
-_LINE = re.compile(r'^Say to .* in your own words: "(.*)"$', re.MULTILINE)
+_LINE = re.compile(r'^(?:Say|Ask) this, and add a few words of your own: "(.*)"$', re.MULTILINE)
 _DAY = re.compile(r"^Your usual day: (.*)\.$", re.MULTILINE)
 _FOOD = ("eat", "fetch", "buy")  # what the words of options begin with that still hunger
 _HUNGRY = 50  # percent

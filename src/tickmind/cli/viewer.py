@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tickmind.base.access.token_file import Tokens
     from tickmind.record import RunReader
     from tickmind.viewer.frames.tile_art import TileArt
+    from tickmind.viewer.run_lab import RunLab
     from tickmind.viewer.server import MountedHandler, ViewerConfig
     from tickmind.wire import WorldEndpoint
 
@@ -76,15 +77,13 @@ def viewer(
     """Show a running world in the browser. Ctrl-C stops it."""
     import asyncio
 
-    from tickmind.viewer.access import is_loopback
     from tickmind.viewer.frames.tile_art import read_tile_art
     from tickmind.viewer.sources.live import LiveSource
     from tickmind.wire import WorldClient
 
     config = _config(host, port, exposure(tls, token_file, client_ca), allow_host)
     connection = world_endpoint(world, world_token_file, world_ca, world_certificate)
-    is_for_this_machine = is_loopback(host) and not allow_host and token_file is None  # else there may be a proxy
-    may_play = is_for_this_machine if play is None else play
+    may_play = _is_for_this_machine(host, allow_host, token_file) if play is None else play
 
     def art_of(run_id: str) -> "TileArt | None":
         if tiles is not None:
@@ -122,6 +121,18 @@ def replay(
     first: Annotated[int | None, typer.Option(help="With --export or --gif: the first tick.")] = None,
     last: Annotated[int | None, typer.Option(help="With --export or --gif: the last tick.")] = None,
     follow: Annotated[str, typer.Option(help="With --gif: the character in the middle.")] = "",
+    lab: Annotated[
+        bool | None,
+        typer.Option(
+            "--lab/--no-lab",
+            help="Whether the page can branch runs, compare them and interview characters, with the model at "
+            "LLM_BASE_URL; by default where the viewer is for this machine only: without --host, --allow-host and "
+            "--token-file.",
+        ),
+    ] = None,
+    gateway: Annotated[
+        str, typer.Option(metavar="URL", help="The gateway that branches ask; the model at LLM_BASE_URL if left out.")
+    ] = "",
     host: Host = "127.0.0.1",
     port: Port = 8700,
     tls: Tls = None,
@@ -155,10 +166,13 @@ def replay(
     if export is not None or gif is not None:
         return
     config = _config(host, port, exposure(tls, token_file, client_ca), allow_host)
+    may_work = _is_for_this_machine(host, allow_host, token_file) if lab is None else lab
 
     async def show() -> None:
+        from tickmind.cli.lab.run_lab import FolderLab
+
         async with ReplaySource(open_run, whole_minds=WholeMinds(runs, run_id), tile_art=art) as source:
-            await _serve(source, config)
+            await _serve(source, config, lab=FolderLab(runs, gateway=gateway) if may_work else None)
 
     asyncio.run(show())
 
@@ -183,6 +197,12 @@ def _place_of(run: str, runs: Path) -> tuple[Path, str]:
     if folder.is_dir() and (folder / "meta.json").exists():
         return folder.resolve().parent, folder.resolve().name
     return runs, run
+
+
+def _is_for_this_machine(host: str, allow_host: list[str] | None, token_file: Path | None) -> bool:
+    from tickmind.viewer.access import is_loopback
+
+    return is_loopback(host) and not allow_host and token_file is None  # else there may be a proxy
 
 
 def _playing(world: "WorldEndpoint", config: "ViewerConfig") -> "tuple[MountedHandler, ...]":
@@ -235,13 +255,18 @@ async def _serve(
     config: "ViewerConfig",
     begin: Callable[[], Awaitable[None]] = _nothing,
     mounted: "Sequence[MountedHandler]" = (),
+    lab: "RunLab | None" = None,
 ) -> None:
     from tickmind.viewer.server import ViewerServer
 
     stop = stop_signal()
-    server: AbstractAsyncContextManager[ViewerServer] = ViewerServer(source, config, mounted)
-    async with server as serving:
-        typer.echo(f"The viewer is at {serving.url}; Ctrl-C stops it.", err=True)
-        await begin()
-        settle()  # a full collection would delay jumps
-        await stop.wait()
+    server: AbstractAsyncContextManager[ViewerServer] = ViewerServer(source, config, mounted, lab)
+    try:
+        async with server as serving:
+            typer.echo(f"The viewer is at {serving.url}; Ctrl-C stops it.", err=True)
+            await begin()
+            settle()  # a full collection would delay jumps
+            await stop.wait()
+    finally:
+        if lab is not None:
+            await lab.close()

@@ -21,6 +21,8 @@ class MappingFile:
 
     `world_addr`, `gateway_url`, `tls` and `world_token_file` override the file's.
 
+    A `world_ws_url` of the file is kept, since it may lead to another endpoint of the same world.
+
     `settings` are for all agents whose own settings do not say otherwise, `replies` keeps or plays their models' calls.
     """
 
@@ -42,12 +44,14 @@ class MappingFile:
         self._settings = dict(settings or {})
         self.world_addr = world_addr
         self.gateway_url = gateway_url
+        self.world_ws_url = ""
         self._read_of = file_stamp(self.path)
         self.mapping = self._load()
 
-    def settle(self, world_addr: str, gateway_url: str = "") -> RunnerMapping:
+    def settle(self, world_addr: str, gateway_url: str = "", world_ws_url: str = "") -> RunnerMapping:
         """Return the mapping with addresses that are known only now; they hold for later versions too."""
         self.world_addr, self.gateway_url = world_addr, gateway_url or self.gateway_url
+        self.world_ws_url = world_ws_url or self.world_ws_url
         self.mapping = self._with_addresses(self.mapping)
         return self.mapping
 
@@ -85,6 +89,7 @@ class MappingFile:
             mapping,
             world_addr=self.world_addr or mapping.world_addr,
             gateway_url=self.gateway_url or mapping.gateway_url,
+            world_ws_url=mapping.world_ws_url or self.world_ws_url,
             agents=agents,
             replies=self._replies,
             tls=self._tls or mapping.tls,

@@ -109,7 +109,7 @@ async def statuses(server, headers):
 
 async def test_the_table_names_every_path_that_needs_a_token(viewer):
     async with viewer() as server:
-        routes = {route.resource.canonical for route in server._runner.app.router.routes()}
+        routes = {route.resource.canonical for route in server._listener._runner.app.router.routes()}
         assert routes - {"/", "/index.html", "/healthz", "/readyz"} == {*CALLS, "/live"}
 
 

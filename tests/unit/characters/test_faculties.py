@@ -24,7 +24,7 @@ from tickmind.mind.memory import EntryKind
 from tickmind.mind.options import Option
 from tickmind.mind.plans import SKILLS, ErrandState
 from tickmind.mind.reflection import Reflection
-from tickmind.protocol import ActorStatus, Persona, RunInfo
+from tickmind.protocol import ActorStatus, Persona, RunInfo, Thought
 from tickmind.protocol.setting import WorldSetting, ZoneInfo
 from tickmind.server.testing import meadow
 from tickmind.strategy.clients.client import Deliberation
@@ -155,6 +155,45 @@ def test_a_mind_with_faculties_is_lived_again(life):
     for name in ("entity:1", "entity:2"):
         assert again.character(name).learnt == first.host.character(name).learnt
         assert again.mind(name).memories == first.host.mind(name).memories
+
+
+class Filler(Character):
+    """Would always think ahead, in every 400th tick or when there is time."""
+
+    tree = Action("wait")
+    thinking = Thinking(
+        "You think.", faculties=(Faculty("ahead", "Go on.", tier="chatter", soonest_ticks=400, fills=True),)
+    )
+
+    def wonders(self, faculty):
+        return True
+
+
+@pytest.mark.parametrize("settings", [{"local_model": True}, {}], ids=["of this machine", "elsewhere"])
+def test_what_fills_time_is_asked_of_a_model_of_this_machine_whenever_it_has_time(solo, settings):
+    model = Model()
+    one = solo(Filler, "@", client=model, tiers={"chatter": model}, settings=settings)
+    idle_ticks = 0
+    thoughts: list[Thought] = []
+
+    def has_asked_often():
+        nonlocal idle_ticks
+        thoughts.extend(thought for _, thought in one.company.take_thoughts())
+        idle_ticks += not one.company.deliberating("me")
+        return len(thoughts) == 3
+
+    play_until(one, has_asked_often)
+    if settings:
+        assert idle_ticks < 20  # however many ticks an answer takes
+    else:
+        first, second, third = (thought.asked_tick for thought in thoughts)
+        assert min(second - first, third - second) >= 400
+
+
+def test_a_world_in_lockstep_has_no_time_to_fill(life):
+    start = lambda entity_id: Start(entity_id, Settings({"local_model": True}))  # noqa: E731
+    one = life(Filler, client=(model := Model()), tiers={"chatter": model}, start=start)
+    assert [len(thoughts) for thoughts in one.thoughts.values()] == [1] * ACTORS
 
 
 class Closed(Model):
@@ -304,11 +343,20 @@ def test_a_model_words_the_line_that_code_has_chosen(solo):
     model = Wordsmith()
     one = spoken_to(solo, model)
     assert one.world.said == [Wordsmith.words]
-    (question,) = [question for question in model.asked if question.user_message.endswith(TALK.task)]
+    (question,) = [question for question in model.asked if "I feel calm." in question.user_message]
+    assert question.user_message.endswith(TALK.task)
     heard = '"entity:1" said: "Good morning! How are you?"'
-    assert f'{heard}\nSay to entity:1 in your own words: "' in question.user_message
-    assert "I feel calm." in question.user_message
+    assert f'{heard}\nSay this, and add a few words of your own: "' in question.user_message
     assert question.turns == TALK.examples
+
+
+def test_a_small_model_reads_neither_the_persona_nor_the_partners_line(solo):
+    model = Wordsmith()
+    one = solo(Villager, "@.1", client=model, tiers={"chatter": model}, settings={"local_model": True})
+    one.world.hear("entity:1", "Good morning! How are you?")
+    play_until(one, lambda: any("I feel calm." in question.user_message for question in model.asked))
+    question = next(question for question in model.asked if "I feel calm." in question.user_message)
+    assert question.user_message == f'Say this, and add a few words of your own: "I feel calm."\n\n{TALK.task}'
 
 
 def test_words_with_consequences_are_not_said(solo):
@@ -352,7 +400,7 @@ def test_a_partner_that_speaks_again_is_answered_for_its_last_words(solo):
             return True
 
     one = solo(Generous, "@.1", client=Speechless())
-    one.world.hear("entity:1", "The weather is fine today, me.")
+    one.world.hear("entity:1", "Good morning! How are you?")
     one.play(3)
     one.world.hear("entity:1", "Will you bring me 9 bread by 18:00?")
     one.play(20)
@@ -385,8 +433,10 @@ class Rehearser(Model):
 
     async def answer(self, question):
         self.asked.append(question)
-        if "Say to a friend" in question.user_message:
+        if "a fox at the mill" in question.user_message:
             return Deliberation("Guess what: I saw a fox at the mill.")
+        if "Ask this" in question.user_message:
+            return Deliberation("I have nothing to ask.")
         raise ConnectionError("busy")
 
 
@@ -396,14 +446,16 @@ def test_who_has_time_thinks_of_words_for_what_it_will_tell(solo):
     one.play(1)
     one.character.memory.note(1, "I saw a fox at the mill.")
     play_until(one, lambda: len(one.character.talker.wordings))
-    (question,) = [question for question in model.asked if "Say to a friend" in question.user_message]
+    (question,) = [question for question in model.asked if "a fox at the mill" in question.user_message]
     assert question.user_message.endswith(
-        f'Say to a friend in your own words: "I saw a fox at the mill."\n\n{TALK.task}'
+        f'Say this, and add a few words of your own: "I saw a fox at the mill."\n\n{TALK.task}'
     )
     one.character._rehearses = "I saw a hare."
     assert one.character.wonders("rehearse")
     one.character.talker.talks.begin(one.world.tick, "entity:1")
-    assert not one.character.wonders("rehearse")
+    assert one.character.wonders("rehearse")
+    one.character.wonders = lambda faculty: faculty == "talk" or Villager.wonders(one.character, faculty)
+    assert not one.character.wonders("rehearse")  # what is to be said now goes first
 
 
 def test_a_question_for_words_has_of_a_persona_what_words_need(solo):

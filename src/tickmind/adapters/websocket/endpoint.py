@@ -91,14 +91,17 @@ class WebSocketEndpoint:
         codec = CODECS[socket.ws_protocol or ""]
         session = SocketSession(socket, request.transport, codec, Secret(token) if token else None, self._context)
         task = self._sessions[session] = asyncio.create_task(session.run())
+        task.add_done_callback(lambda _task: self._forget(session))
         try:
-            await task
+            await asyncio.wait({task})  # a wait, because the end of this request must not cut its closing short
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            del self._sessions[session]
-            self.stalled += session.is_stalled
+            session.leave()
+            await asyncio.wait({task})
         return socket
+
+    def _forget(self, session: SocketSession) -> None:
+        del self._sessions[session]
+        self.stalled += session.is_stalled
 
     def _why_not(self, token: Secret | None) -> str:
         if self._tokens.token_allowed(token.reveal() if token else None):

@@ -88,6 +88,10 @@ class SocketSession:
         """Tell the client that the endpoint stops, and end the connection."""
         self._fail(pb.SOCKET_ERROR_CODE_STOPPING, "the endpoint is stopping; connect again later", retry_after_ms=1000)
 
+    def leave(self) -> None:
+        """End the connection without more words, because the client is gone."""
+        self._outbox.end(at_once=True)
+
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
         """Run a part of the connection; whatever fails there, the client sees no inside of ours, and others go on."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tickmind.agent.character.body import NO_WAY_TICKS
 from tickmind.agent.character.character import Character
 from tickmind.agent.character.tactics import action, condition
-from tickmind.agent.character.thinking import Faculty
+from tickmind.agent.character.thinking import Faculty, has_small_model
 from tickmind.agent.knowledge import Person, SpokenLine, Tile
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
@@ -16,12 +16,11 @@ from tickmind.mind.memory import EntryKind
 from tickmind.mind.promises import Promise
 from tickmind.mind.talk import Act, Remark, Talk, Talker, TalkScene
 from tickmind.mind.talk.sessions import ANSWER_TICKS
-from tickmind.mind.talk.talker import EXAMPLE_NAME
+from tickmind.mind.talk.wording_task import EXAMPLES, WORDS_TASK, words_question
 from tickmind.protocol import Accept, ActionResult, ActionType, ActorStatus, Give, ItemInfo, Wait
 from tickmind.protocol.event import Acted
 from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import quoted
-from tickmind.strategy.prompts import in_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,38 +35,28 @@ LOOK_TICKS = 20  # between two looks for what is worth remembering
 SEEN_AGAIN_TICKS = 200  # before the same person in sight is noted again
 WORDS_TICKS = 12  # that it waits for a model's words, less than its partner waits for an answer
 NO_WORDS_TICKS = 100  # that it waits for no words after none have come
-REHEARSE_TICKS = 30  # between two lines that it has worded ahead
+REHEARSE_TICKS = 30  # between two lines that it has worded ahead by a model that is not of this machine
 MAX_TRIED = Limit("number of things to tell for which a character has asked for words", 60)
-_WORDS_TASK = "Answer with that sentence only."
-_WORDED = (  # lines, and how one might say them otherwise
-    (f"Good morning, {EXAMPLE_NAME}! It will be a warm day.", f"Morning, {EXAMPLE_NAME}. I can feel the heat coming."),
-    ("Have you heard: I picked berries at the wood.", "My hands are still red: I was at the wood and picked berries."),
-    (f"How are things at home, {EXAMPLE_NAME}?", f"And your people at home, {EXAMPLE_NAME}, are they well?"),
-    ("Is that so?", "You don't say. I would never have guessed."),
-    ("I saw a fox at the mill.", "You won't believe it: a fox at the mill! I saw it with my own eyes."),
-)
-_EXAMPLES = tuple(
-    (f"Say to {EXAMPLE_NAME} in your own words: {in_quotes(line)}\n\n{_WORDS_TASK}", said) for line, said in _WORDED
-)
 TALK = Faculty(
     "talk",
-    _WORDS_TASK,
+    WORDS_TASK,
     tier="chatter",
     priority=1,
     soonest_ticks=1,
     one_line=True,
     brief=True,
-    examples=_EXAMPLES,
+    examples=EXAMPLES,
 )
 REHEARSE = Faculty(
     "rehearse",
-    _WORDS_TASK,
+    WORDS_TASK,
     tier="chatter",
     priority=-3,
     soonest_ticks=REHEARSE_TICKS,
+    fills=True,
     one_line=True,
     brief=True,
-    examples=_EXAMPLES,
+    examples=EXAMPLES,
 )
 _NAMES = re.compile(r"\w+(?:[:-]\w+)*")
 _DEEDS = {  # action -> how it is remembered, and whether the items that count come or go
@@ -115,7 +104,7 @@ class SociableCharacter(Character):
         self._model_words: str | None = None  # a model's, for that line
         self._said: tuple[range, Remark, str] | None = None  # its last line: ticks until it was said, and to whom
         self._tried: dict[str, None] = {}  # what it has asked words for; the newest last
-        self._rehearses = ""  # what it would tell, and has worded ahead
+        self._rehearses: str | None = None  # what it would tell or ask, and has worded ahead; None: nothing chosen yet
         self._promises_shown = 0  # `changes` of its promises when they were put onto the Blackboard
         self._promises_from = 0  # the tick from which on it sees to its promises again
         self._followed: tuple[str, Tile] = ("", (0, 0))  # to whom it went last, and where that one was then
@@ -181,10 +170,15 @@ class SociableCharacter(Character):
             together = any(one.entity_id == partner for one in self.awake_within(TALK_STEPS))
             talks.pass_time(self.tick, together=together, busy=self.is_busy())
         self.talker.settle(self.tick)
-        if REHEARSE.name in self.faculties and self.tick % LOOK_TICKS == 0 and not self._rehearses:
-            self._rehearses = self.talker.untold(self.tick, self._tried)
+        if self._rehearses is None or (self.tick % LOOK_TICKS == 0 and not self._rehearses):
+            self._choose_rehearsal()
         self._show()
         tactics()
+
+    def _choose_rehearsal(self) -> None:
+        """Choose what it will word ahead: what it might tell next, else what it might ask; or nothing."""
+        if REHEARSE.name in self.faculties:
+            self._rehearses = self.talker.untold(self.tick, self._tried) or self.talker.unasked(self._tried)
 
     def _show(self) -> None:
         """Put the talk and what it knows of others onto the Blackboard, for those who watch."""
@@ -399,10 +393,10 @@ class SociableCharacter(Character):
         return TALK.name in self.faculties and bool(talk.lines) and self.tick >= self._no_words_until
 
     def wonders(self, faculty: str) -> bool:
-        """Return whether it is to say a line, and waits for a model's words; or has time to think of some."""
+        """Return whether it is to say a line, and waits for a model's words; or does not, and may think of others."""
         talk = self.talker.talks.current
         if faculty == REHEARSE.name:
-            return bool(self._rehearses) and talk is None and not self.asleep()
+            return bool(self._rehearses) and not self.wonders(TALK.name)  # asleep, too: it will talk in the morning
         if faculty != TALK.name or self._line is None or talk is None:
             return False
         return self._line_turn == (talk.turn_tick, len(talk.lines)) and self._waits_for_words(talk)
@@ -411,22 +405,24 @@ class SociableCharacter(Character):
         """Return the last line of its partner, and what it is to say; or what it would tell anybody."""
         talk = self.talker.talks.current
         if faculty == REHEARSE.name:
-            return f"Say to a friend in your own words: {in_quotes(self._rehearses)}"
+            return words_question(self._rehearses or "")
         if faculty != TALK.name or talk is None or self._line is None:
             return ""
         partner, heard = self.talker.people.called(talk.partner_id), talk.last_of(talk.partner_id)
-        lines = [] if heard is None else [quoted(partner, heard.text)]
-        return "\n".join([*lines, f"Say to {partner} in your own words: {in_quotes(self._line.text)}"])
+        lines = [] if heard is None or has_small_model(self.settings) else [quoted(partner, heard.text)]
+        return "\n".join([*lines, words_question(self._line.core)])
 
     def learn(self, faculty: str, reply: Mapping[str, Any], asked_tick: int) -> None:
         """Take a model's words for the line that it is to say; those for a line that was said are for later."""
         words = next(iter(str(reply.get("text", "")).strip().splitlines()), "")
         if faculty == REHEARSE.name and self._rehearses:
             news, self._rehearses = self._rehearses, ""
-            self._tried[news] = None
+            remark = Remark(Act.ASK, news) if news.endswith("?") else Remark(Act.TELL, news, news)
+            if not self.talker.keep_words(remark, words):
+                self._tried[news] = None
             if not MAX_TRIED.allows(len(self._tried)):
                 del self._tried[next(iter(self._tried))]
-            self.talker.keep_words(Remark(Act.TELL, news, news), words)
+            self._choose_rehearsal()
         elif faculty == TALK.name and self._line is not None and asked_tick >= self._line_tick:
             self._model_words = words
         elif faculty == TALK.name and self._said is not None and asked_tick in self._said[0]:

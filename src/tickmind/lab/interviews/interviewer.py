@@ -1,7 +1,7 @@
 """`Interviewer`: asks a character what it knew at a tick; every answer cites the memories that it rests on."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
@@ -30,12 +30,16 @@ You are interviewed about your life up to now. Answer in the first person, in on
 memories only. Behind each statement put the number of its memory in square brackets, as in [12]. If these memories do
 not answer the question, answer exactly: {unknown}"""
 
-WordAnswer: TypeAlias = Callable[[str, str], str]
-"""Returns a model's reply to a system prompt and a message."""
+WordAnswer: TypeAlias = Callable[[str, str], Iterable[str]]
+"""Yields the parts of a model's reply to a system prompt and a message as they come."""
 
 
 def _nothing(_question: str) -> str:
     return ""
+
+
+def _not_shown(_part: str) -> None:
+    """Ignore a part of a reply that is under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +125,20 @@ class Interviewer:
         for fact in mind.facts:
             self._facts.note(0, fact)
 
-    def ask(self, question: str) -> InterviewAnswer:
-        """Return the answer to a question; what the mind never perceived it does not know, and says so."""
+    @property
+    def who(self) -> str:
+        """The id of who is asked."""
+        return self._mind.who
+
+    def ask(self, question: str, show: Callable[[str], None] = _not_shown) -> InterviewAnswer:
+        """Return the answer to a question; what the mind never perceived it does not know, and says so.
+
+        `show` gets the parts of what a model words, as they come and before their citations are checked.
+        """
         MAX_QUESTION_CHARS.check(len(question))
         thought = self._thought_about(question)
         if self._word is not None and (entries := self._retrieved(question)):
-            return self._worded(question, entries, thought, self._word)
+            return self._worded(question, entries, thought, self._word, show)
         if _WITH_WHOM.search(question) and (told := self._told()):
             *others, last = [self._mind.people.get(entry.told_by, entry.told_by) for entry in told]
             names = f"{', '.join(others)} and {last}" if others else last
@@ -178,14 +190,23 @@ class Interviewer:
         return fit or list(self._latest(question))
 
     def _worded(
-        self, question: str, entries: Sequence[MemoryEntry], thought: ThoughtBeside | None, word: WordAnswer
+        self,
+        question: str,
+        entries: Sequence[MemoryEntry],
+        thought: ThoughtBeside | None,
+        word: WordAnswer,
+        show: Callable[[str], None],
     ) -> InterviewAnswer:
         """Have a model word an answer. Citations that do not exist are dropped; without any it is not known."""
         mind = self._mind
         told = {entry.number: entry for entry in entries}
         system = _INSTRUCTIONS.format(name=mind.name, persona=mind.persona, unknown=UNKNOWN)
         lines = "\n".join(f"[{entry.number}] {entry.text}" for entry in sorted(entries, key=lambda one: one.tick))
-        reply = " ".join(word(system, f"Your memories, the oldest first:\n{lines}\n\nThe question: {question}").split())
+        parts = []
+        for part in word(system, f"Your memories, the oldest first:\n{lines}\n\nThe question: {question}"):
+            parts.append(part)
+            show(redact(part))
+        reply = " ".join("".join(parts).split())
         cited: dict[int, MemoryEntry] = {}
 
         def keep(match: re.Match[str]) -> str:

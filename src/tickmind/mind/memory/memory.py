@@ -193,7 +193,10 @@ class Memory:
         return True
 
     def tidy(self, tick: int) -> None:
-        """Merge entries of earlier days that are of the same kind, subjects, place and speaker; called at night."""
+        """Merge entries of earlier days that are of the same kind, subjects, place and speaker; called at night.
+
+        Of what others told only the same words are merged.
+        """
         self._merge(tick - self._day_ticks)
 
     def _make_room(self, tick: int) -> None:
@@ -216,7 +219,8 @@ class Memory:
         groups: dict[tuple[object, ...], list[MemoryEntry]] = {}
         for entry in self._entries.values():
             if entry.number not in pinned and entry.tick <= until_tick:
-                groups.setdefault((entry.kind, entry.about, entry.place, entry.told_by), []).append(entry)
+                told = entry.text if entry.kind is EntryKind.HEARD else ""  # of which each is something else
+                groups.setdefault((entry.kind, entry.about, entry.place, entry.told_by, told), []).append(entry)
         for group in groups.values():
             if len(group) < 2:
                 continue

@@ -77,6 +77,7 @@ class LineMeaning:
 
 
 _FORMS = (  # of what a speaker says of itself, and how others say it
+    (re.compile(r"\b([A-Z]\w*) and I(?= (?:have|do|want|like|know|live|work|need)\b)"), r"\1 and NAME"),
     (re.compile(r"\bI(?: am|'m)\b"), "NAME is"),
     (re.compile(r"\bI have\b"), "NAME has"),
     (re.compile(r"\bI do\b"), "NAME does"),

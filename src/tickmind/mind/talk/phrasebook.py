@@ -227,6 +227,8 @@ _LINES: Mapping[Act, Sequence[str]] = MappingProxyType(
 )
 
 
+QUESTIONS = tuple(_PARTS["question"])  # that fit any time and partner
+
 _SENTENCE = re.compile(r"[^.!?;]+")
 _WORD = re.compile(r"[\w']+")
 

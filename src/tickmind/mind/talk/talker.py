@@ -16,10 +16,12 @@ from tickmind.mind.people import MAX_TOPICS, Acquaintance, People
 from tickmind.mind.promises import AS_PROMISED, Promise, Promises, PromiseState
 from tickmind.mind.talk.line_checker import clean_line, names_time, problem_of
 from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, read_line, says_as_much
-from tickmind.mind.talk.phrasebook import Act, Phrasebook, is_small_talk
+from tickmind.mind.talk.phrasebook import QUESTIONS, Act, Phrasebook, is_small_talk
 from tickmind.mind.talk.questions import is_open, remembered_answer
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import CLOSING_LINES, MAX_TALK_LINES, Talk, Talks
+from tickmind.mind.talk.wording_check import TOLD_CHARS, wording_problem
+from tickmind.mind.talk.wording_task import EXAMPLE_NAMES
 from tickmind.mind.talk.wordings import Wordings
 from tickmind.protocol.setting import clock_of
 
@@ -30,10 +32,7 @@ _BY_CODE = (*_FAREWELLS, Act.REQUEST, Act.PROMISE, Act.DECLINE)  # acts with con
 PROMISE_TICKS = 150  # until a promise is due, where there is no clock
 _TRUSTS = -0.2  # those that it trusts less than this it promises nothing
 _HOW_ARE_YOU = re.compile(r"\b(?:how are you|how do you (?:do|feel)|how is it going|are you well)\b", re.IGNORECASE)
-EXAMPLE_NAME = "Tom"  # in solved examples for models, who may take it for that of the partner
-REHEARSED = 3  # lines in a model's words that are ready for news, at most
-_DENIAL = re.compile(r"\b(?:not|never|no|nobody|nothing|none|neither)\b|n't\b", re.IGNORECASE)
-_OWN = re.compile(r"\b(?:I|me|my|mine|we|our)\b")
+REHEARSED = 24  # lines in a model's words that are ready for news, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +56,20 @@ class Remark(NamedTuple):
     promise: Bringing | None = None
     is_worded: bool = False  # by a model
 
+    @property
+    def core(self) -> str:
+        """What a model may word of it: its news or its question, without what leads to them; else nothing."""
+        question = self.text.rpartition(": ")[2] if self.act is Act.ASK else ""
+        return self.news or question
+
 
 class Talker:
     """Decides acts by the state of a talk, and words them: by a model's line if it is good, or by the phrasebook.
 
     `answer` returns what the character knows about a question, or nothing; `wants` what it would ask others for, and
-    `can_bring` whether it could bring that. It tells a `secret` close friends only; they may tell
-    others. `on_news` is called with what those
-    say that it trusts. `tick_at` returns in which tick from another on a minute of the day comes.
+    `can_bring` whether it could bring that. It tells a `secret` close friends only; they may tell others. `on_news`
+    is called with what those say that it trusts. `tick_at` returns in which tick from another on a minute of the day
+    comes.
     """
 
     def __init__(
@@ -243,12 +248,15 @@ class Talker:
         if act is Act.GREET and not person.talks:
             text = f"{text} {self._phrases.part('introduction', slots)}"
         remark = Remark(act, text, news, promise)
+        if act is Act.ASK:
+            question = self.usable(self.wordings.take_question(person.called))
+            return Remark(act, question, is_worded=True) if question else remark
         return self.reworded(remark, self.wordings.take(act, news, person.called), person.called)
 
     def may_reword(self, remark: Remark) -> bool:
-        """Return whether a model may say a remark in its own words: it has no consequences and can wait."""
-        gives_name = bool(read_line(remark.text).name)
-        return not (remark.is_worded or remark.act in _BY_CODE or names_time(remark.text) or gives_name)
+        """Return whether a model may word a remark: it tells or asks something, has no consequences and can wait."""
+        core, is_fixed = remark.core, remark.is_worded or remark.act in _BY_CODE or names_time(remark.text)
+        return bool(core) and not is_fixed and TOLD_CHARS.allows(len(core)) and not read_line(remark.text).name
 
     def reworded(self, remark: Remark, words: str, name: str = "") -> Remark:
         """Return a remark in a model's words, if they are good and say the same; else as it is.
@@ -256,43 +264,33 @@ class Talker:
         They may name the person to whom it is said, and nobody else whom the remark does not name.
         """
         line = self.usable(words) if self.may_reword(remark) else ""
-        if not line or (remark.act is Act.ASK and not line.endswith("?")):
-            return remark
-        names = {*self._others(), EXAMPLE_NAME}
+        names = {*self._others(), *EXAMPLE_NAMES}
         others = self._named_in(line, names) - self._named_in(f"{remark.text} {name}", names)
-        if others or (remark.news and not self._tells(line, remark.news)):
+        if not line or others or wording_problem(line, remark.core, self._names()):
             return remark
         return remark._replace(text=line, is_worded=True)
-
-    def _tells(self, line: str, news: str) -> bool:
-        """Return whether a line tells some news: most of its words, all whom it names, and neither more nor less No."""
-        denies_alike = bool(_DENIAL.search(line)) is bool(_DENIAL.search(news))
-        own_alike = not _OWN.search(news) or bool(_OWN.search(line))
-        names = self._others()
-        names_alike = self._named_in(news, names) <= self._named_in(line, names)
-        return says_as_much(line, news) and denies_alike and own_alike and names_alike
 
     @staticmethod
     def _named_in(text: str, names: Iterable[str]) -> set[str]:
         return {name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)}
 
-    def keep_words(self, remark: Remark, words: str, name: str = "") -> None:
-        """Keep a model's words that came too late for a remark to a person of that name, or ahead of it."""
+    def keep_words(self, remark: Remark, words: str, name: str = "") -> bool:
+        """Keep a model's words that came too late for a remark to a person of that name, or ahead; return if it did."""
         worded = self.reworded(remark, words, name)
-        if worded.is_worded and worded.text != remark.text:
-            self.wordings.add(worded.act, worded.news, worded.text, name)
+        return worded.is_worded and self.wordings.add(remark.act, remark.core, worded.text, name)
 
     def untold(self, tick: int, tried: Collection[str] = ()) -> str:
-        """Return what it might tell next, and for which there are no words of a model yet; or nothing.
-
-        What was `tried` is left out.
-        """
+        """Return what it might tell next and has few words of a model for, but for what was `tried`; or nothing."""
         recent = self._memory.recall(tick, most=_NEWS_ENTRIES)
-        told = [entry.text for entry in recent if entry.kind in _TOLD_KINDS and not names_time(entry.text)]
-        ready = set(self.wordings.news).intersection(told)
-        if len(ready) >= REHEARSED:
+        news = (*(entry.text for entry in recent if entry.kind in _TOLD_KINDS), *self._facts)
+        fit = [text for text in news if not names_time(text) and TOLD_CHARS.allows(len(text))]
+        if sum(told in fit for told in self.wordings.news) >= REHEARSED:
             return ""
-        return next((text for text in told if text not in ready and text not in tried), "")
+        return self.wordings.scarcest([text for text in fit if text not in tried])
+
+    def unasked(self, tried: Collection[str] = ()) -> str:
+        """Return a question that it has few words of a model for, but for what was `tried`; or nothing."""
+        return self.wordings.scarcest([text for text in QUESTIONS if text not in tried])
 
     def usable(self, text: str) -> str:
         """Return a line that a model wants said, cleaned; empty if it is not to be said."""

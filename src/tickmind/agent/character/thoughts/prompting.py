@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tickmind.agent.character.base import BaseCharacter
-from tickmind.agent.character.thinking import MANNERS, Faculty, Thinking
+from tickmind.agent.character.thinking import MANNERS, Faculty, Thinking, has_small_model
 from tickmind.llm.texts import shortened
 from tickmind.protocol import GoalInfo
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, Section
@@ -77,7 +77,8 @@ class CharacterPrompts:
     def _about(self, faculty: Faculty, _world: "World", eid: int) -> Iterable[Section]:
         """Yield the identity, what the question is about, and the task at the end."""
         character = self.character(eid)
-        yield self._identity(character, brief=faculty.brief)
+        if not (faculty.brief and has_small_model(character.settings)):
+            yield self._identity(character, brief=faculty.brief)
         about = character.ponder(faculty.name)
         yield from [Section(about, priority=_SITUATION)] if isinstance(about, str) else about
         yield Section(faculty.task, priority=_IDENTITY)
