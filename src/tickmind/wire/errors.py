@@ -96,4 +96,4 @@ def why_unusable(error: WireError) -> str:
         return str(error)
     if isinstance(error, (UnreachableError, OverloadedError)):
         return ""
-    return f"{error}; is it of the same version?"
+    return f"{error}; it may be of another version"
