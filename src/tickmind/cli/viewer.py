@@ -97,7 +97,7 @@ def viewer(
             async def begin() -> None:
                 if not await source.ready(WAIT_S):
                     why = (
-                        f"The world at {world} answers and can't be shown: {source.refused}. Is it of the same version?"
+                        f"The world at {world} answers and can't be shown: {source.refused}."
                         if source.refused
                         else f"No world answers at {world} yet; the page shows it as soon as it does."
                     )

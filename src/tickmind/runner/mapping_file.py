@@ -9,6 +9,7 @@ from tickmind.agent.contract import KeptReplies
 from tickmind.agent.settings import Json
 from tickmind.base import ConfigError, get_logger
 from tickmind.base.access.tls_files import TlsFiles
+from tickmind.base.files import file_stamp
 from tickmind.runner.mapping import load_mapping
 from tickmind.runner.spec import RunnerMapping, SecretSource
 
@@ -44,7 +45,7 @@ class MappingFile:
         self.world_addr = world_addr
         self.gateway_url = gateway_url
         self.world_ws_url = ""
-        self._read_of = self._stamp()
+        self._read_of = file_stamp(self.path)
         self.mapping = self._load()
 
     def settle(self, world_addr: str, gateway_url: str = "", world_ws_url: str = "") -> RunnerMapping:
@@ -59,7 +60,7 @@ class MappingFile:
 
         A running world can't be exchanged for another.
         """
-        stamp = self._stamp()
+        stamp = file_stamp(self.path)
         if stamp == self._read_of and not even_if_same:
             return None
         self._read_of = stamp
@@ -94,11 +95,3 @@ class MappingFile:
             tls=self._tls or mapping.tls,
             world_token=self._world_token or mapping.world_token,
         )
-
-    def _stamp(self) -> tuple[int, int, int]:
-        """Return what distinguishes versions of the file; a missing file is a version too."""
-        try:
-            facts = self.path.stat()
-        except OSError:
-            return (0, 0, 0)
-        return facts.st_ino, facts.st_size, facts.st_mtime_ns

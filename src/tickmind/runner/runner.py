@@ -20,15 +20,13 @@ from tickmind.runner.warden import Isolation, Warden
 from tickmind.runner.world_watcher import WorldWatcher
 from tickmind.wire import (
     Backoff,
-    OverloadedError,
     Tls,
-    TlsError,
-    UnreachableError,
     ViewerEventType,
     ViewFilter,
     WireError,
     WorldClient,
     WorldEndpoint,
+    why_unusable,
 )
 
 STARTING_AT_ONCE = Limit("number of agents that start at the same time", max(2, 2 * (os.cpu_count() or 1)))
@@ -256,8 +254,7 @@ class Runner:
                     self._judge_intents()
             except WireError as error:
                 _log.debug("watching the world failed", error=str(error))
-                passes = isinstance(error, (UnreachableError, OverloadedError)) and not isinstance(error, TlsError)
-                self._sight.refused = "" if passes else str(error)
+                self._sight.refused = why_unusable(error)
             self._is_there = False
             await asyncio.sleep(_LONGEST_LOOK_S)
 

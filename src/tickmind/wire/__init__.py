@@ -21,6 +21,7 @@ from tickmind.wire.errors import (
     UnreachableError,
     WireConfigError,
     WireError,
+    why_unusable,
 )
 from tickmind.wire.messages.placements import PlacementOutcome
 from tickmind.wire.messages.viewing import Region, ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
@@ -54,4 +55,5 @@ __all__ = [
     "WorldClient",
     "WorldEndpoint",
     "server_options",
+    "why_unusable",
 ]

@@ -88,3 +88,12 @@ class ControlClosedError(WireError):
         super().__init__(message)
         self.reason = reason
         self.retry_after_ms = retry_after_ms
+
+
+def why_unusable(error: WireError) -> str:
+    """Return why a world that answers can't be used; empty if none answers, or if it is only overloaded."""
+    if isinstance(error, (TlsError, NotAllowedError)):
+        return str(error)
+    if isinstance(error, (UnreachableError, OverloadedError)):
+        return ""
+    return f"{error}; it may be of another version"

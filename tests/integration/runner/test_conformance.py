@@ -88,7 +88,7 @@ async def judged(tmp_path_factory):
     """Agent -> claim -> judgement: all trials at the same time, because they mostly wait."""
     folder = tmp_path_factory.mktemp("conformance")
     plans = (
-        {"kit": PLAN, "plain": PLAN, "behind TLS": replace(PLAN, tls=True)}
+        {"kit": PLAN, "plain": PLAN, "behind TLS": replace(PLAN, tls=True), "plain behind TLS": replace(PLAN, tls=True)}
         | dict.fromkeys(SPOILT, BRIEF)
         | {"never connects": SOON, "stalls": NEVER_BACK, "is not there": BRIEF}
     )
@@ -98,9 +98,9 @@ async def judged(tmp_path_factory):
         program = folder / f"{name.replace(' ', '_')}.py"
         program.write_text(BROKEN.format(spoil=spoil))
         commands[name] = ("python", str(program))
-    commands["plain"] = ("python", str(PLAIN_AGENT))
+    commands["plain"] = commands["plain behind TLS"] = ("python", str(PLAIN_AGENT))
     commands["is not there"] = ("nosuchprogram", "--quick")
-    sockets = dict.fromkeys(commands) | {"plain": open_socket}
+    sockets = dict.fromkeys(commands) | {"plain": open_socket, "plain behind TLS": open_socket}
     if (node := shutil.which("node")) and CLIENT.exists():
         commands["node"], plans["node"], sockets["node"] = (node, str(NODE_AGENT)), PLAN, open_socket
     if go := shutil.which("go"):
@@ -131,8 +131,9 @@ async def test_an_agent_of_our_kit_conforms(judged):
     assert "13 of 13 claims hold: the agent conforms to contract 1" in text
 
 
-async def test_an_agent_of_our_kit_conforms_behind_tls_and_takes_another_token(judged):
-    judgements, output = judged["behind TLS"]
+@pytest.mark.parametrize("name", ["behind TLS", "plain behind TLS"])
+async def test_agents_of_our_kit_and_of_any_language_conform_behind_tls_and_take_another_token(judged, name):
+    judgements, output = judged[name]
     text = report(list(judgements.values()))
     assert {one.verdict for one in judgements.values()} == {ClaimVerdict.PASS}, text + output
     assert "14 of 14 claims hold" in text

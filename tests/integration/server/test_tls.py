@@ -12,6 +12,7 @@ from tickmind.base.access.token_file import TokenFile, rotate
 from tickmind.cli.conformance.relay import Relay
 from tickmind.protocol import Direction, Move, Reason, Wait
 from tickmind.server import ServerConfig, ServerTls
+from tickmind.viewer.sources.live import LiveSource
 from tickmind.wire import (
     LeaseRefusedError,
     NotAllowedError,
@@ -99,6 +100,17 @@ async def test_a_handshake_that_fails_says_what_to_do(serve, talk, behind, trust
         with pytest.raises(TlsError, match=words):
             async with client.control("entity:1", "me"):
                 pytest.fail("it was let in")
+
+
+@pytest.mark.parametrize(("authority", "token", "words"), [("other", AGENT, "did not sign"), ("world", None, "token")])
+async def test_a_viewer_that_is_not_let_in_knows_why(serve, talk, until, behind, trusting, authority, token, words):
+    async with (
+        serve(config=behind(), running=False) as server,
+        talk(server, tls=trusting(authority), token=token) as client,
+        LiveSource(client) as source,
+    ):
+        await until(lambda: words in source.refused)
+        assert not source.span().connected
 
 
 async def test_where_nobody_listens_no_certificate_is_blamed(trusting, unused_tcp_port):

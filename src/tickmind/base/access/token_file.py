@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tickmind.base.errors import ConfigError, LimitExceededError
-from tickmind.base.files import PRIVATE_MODE, replace_file
+from tickmind.base.files import PRIVATE_MODE, file_stamp, replace_file
 from tickmind.base.limits import Limit
 from tickmind.base.log import get_logger
 from tickmind.base.secret import Secret
@@ -41,7 +41,7 @@ class TokenFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._read_of = self._stamp()
+        self._read_of = file_stamp(self.path)
         self._entries = _read(path)
 
     def __repr__(self) -> str:
@@ -49,7 +49,7 @@ class TokenFile:
 
     def entries(self) -> tuple[NamedToken, ...]:
         """Return all tokens; the same tuple as before unless the file has changed."""
-        stamp = self._stamp()
+        stamp = file_stamp(self.path)
         if stamp != self._read_of:
             self._read_of = stamp
             try:
@@ -61,14 +61,6 @@ class TokenFile:
     def newest(self) -> Secret:
         """Return the first token, which clients send."""
         return self.entries()[0].token
-
-    def _stamp(self) -> tuple[int, int, int]:
-        """Return what distinguishes versions of the file; a missing file is a version too."""
-        try:
-            facts = self.path.stat()
-        except OSError:
-            return (0, 0, 0)
-        return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 Tokens: TypeAlias = tuple[Secret, ...] | TokenFile

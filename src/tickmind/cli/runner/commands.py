@@ -141,7 +141,7 @@ def _missing_world(runner: "Runner") -> str:
     """Return why no agent has started yet."""
     address, refused = runner.mapping.world_addr, runner.sight.refused
     if refused:
-        return f"The world at {address} answers and can't be used: {refused}. Is it of the same version?"
+        return f"The world at {address} answers and can't be used: {refused}."
     return f"No world answers at {address} yet; agents start when it does."
 
 
