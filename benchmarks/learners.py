@@ -3,11 +3,13 @@
 import importlib.util
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from benchmarks.harness import Result, paired
-from tickmind.adapters.pettingzoo import vector_env
+from tickmind.adapters.pettingzoo import actor_env, vector_env
+from tickmind.adapters.pettingzoo.actor_env import ActorEnv
 from tickmind.world import parse_scenario
 
 COPIES = 1_024
@@ -16,6 +18,9 @@ ROUNDS, STEPS = 7, 40
 PLANS = 16  # actions are drawn beforehand, as a learner's own time is not ours
 BAR_PER_S = 500_000.0  # agent steps on one core
 TIMES_PEER = 1.5
+DAY = 240  # ticks of the bakery
+BAKERIES, LEARNED_STEPS = 8, 46_080
+JUDGED = range(1000, 1008)  # seeds that no learner has seen
 SMALL = """
 world: berry_field
 seed: 1
@@ -114,4 +119,44 @@ def many_worlds() -> list[Result]:
     return results
 
 
-BENCHMARKS = [many_worlds]
+def bakery() -> ActorEnv:
+    """Return the bakery as one baker sees it, three tiles to each side."""
+    return actor_env("bakery", actor="nora", ticks=DAY, window=3, flat=True)
+
+
+def mean_score(policy: Callable[[Any], int], seeds: range) -> float:
+    """Return what nora scores in a day of the bakery, the mean over some seeds."""
+    environment = bakery()
+    total = 0.0
+    for seed in seeds:
+        seen, _ = environment.reset(seed=seed)
+        over = False
+        while not over:
+            seen, reward, terminated, truncated, _ = environment.step(policy(seen))
+            total += reward
+            over = terminated or truncated
+    return total / len(seeds)
+
+
+def a_learner() -> list[Result]:
+    """The score of stable-baselines3's PPO after some days in eight bakeries, beside one that acts by chance.
+
+    It is no peer of `bench.in`, as PyTorch comes with 5 GB of CUDA for it: install stable-baselines3 to measure it.
+    """
+    if importlib.util.find_spec("stable_baselines3") is None:
+        return []
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    chance = np.random.default_rng(1)
+    choices = len(bakery().action_names)
+    by_chance = mean_score(lambda _seen: int(chance.integers(choices)), JUDGED)
+    bakeries = DummyVecEnv([bakery] * BAKERIES)
+    learner = PPO("MlpPolicy", bakeries, seed=1, device="cpu", n_steps=DAY, batch_size=DAY, gamma=0.995, ent_coef=0.01)
+    learner.learn(LEARNED_STEPS)
+    learned = mean_score(lambda seen: int(learner.predict(seen)[0]), JUDGED)
+    unit, name = "points a day", "acting by chance"
+    return [paired("learners/ppo", [learned], [by_chance], unit=unit, peer_name=name, bar=1.5, more_is_better=True)]
+
+
+BENCHMARKS = [many_worlds, a_learner]

@@ -6,15 +6,17 @@ from pathlib import Path
 from tickmind.agent import Heartbeat, Launch, LaunchError
 from tickmind.agent.contract import WORLD_TOKEN
 from tickmind.agent.process.lease_file import FILE_NAME as LEASE_FILE
-from tickmind.base import Clock, LimitExceededError, Secret, get_logger
+from tickmind.base import Clock, Secret, get_logger
+from tickmind.base.access.token_file import TokenFile
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.protocol import AgentState
 from tickmind.runner.errors import RunnerError
 from tickmind.runner.launch.launcher import STATE, AgentCallbacks, AgentLauncher, AgentStart, StartedAgent
+from tickmind.runner.launch.secrets import find_secret, find_world_token
 from tickmind.runner.lifecycle import ALIVE, LifeState, ProcessLifecycle
 from tickmind.runner.logs import AgentLog
 from tickmind.runner.roster import Group
-from tickmind.runner.spec import RunnerMapping, SecretSource
+from tickmind.runner.spec import RunnerMapping
 from tickmind.runner.warden import Ending
 
 LONGEST_LEASE_S = 15.0  # of a process that died: the world's default, and half as much again
@@ -83,7 +85,7 @@ class Unit:
         spec = group.spec
         (self._folder / STATE).mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder.chmod(0o700)
-        secrets = self._secrets(mapping)
+        secrets, token_file = self._secrets(mapping)
         launch = Launch(
             entities=group.assignments(mapping.name),
             world_addr=mapping.world_addr,
@@ -92,6 +94,8 @@ class Unit:
             gateway_url=mapping.gateway_url,
             session=mapping.session or mapping.name,
             replies=mapping.replies,
+            tls=mapping.tls,
+            world_token_file=token_file,
         )
         if self._log is None:
             self._log = AgentLog(self.log_path, self._clock)
@@ -99,12 +103,17 @@ class Unit:
         start = AgentStart(group.key, spec, launch, self._folder, secrets)
         self._agent = self._launcher.start(start, AgentCallbacks(self._log.take, self._take_beats, self._end))
 
-    def _secrets(self, mapping: RunnerMapping) -> dict[str, Secret]:
+    def _secrets(self, mapping: RunnerMapping) -> tuple[dict[str, Secret], Path | None]:
+        """Return the secrets of the agent, and the file of its token of the world, if it is in one."""
         sources = SecretSources(self._environment.get, self._folder)
-        wanted = dict(self.group.spec.secrets)
-        if mapping.world_token is not None:
-            wanted.setdefault(WORLD_TOKEN, mapping.world_token)
-        return {name: Secret(find_secret(sources, source), lasting=True) for name, source in wanted.items()}
+        wanted = self.group.spec.secrets
+        secrets = {name: Secret(find_secret(sources, source), lasting=True) for name, source in wanted}
+        if mapping.world_token is None or WORLD_TOKEN in secrets:
+            return secrets, None
+        token = find_world_token(sources, mapping.world_token)
+        if not isinstance(token, TokenFile):
+            return {**secrets, WORLD_TOKEN: token}, None
+        return {**secrets, WORLD_TOKEN: token.newest()}, token.path.absolute()
 
     def stop(self) -> None:
         """Ask the process to end, if there is one."""
@@ -166,16 +175,3 @@ class Unit:
         if self._log is not None:
             self._log.close()
             self._log = None
-
-
-def find_secret(sources: SecretSources, source: SecretSource) -> str:
-    """Return the present value of a secret; raises `SourceError` if it is missing."""
-    if source.file is not None:
-        try:
-            return sources.file(str(source.file))
-        except LimitExceededError as error:
-            raise SourceError(f"the key file {source.file} is no key: {error}") from None
-    value = sources.variable(source.variable)
-    if value is None:
-        raise SourceError(f"the environment variable {source.variable} is not set; set it where the runner is started")
-    return value

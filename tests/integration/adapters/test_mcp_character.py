@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import socket
 import sys
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -82,6 +83,28 @@ async def test_a_client_does_a_whole_errand_over_standard_input_and_output(open_
             while market.controlled("ann"):  # noqa: ASYNC110  a server's inside has no event for it
                 await asyncio.sleep(0.01)
     assert [one.ok for one in market.results("ann", ActionType.GIVE)] == [True]
+
+
+@pytest.mark.slow
+async def test_one_socket_may_be_both_input_and_output(open_market):
+    """So it is where inetd or socat starts the command: what comes in can be read from its output, too."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "socat", "version": "1"}}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    async with open_market() as market:
+        words = ["-m", "tickmind.cli", "mcp", "character", "--entity", "ann", "--world", market.server.address]
+        ours, theirs = socket.socketpair()
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *words, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=asyncio.subprocess.PIPE
+        )
+        theirs.close()
+        reader, writer = await asyncio.open_connection(sock=ours)
+        async with asyncio.timeout(60):
+            for _ in range(2):
+                writer.write(json.dumps(begin).encode() + b"\n")
+                assert b"serverInfo" in await reader.readline()
+            writer.close()
+            _, wrong = await process.communicate()
+        assert (process.returncode, wrong.decode()) == (0, "")
 
 
 @pytest.mark.slow

@@ -145,3 +145,20 @@ async def test_a_login_shows_figures_and_asks_no_model(housing):
         assert (await house.ask("/dashboard/login", {"key": "x"}, Origin="http://localhost:3000")).status == 403
         await house.ask("/dashboard/logout", {}, **logins[ADMIN])
         assert (await house.get("/api/llm/overview", **logins[ADMIN])).status == 401
+
+
+async def test_behind_a_proxy_the_operator_logs_in_at_the_address_that_is_allowed(housing):
+    """The proxy asks for the gateway's own name, as the gateway of one machine answers to no other."""
+    public = {"Origin": "https://gateway.example", "Sec-Fetch-Site": "same-origin"}
+    game = {"Origin": "https://game.example", "Sec-Fetch-Site": "cross-site"}
+    settings = {"callers": CALLERS, "allowed_origins": (public["Origin"], game["Origin"])}
+    key = {"key": ADMIN}
+    async with housing(settings=settings) as house:
+        reply = await house.ask("/dashboard/login", key, Content_Type="application/json", **public)
+        assert (reply.status, "; Secure" in reply.headers["set-cookie"]) == (204, True)
+        cookie = {"Cookie": reply.headers["set-cookie"].split(";")[0]}
+        assert (await house.get("/metrics", **cookie, **{"Sec-Fetch-Site": "same-origin"})).status == 200
+        assert (await house.ask("/dashboard/login", key, Content_Type="application/json", **game)).status == 403
+        assert (await house.get("/metrics", **cookie, **game)).status == 401
+        unlisted = {**public, "Origin": "https://evil.example"}
+        assert (await house.ask("/dashboard/login", key, Content_Type="application/json", **unlisted)).status == 403

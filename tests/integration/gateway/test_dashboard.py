@@ -13,8 +13,8 @@ from tests.integration.browser import browsing_with, picture
 
 from tickmind.gateway.fairness.caller_keys import hash_key, new_key
 from tickmind.gateway.server import GatewayServer
-from tickmind.gateway.settings.config import Caller, Limits
-from tickmind.llm.testing import Hang, Refuse
+from tickmind.gateway.settings.config import Caller, Limits, SharingConfig
+from tickmind.llm.testing import Hang, Refuse, Respond
 
 pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.asyncio(loop_scope="session")]
 
@@ -160,6 +160,15 @@ async def test_everything_is_readable_and_reachable(housing, browsing, width, sc
             )
         assert {"skip", "chart-served", "chart-wait", "chart-latency", "events"} <= reached
         await picture(page, PICTURES / f"{scheme}-{width}.png", full_page=True)
+
+
+async def test_a_session_that_has_ended_keeps_its_cost_on_the_page(housing, browsing):
+    brief = {"sharing": SharingConfig(session_timeout_s=0.05)}
+    async with housing(one=[Respond("Run!")], settings=brief) as house, browsing() as browser:
+        assert (await house.generate(sessionId="village", model="one/gpt-4o")).status == 200
+        page = await browser.open(house.server.url, **SIZE)
+        await expect(page.locator("#ended li")).to_have_text(re.compile(r"^village ended: \$.*, 1 served$"))
+        await expect(page.get_by_text("No session is alive")).to_be_visible()
 
 
 async def test_arrow_keys_read_single_points_of_a_chart(housing, browsing):

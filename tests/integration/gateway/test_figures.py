@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tickmind.gateway.fairness.caller_keys import hash_key, new_key
-from tickmind.gateway.settings.config import Budget, Caller, Limits
+from tickmind.gateway.settings.config import Budget, Caller, Limits, SharingConfig
 from tickmind.gateway.surface.overview import MOST_ROWS
 from tickmind.llm.testing import Hang, Refuse, Respond
 
@@ -164,6 +164,25 @@ async def test_a_callers_key_shows_its_own_sessions_and_costs_and_an_admins_all(
     assert root["overview"]["lately"]["usd"] == pytest.approx(2 * half)
     assert {one["session"] for one in root["overview"]["sessions"]} >= {"ada/game", "bob/game"}
     assert {one["owner"] for one in root["costs"]["budgets"]} >= {"ada", "bob"}
+
+
+@pytest.mark.asyncio
+async def test_what_ended_sessions_cost_stays_in_the_overview_for_those_that_may_see_them(housing):
+    keys = {name: new_key() for name in ("ada", "bob", "root")}
+    callers = tuple(Caller(name, hash_key(key), admin=name == "root") for name, key in keys.items())
+    settings = {"callers": callers, "sharing": SharingConfig(session_timeout_s=0.05)}
+    async with housing(one=[Respond("Run!")] * 2, settings=settings) as house:
+        for name in ("ada", "bob"):
+            headers = {"Authorization": f"Bearer {keys[name]}", "X-Tickmind-Session": "game"}
+            assert (await house.chat(model="one/gpt-4o", headers=headers)).status == 200
+        await house.until(lambda: not house.gateway.sessions.alive())
+        shown = {name: await overview(house, Authorization=f"Bearer {key}") for name, key in keys.items()}
+    assert [one["session"] for one in shown["ada"]["ended"]] == ["ada/game"]
+    assert [one["session"] for one in shown["root"]["ended"]] == ["ada/game", "bob/game"]
+    assert [one["served"] for one in shown["root"]["ended"]] == [1, 1]
+    assert sum(one["usd"] for one in shown["root"]["ended"]) == pytest.approx(shown["root"]["total"]["usd"]) != 0
+    assert {name: one["counts"]["ended"] for name, one in shown.items()} == {"ada": 1, "bob": 1, "root": 2}
+    assert shown["root"]["sessions"] == []
 
 
 @pytest.mark.asyncio

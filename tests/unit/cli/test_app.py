@@ -332,3 +332,28 @@ def test_help_comes_without_anything_heavy(helps, command, unwanted):
     loaded = output.splitlines()[-1].split()
     assert loaded[0] == "loaded"
     assert set(unwanted) & set(loaded) == set()
+
+
+# Commands that work without an adapter, each as far as it comes here; OpenTelemetry's is named by the environment only.
+WITHOUT_ADAPTERS = [
+    "--help",
+    "check clearing",
+    "gateway --check",
+    "report none",
+    "run none",
+    "runner none.yaml",
+    "runs",
+    "up none.yaml",
+    "world none.yaml",
+]
+BEHIND_ADAPTERS = ("gymnasium", "mcp", "opentelemetry", "pettingzoo", "ray", "tickmind.adapters")
+
+
+@pytest.mark.slow
+def test_no_command_that_needs_no_adapter_imports_one(tmp_path):
+    cases = [(command, "") for command in WITHOUT_ADAPTERS]
+    for (command, _), (_, output, errors) in run_in_forks(tmp_path, cases).items():
+        loaded = output.splitlines()[-1].split() if output else []
+        assert loaded[:1] == ["loaded"], (command, errors)
+        found = {name for name in loaded for part in BEHIND_ADAPTERS if name == part or name.startswith(f"{part}.")}
+        assert not found, command

@@ -54,7 +54,7 @@ async def serve_stdio(server: MCPServer, stopped: asyncio.Event) -> bool:
     loop = asyncio.get_running_loop()
     cut_off = asyncio.Event()
     output = sys.stdout.fileno()
-    watched = _tells_its_end(output)
+    watched = _tells_its_end(output, sys.stdin.fileno())
     if watched:
         loop.add_reader(output, cut_off.set)
     serving = asyncio.create_task(server.run_stdio_async())
@@ -73,10 +73,13 @@ async def serve_stdio(server: MCPServer, stopped: asyncio.Event) -> bool:
     return not cut_off.is_set()
 
 
-def _tells_its_end(output: int) -> bool:
-    """Whether the event loop learns that nobody reads from a file any more: a pipe or a socket, not a terminal."""
+def _tells_its_end(output: int, input_: int) -> bool:
+    """Return whether the event loop learns that nobody reads from a file any more: a pipe or a socket, not a terminal.
+
+    A socket that is also the input, as `inetd` and `socat` give one, is read for its requests, and has an end there.
+    """
     mode = os.fstat(output).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    return stat.S_ISFIFO(mode) or (stat.S_ISSOCK(mode) and not os.path.sameopenfile(output, input_))
 
 
 async def serve_http(

@@ -104,7 +104,10 @@ class CastActor:
         if self._launcher is None:
             self._launcher = LocalLauncher(warm=False)
         secrets = {name: Secret(value, lasting=True) for name, value in order.secrets.items()}
-        start = AgentStart(order.key, spec, order.launch, self._folder, secrets)
+        launch = order.launch
+        if launch.world_token_file is not None and not launch.world_token_file.is_file():
+            launch = replace(launch, world_token_file=None)  # the token is among the secrets as well
+        start = AgentStart(order.key, spec, launch, self._folder, secrets)
         self._agent = self._launcher.start(start, AgentCallbacks(self._take_output, self._take_beats, self._take_end))
 
     async def news(self) -> CastNews:

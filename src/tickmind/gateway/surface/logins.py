@@ -3,12 +3,14 @@
 import hashlib
 import re
 import secrets
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from tickmind.base import Clock, Limit, get_logger
 from tickmind.base.browser_guard import is_own_origin
+from tickmind.gateway.fairness.sessions import LOCAL, group_of_peer
 from tickmind.gateway.http.exchange import Request, Responder
 from tickmind.gateway.http.reply_headers import refusal_headers
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
@@ -45,7 +47,7 @@ class Logins:
 
     A login shows figures, and does nothing else: models are asked with keys alone. It holds for the gateway's own page
     only; `Origin` and `Sec-Fetch-Site` tell other pages, also those of the same machine, whose cookies a browser
-    would send along.
+    would send along. `Routes` has checked before that the origin may use the gateway.
     """
 
     def __init__(self, keys: "CallerKeys", clock: Clock, *, required: bool) -> None:
@@ -83,8 +85,8 @@ class Logins:
         now_s = self._clock.monotonic()
         self._logins[_digest(token)] = _Login(caller, now_s, now_s)
         if len(self._logins) > MAX_LOGINS.maximum:
-            del self._logins[next(iter(self._logins))]
-        _log.info("logged in at the dashboard", caller=caller.name, address=request.peer)
+            self._end_one()
+        _log.info("logged in at the dashboard", caller=caller.name, address=_address_of(request))
         responder.reply(204, _set_cookie(request, token, int(MAX_AGE_S.maximum)), b"")
 
     def log_out(self, request: Request, responder: Responder) -> None:
@@ -103,12 +105,12 @@ class Logins:
         if request.headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
             raise refuse("send the key as application/json")  # no form of another page can
         key = text_of(parse_object(request.body), "key", needed=True, most=MAX_KEY_CHARS)
-        self._check_pace(request.peer)
+        address = _address_of(request)
+        self._check_pace(address)
         caller = self._keys.check(f"Bearer {key}") if _KEY.fullmatch(key) else None
         if caller is None:
-            self._note_wrong(request.peer)
+            self._note_wrong(address)
             raise RefusedError(Refusal(Code.UNAUTHORIZED, "the gateway does not know this key"))
-        self._wrong.pop(request.peer, None)
         return caller
 
     def _check_pace(self, address: str) -> None:
@@ -131,6 +133,12 @@ class Logins:
         if len(wrong) == 1:
             _log.warning("a wrong key was given at the dashboard", address=address)
 
+    def _end_one(self) -> None:
+        """End the oldest login of the caller that has most, so that nobody ends those of others."""
+        counts = Counter(login.caller.name for login in self._logins.values())
+        ((most, _),) = counts.most_common(1)
+        del self._logins[next(digest for digest, login in self._logins.items() if login.caller.name == most)]
+
     def _forget(self, request: Request) -> None:
         self._logins.pop(_digest(_cookie_of(request)), None)
 
@@ -139,12 +147,29 @@ _OTHER_PAGE = Refusal(Code.FORBIDDEN_URL, "only the gateway's own page logs in a
 
 
 def _is_own_page(request: Request) -> bool:
-    """Whether a request is from the gateway's own page, or from no page at all."""
+    """Return whether a request is from the gateway's own page, or from no page at all.
+
+    The browser's word on that counts, because a proxy may change `Host`. Browsers give it by TLS and on one machine
+    only; else `Origin` must be the gateway's.
+    """
     headers = request.headers
+    site = headers.get(b"sec-fetch-site", b"none")
+    if site != b"none":
+        return site == b"same-origin"
     origin, host = (headers.get(name, b"").decode("latin-1") for name in (b"origin", b"host"))
-    if origin and not is_own_origin(origin, host):
-        return False
-    return headers.get(b"sec-fetch-site", b"none") in {b"same-origin", b"none"}
+    return not origin or is_own_origin(origin, host)
+
+
+def _address_of(request: Request) -> str:
+    """Return the address that a request comes from, or its IPv6 network; a proxy of this machine names it."""
+    peer = group_of_peer(request.peer)
+    named = request.headers.get(b"x-forwarded-for", b"").rpartition(b",")[2].strip().decode("latin-1")
+    if not named or peer != LOCAL:
+        return peer
+    try:
+        return group_of_peer(str(ip_address(named)))
+    except ValueError:
+        return peer
 
 
 def _cookie_name(request: Request) -> str:
@@ -163,8 +188,10 @@ def _cookie_of(request: Request) -> str:
 
 
 def _set_cookie(request: Request, token: str, age_s: int) -> bytes:
-    """Return the header that sets the cookie; behind a proxy with TLS browsers send it by TLS only."""
-    secure = "; Secure" if request.headers.get(b"x-forwarded-proto", b"").lower() == b"https" else ""
+    """Return the header that sets the cookie; browsers send it by TLS only if the page came by TLS."""
+    headers = request.headers
+    by_tls = headers.get(b"origin", b"").startswith(b"https:") or headers.get(b"x-forwarded-proto") == b"https"
+    secure = "; Secure" if by_tls else ""
     name = _cookie_name(request)
     cookie = f"{name}={token}; Path=/; Max-Age={age_s}; HttpOnly; SameSite=Strict{secure}"
     return f"set-cookie: {cookie}\r\ncache-control: no-store\r\n".encode("latin-1")

@@ -41,11 +41,13 @@ def overview(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
     sessions = _most(shown, lambda session: (served.get(session.label, 0), session.waiting, session.requests))
     tally = gateway.tally.snapshot(sessions=[session.label for session in sessions])
     total, targets, spent_usd = tally.sums, tally.targets, lately.cost_usd
+    used = {label: sums for label, sums in gateway.tally.costs().by_session.items() if is_of(label, only)}
     if only is not None:
-        own = gateway.tally.costs().by_session
-        total, targets = sum_of(sums for label, sums in own.items() if is_of(label, only)), ()
+        total, targets = sum_of(used.values()), ()
         spent_usd = sum(usd for label, usd in lately.cost_by.items() if is_of(label, only))
     chains = [chain for chain in queue.chains if chain.depth or chain.expected]
+    live = {session.label for session in alive}
+    ended = [(label, sums) for label, sums in used.items() if sums.ok and label not in live]
     return {
         "at": int(1000 * gateway.clock.wall()),
         "upMs": int(1000 * tally.since_s),
@@ -76,6 +78,7 @@ def overview(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
             "sessions": len(shown),
             "targets": len(targets),
             "deferred": len(deferred),
+            "ended": len(ended),
         },
         "lanes": [
             _lane(lane, lately, now_s)
@@ -91,6 +94,7 @@ def overview(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
             queued=_sum((session, jobs) for chain in chains for session, jobs in chain.waiting),
             deferred=_sum((wait.session, 1) for wait in deferred),
         ),
+        "ended": [{"session": label, **sums_of(sums)} for label, sums in ended[:MOST_ROWS]],
         "targets": [
             _target(target) for target in _most(targets, lambda target: (target.sums.cost_usd, target.sums.requests))
         ],

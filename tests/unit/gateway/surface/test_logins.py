@@ -102,8 +102,22 @@ def test_a_login_is_worth_nothing_to_another_page(headers: dict[str, str]) -> No
     have = cookie(desk.log_in(ADMIN))
     assert desk.name({**have, **headers}) == ""
     assert status(desk.log_out({**have, **headers})) == 403
-    assert status(desk.log_in(ADMIN, **{name.replace("-", "_"): value for name, value in headers.items()})) == 403
+    sent = {"sec-fetch-site": "none", **headers}  # a browser sends none to plain HTTP on another machine
+    assert status(desk.log_in(ADMIN, **{name.replace("-", "_"): value for name, value in sent.items()})) == 403
     assert desk.name(have) == "root"
+
+
+def test_the_own_page_logs_in_also_behind_a_proxy_that_changes_the_host() -> None:
+    """Which origins get as far as here is decided before, by `allowed_origins`."""
+    desk = Desk()
+    page = {"origin": "https://gateway.example"}
+    reply = desk.log_in(ADMIN, **page)
+    assert status(reply) == 204
+    assert "Secure" in reply
+    have = {**cookie(reply), **page, "sec-fetch-site": "same-origin"}
+    assert desk.name(have) == "root"
+    assert status(desk.log_out(have)) == 204
+    assert desk.name(have) == ""
 
 
 def test_a_login_ends_unused_and_with_age_and_by_logging_out() -> None:
@@ -137,6 +151,32 @@ def test_wrong_keys_are_slowed_down_by_address_also_before_a_right_one() -> None
     assert status(desk.log_in(ADMIN)) == 204
 
 
+def test_one_network_of_ipv6_is_one_address_that_gives_wrong_keys() -> None:
+    desk = Desk()
+    wrong = int(MAX_WRONG_KEYS.maximum)
+    replies = [desk.log_in(new_key(), peer=f"2001:db8::{number}") for number in range(wrong + 1)]
+    assert [status(reply) for reply in replies] == [401] * wrong + [429]
+    assert status(desk.log_in(ADMIN, peer="2001:db8:0:1::1")) == 204
+
+
+def test_a_key_that_is_known_gives_no_more_wrong_ones() -> None:
+    desk = Desk()
+    tried = [desk.log_in(key) for _ in range(int(MAX_WRONG_KEYS.maximum)) for key in (new_key(), ADA)]
+    assert status(tried[-1]) == 429
+
+
+def test_a_proxy_of_this_machine_says_whose_wrong_keys_they_are_and_nobody_else_does() -> None:
+    desk = Desk()
+    for number in range(int(MAX_WRONG_KEYS.maximum)):
+        sent = f"10.9.9.{number}, 10.0.0.66"  # the last is the proxy's own word
+        assert status(desk.log_in(new_key(), peer="127.0.0.1", x_forwarded_for=sent)) == 401
+    assert status(desk.log_in(ADMIN, peer="127.0.0.1", x_forwarded_for="10.0.0.66")) == 429
+    assert status(desk.log_in(ADMIN, peer="127.0.0.1", x_forwarded_for="10.0.0.7")) == 204
+    for number in range(int(MAX_WRONG_KEYS.maximum)):
+        assert status(desk.log_in(new_key(), x_forwarded_for=f"10.9.9.{number}")) == 401
+    assert status(desk.log_in(ADMIN, x_forwarded_for="10.9.9.99")) == 429
+
+
 @pytest.mark.parametrize("key", ["", None, 7, ["x"], "two words", "\u0000", "é" * 10, "x" * 201])
 def test_what_is_no_key_is_refused(key: Any) -> None:
     reply = Desk().log_in(key)
@@ -165,6 +205,15 @@ def test_logins_are_bounded_and_a_second_one_replaces_the_first() -> None:
     for _ in range(int(MAX_LOGINS.maximum)):
         desk.log_in(ADMIN)
     assert desk.name(second) == ""
+    assert len(desk.logins._logins) == MAX_LOGINS.maximum
+
+
+def test_a_caller_ends_no_logins_of_others() -> None:
+    desk = Desk()
+    have = cookie(desk.log_in(ADMIN))
+    for _ in range(int(MAX_LOGINS.maximum) + 1):
+        last = desk.log_in(ADA)
+    assert (desk.name(have), desk.name(cookie(last))) == ("root", "ada")
     assert len(desk.logins._logins) == MAX_LOGINS.maximum
 
 

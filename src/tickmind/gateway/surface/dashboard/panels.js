@@ -193,12 +193,19 @@ class Sessions {
       say(name, `${one.agent} of ${one.session} deferred `);
       countTo(clock, performance.now() + one.resumesInMs, countdown);
     });
+    this.ended = new List(find("ended"), () => ({ root: make("li") }), ({ root }, one) => {
+      const cost = one.usd > 0 || one.unpriced === 0 ? money(one.usd) : "no price";
+      say(root, one.session ? `${one.session} ended: ${cost}, ${count(one.served)} served` : `${count(one.more)} more ended`);
+    });
   }
 
-  show({ sessions, deferred, counts, sharing }) {
+  show({ sessions, deferred, ended, counts, sharing }) {
     this.list.fill(sessions, (one) => one.session);
     this.deferred.fill(deferred.slice(0, 12), (one) => JSON.stringify([one.session, one.agent]));
     show(find("deferred"), deferred.length > 0);
+    const more = counts.ended - Math.min(ended.length, 12);
+    this.ended.fill([...ended.slice(0, 12), ...(more ? [{ session: "", more }] : [])], (one) => one.session);
+    show(find("ended"), counts.ended > 0);
     const note = shown(sessions.length, counts.sessions);
     say(find("sessions-note"), [note, sharing === "strict" ? "strict cooldowns" : "shared by weight"].filter(Boolean).join(", "));
   }
