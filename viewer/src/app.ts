@@ -129,6 +129,11 @@ export class App {
     if (this.world.info.mode !== "clip") window.setInterval(() => void this.refreshSpan(), SPAN_MS);
   }
 
+  /** Whether there is a record from which a story can be made. */
+  get hasStory(): boolean {
+    return this.world.info.mode === "replay" && this.source.story !== undefined;
+  }
+
   close(): void {
     this.stopWatching();
   }

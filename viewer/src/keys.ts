@@ -114,7 +114,7 @@ function actionOf(app: App, event: KeyboardEvent): (() => void) | null {
     "/": () => document.getElementById("find")?.focus(),
     "?": () => (app.help.value = true),
   };
-  TABS.forEach((tab, at) => {
+  TABS.filter((tab) => tab !== "story" || app.hasStory).forEach((tab, at) => {
     keys[String(at + 1)] = () => {
       app.tab.value = tab;
       app.panel.value = true;

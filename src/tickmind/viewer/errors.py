@@ -33,6 +33,10 @@ class NoWholeMindError(ViewerError):
     """A mind can't be lived again."""
 
 
+class NoStoryError(ViewerError):
+    """There is no record from which a story could be made."""
+
+
 class RunLabError(ViewerError):
     """A run can't be branched, compared or asked."""
 

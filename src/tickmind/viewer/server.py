@@ -13,7 +13,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from tickmind.base import Limit, LimitExceededError, TickmindError, get_logger, redact
 from tickmind.base.access.token_file import Tokens
 from tickmind.viewer.access import RequestGuard, access_for
-from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError, RunLabError, ViewerAddressError
+from tickmind.viewer.errors import NoStoryError, NoSuchWindowError, NoWholeMindError, RunLabError, ViewerAddressError
 from tickmind.viewer.lab_routes import LabRoutes
 from tickmind.viewer.page import HEADERS, page_files
 from tickmind.viewer.run_lab import RunLab
@@ -149,7 +149,7 @@ class ViewerServer:
                 return _refuse(401, "missing or wrong token; send it as `Authorization: Bearer ...`")
             try:
                 return await answer(request)
-            except (NoSuchWindowError, NoWholeMindError) as error:
+            except (NoStoryError, NoSuchWindowError, NoWholeMindError) as error:
                 return _refuse(404, str(error))
             except (LimitExceededError, RunLabError) as error:
                 return _refuse(400, str(error))

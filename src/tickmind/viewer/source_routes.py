@@ -33,6 +33,7 @@ class SourceRoutes:
         yield "thoughts", self._thoughts
         yield "mind", self._mind
         yield "whole-mind", self._whole_mind
+        yield "story", self._story
 
     async def _hello(self, request: web.Request) -> web.StreamResponse:
         return frames_response((await self._find(request)).hello())
@@ -68,6 +69,9 @@ class SourceRoutes:
     async def _whole_mind(self, request: web.Request) -> web.StreamResponse:
         source = await self._find(request)
         return json_response(await source.whole_mind(whole_number(request, "actor"), whole_number(request, "tick")))
+
+    async def _story(self, request: web.Request) -> web.StreamResponse:
+        return json_response(await (await self._find(request)).story())
 
 
 def whole_number(request: web.Request, name: str) -> int:

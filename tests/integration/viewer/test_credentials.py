@@ -26,6 +26,7 @@ CALLS = {  # what needs a token: path -> a question to it
     "/api/thoughts": "?actor=0&last=1&count=1",
     "/api/mind": "?actor=0&last=1",
     "/api/whole-mind": "?actor=0&tick=1",
+    "/api/story": "",
 }
 WRONG = {
     "none": {},
@@ -77,6 +78,9 @@ class Frames:
         return self._count({})
 
     async def whole_mind(self, actor: int, tick_id: int) -> dict[str, Any]:
+        return self._count({})
+
+    async def story(self) -> dict[str, Any]:
         return self._count({})
 
 

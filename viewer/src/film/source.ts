@@ -24,6 +24,22 @@ export interface Digest {
   columns: Record<string, number[]>;
 }
 
+/** A sentence of a chronicle, and where it is to be seen. */
+export interface StorySentence {
+  text: string;
+  tick_id: number;
+  clock: string;
+  kind: string;
+  people: string[]; // ids
+}
+
+export interface Story {
+  first_tick_id: number;
+  last_tick_id: number;
+  days: { day: number; about: string; parts: { part: string; sentences: StorySentence[] }[]; left_out: number }[];
+  ending: string[];
+}
+
 export interface Source {
   hello(): Promise<Frame>;
   span(): Promise<Span>;
@@ -36,6 +52,8 @@ export interface Source {
   mind(actor: number, last: number): Promise<MindReport>;
   /** A mind after a tick, lived again from the record; missing where there is no server that could. */
   wholeMind?(actor: number, tick: number, signal: AbortSignal): Promise<WholeMind>;
+  /** The run as a chronicle, made from its record; missing where there is no server. */
+  story?(signal: AbortSignal): Promise<Story>;
   /** Calls back with each new frame until the returned function is called. */
   watch(onFrame: (frame: Frame) => void, onState: (connected: boolean) => void): () => void;
   /** Where persons play; missing where there is no server. */
@@ -114,6 +132,10 @@ export class HttpSource implements Source {
 
   async wholeMind(actor: number, tick: number, signal: AbortSignal): Promise<WholeMind> {
     return (await this.get(`whole-mind?actor=${actor}&tick=${tick}`, signal)).json();
+  }
+
+  async story(signal: AbortSignal): Promise<Story> {
+    return (await this.get("story", signal)).json();
   }
 
   watch(onFrame: (frame: Frame) => void, onState: (connected: boolean) => void): () => void {

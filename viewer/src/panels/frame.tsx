@@ -11,9 +11,10 @@ import { Log, Talk } from "./lists";
 import { Swatch } from "./parts";
 import { PlayPanel } from "./play";
 import { Runs } from "./runs";
+import { StoryView } from "./story";
 
 const FOUND = 8; // characters that are offered
-const TITLES: Record<Tab, string> = { inspector: "Characters", log: "Events", talk: "Talk", charts: "Charts", runs: "Runs" };
+const TITLES: Record<Tab, string> = { inspector: "Characters", log: "Events", talk: "Talk", story: "Story", charts: "Charts", runs: "Runs" };
 
 // The types of JSX want a list with a combobox; ours is drawn by ourselves.
 const COMBOBOX = { role: "combobox", "aria-controls": "found", "aria-autocomplete": "list" };
@@ -121,7 +122,7 @@ export function TopBar({ app }: { app: App }) {
 
 export function SidePanel({ app }: { app: App }) {
   const tab = app.tab.value;
-  const tabs = TABS.filter((one) => one !== "runs" || app.bench.value);
+  const tabs = TABS.filter((one) => (one !== "runs" || app.bench.value) && (one !== "story" || app.hasStory));
   const bar = useRef<HTMLDivElement>(null);
   const move = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
@@ -162,6 +163,7 @@ export function SidePanel({ app }: { app: App }) {
         {tab === "log" && <Log app={app} />}
         {tab === "talk" && <Talk app={app} />}
         {tab === "charts" && <Charts app={app} />}
+        {tab === "story" && <StoryView app={app} />}
         {tab === "runs" && <Runs app={app} />}
       </div>
     </aside>

@@ -24,6 +24,7 @@ MIN_WAIT_S = 0.05  # shortest wait in a refusal for lack of time
 MAX_WAIT_S = 30.0  # longest wait in a refusal: who waits longer misses the recovery of a lane, and others get its share
 HASTY_S = 0.02  # how early a caller may be: clocks and networks are no more exact
 MIN_LATE_S = 0.25  # how late a caller may be for its place, whatever the pace
+LOOK_S_A_JOB = 5e-4  # between two looks through a queue, for each job in it: a few hundredths of the processor
 GUARD_PART = 0.25  # of the spacing: a caller due within it goes before a caller that is early and had more
 HAD_MORE = 2  # requests more are "more"
 LEAD_PART = 0.5  # of its possible wait in the queue: how long before a slot gets free a caller should come
@@ -131,7 +132,13 @@ class Admission:
         return job.expires_s <= now or self.latest_start_s(job, queue, now) < now
 
     def late(self, queue: FairQueue[Ticket], now: float) -> list[Ticket]:
-        """Return all jobs of a queue that can't be answered in time any more."""
+        """Return all jobs of a queue that can't be answered in time any more.
+
+        A long queue is looked through now and then only: each of its jobs also ends by itself when it expires.
+        """
+        if now < queue.look_again_s:
+            return []
+        queue.look_again_s = now + LOOK_S_A_JOB * queue.live
         return [job for job in queue.jobs() if self.is_late(job, now)]
 
     def expired(self, job: Ticket, now: float) -> Refusal:

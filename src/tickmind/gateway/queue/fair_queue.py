@@ -1,5 +1,6 @@
 """The bounded queue of one chain of targets."""
 
+import math
 from collections import Counter
 from typing import Generic
 
@@ -29,6 +30,7 @@ class FairQueue(Generic[JobT]):
         "forgotten",
         "lanes",
         "live",
+        "look_again_s",
         "plan",
         "reserved",
         "targets",
@@ -45,6 +47,7 @@ class FairQueue(Generic[JobT]):
         self.forgotten = False  # replaced by another queue, or about to be
         self.backlogs: dict[Session, Backlog[JobT]] = {}
         self.checked_s = 0.0  # until when waiting jobs were checked against limited lanes
+        self.look_again_s = -math.inf  # when its jobs may be looked through for those that are too late
         self.reserved = Reservations()  # callers that were asked to retry later
         self._age_s = age_s
         self._counts: dict[str, int] = {}  # group -> how many of its jobs wait

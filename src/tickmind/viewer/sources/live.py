@@ -11,7 +11,7 @@ import numpy as np
 
 from tickmind.base import Clock, Limit, SystemClock, get_logger
 from tickmind.protocol import WorldInfo
-from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError
+from tickmind.viewer.errors import NoStoryError, NoSuchWindowError, NoWholeMindError
 from tickmind.viewer.frames import hello, notes, whole_thought
 from tickmind.viewer.frames.tile_art import TileArt, shown_art
 from tickmind.viewer.sources.digest import Digest
@@ -135,6 +135,10 @@ class LiveSource:
     async def whole_mind(self, actor: int, tick_id: int) -> dict[str, Any]:  # noqa: ARG002 - the same for all
         """Raise `NoWholeMindError`: a mind is lived again from a record."""
         raise NoWholeMindError("a mind is lived again from a record; open the run with `tickmind replay`")
+
+    async def story(self) -> dict[str, Any]:
+        """Raise `NoStoryError`: a story is made from a record."""
+        raise NoStoryError("a story is made from a record; open the run with `tickmind replay`")
 
     def _newest_keyframe(self) -> bytes:
         if self._stage is None:

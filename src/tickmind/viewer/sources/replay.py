@@ -23,6 +23,7 @@ from tickmind.viewer.sources.minds import LOOK_BACK_TICKS, NEED_TICKS, needs_of,
 from tickmind.viewer.sources.scan import AT_MOST_S, Scan, span_of
 from tickmind.viewer.sources.source import LATE_TICKS, Span, window_ticks
 from tickmind.viewer.sources.states import RecordedStates
+from tickmind.viewer.sources.story import RecordedStory
 
 if TYPE_CHECKING:
     from tickmind.record import RunReader
@@ -178,6 +179,7 @@ class ReplaySource:
     ) -> None:
         self._open_run = open_run
         self._whole_minds = whole_minds
+        self._story = RecordedStory(open_run)
         self._limit = cache
         self._reader = open_run()
         info = self._reader.info
@@ -351,6 +353,10 @@ class ReplaySource:
         if not 0 <= actor < len(actors) or not 1 <= tick_id <= last:
             raise NoWholeMindError(f"request actors from 0 to {len(actors) - 1} and ticks from 1 to {last}")
         return await self._whole_minds(actors[actor].entity_id, tick_id)
+
+    async def story(self) -> dict[str, Any]:
+        """Return the run as a chronicle, as far as it is recorded."""
+        return await self._story.up_to(self._scan.span.last_tick_id, len(self._reader.info.actors))
 
     def _read_mind(self, actor: int, last_tick: int) -> dict[str, Any]:
         with self._using:

@@ -76,6 +76,10 @@ class FrameSource(Protocol):
         """Return an actor's mind after a tick, lived again; raises `NoWholeMindError` where that can't be done."""
         ...
 
+    async def story(self) -> dict[str, Any]:
+        """Return the run as a chronicle; raises `NoStoryError` where there is no record to make it from."""
+        ...
+
 
 def window_ticks(actors: int) -> int:
     """Return how many ticks one window should have, a power of two: many for few actors, few for many."""
