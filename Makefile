@@ -9,13 +9,15 @@ BENCH_READY := $(BENCH_VENV)/.ready
 PEERS_READY := $(PEERS_VENV)/.ready
 RELEASE_VENV := .venv-release
 RELEASE_READY := $(RELEASE_VENV)/.ready
+DEPLOY_VENV := .venv-deploy
+DEPLOY_READY := $(DEPLOY_VENV)/.ready
 CODE := src tests examples benchmarks requirements release
 PAGE := src/tickmind/viewer/page/index.html
 PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.html viewer/tsconfig.json viewer/vite.config.ts -type f)
 
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes are started, and each would compile everything anew
-.PHONY: help setup demo test check soak bench fuzz fmt docs page proto pins release clean
+.PHONY: help setup demo test check soak bench fuzz fmt docs page proto pins release check-deploy clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +45,12 @@ $(RELEASE_READY): requirements/release.txt
 	@echo "Setting up $(RELEASE_VENV) with what checks a release"
 	@$(PYTHON) -m venv $(RELEASE_VENV)
 	@$(RELEASE_VENV)/bin/python requirements/install.py -r requirements/release.txt
+	@touch $@
+
+$(DEPLOY_READY): requirements/deploy.txt
+	@echo "Setting up $(DEPLOY_VENV) with what checks deploy/"
+	@$(PYTHON) -m venv $(DEPLOY_VENV)
+	@$(DEPLOY_VENV)/bin/python requirements/install.py -r requirements/deploy.txt
 	@touch $@
 
 setup: $(READY) ## Make the environment in .venv (the other targets do it by themselves)
@@ -78,12 +86,14 @@ strace:
 			(apt-get update -qq && apt-get install -y -qq --no-install-recommends strace)) >/dev/null 2>&1; } || \
 		{ echo "The long tests need strace, and it can't be installed here: install it, then try again"; exit 1; }
 
-# What only tests need: a browser for the pages, and Redis for shared state. Without them these tests are skipped.
+# What only tests need: a browser for the pages, Redis for shared state, and Godot 3 (64 MB) for what its add-on shares
+# with it. Without them these tests are skipped. Godot 4 and Go are too large to be installed here, and used where they are.
 .PHONY: system
 system:
 	@missing=""; \
 	command -v chromium >/dev/null || missing="$$missing chromium"; \
 	command -v redis-server >/dev/null || command -v valkey-server >/dev/null || missing="$$missing redis-server"; \
+	command -v godot3-server >/dev/null || missing="$$missing godot3-server"; \
 	if [ -n "$$missing" ]; then \
 		if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 			echo "Installing$$missing for the tests"; \
@@ -142,7 +152,7 @@ client: ## Build the TypeScript client (needs Node)
 	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory $(CLIENT); else echo "No Node here, so the TypeScript client is not built"; fi
 
 proto: $(READY) ## Write the code of the schema in proto/ anew
-	@$(BIN)/python proto/generate.py src/tickmind/wire/v1 clients/typescript/src/protocol.ts
+	@$(BIN)/python proto/generate.py src/tickmind/wire/v1 clients/typescript/src/protocol.ts clients/godot/addons/tickmind/protocol.gd
 
 # Built and checked, as `make release` and the public CI do.
 .PHONY: packages
@@ -150,6 +160,12 @@ packages: setup page $(RELEASE_READY)
 	@rm -f dist/*.whl dist/*.tar.gz
 	@$(BIN)/hatchling build -d dist
 	@$(RELEASE_VENV)/bin/twine check --strict dist/*.whl dist/*.tar.gz
+
+MANIFESTS := $(addprefix deploy/kubernetes/,namespace.yaml world.yaml gateway.yaml runner.yaml viewer.yaml)
+check-deploy: $(DEPLOY_READY) ## Check the container file and the Kubernetes manifests with the validators of the field
+	@$(DEPLOY_VENV)/bin/hadolint deploy/Containerfile
+	@$(DEPLOY_VENV)/bin/yamllint --strict --config-file deploy/.yamllint.yaml deploy/kubernetes
+	@for file in $(MANIFESTS); do $(DEPLOY_VENV)/bin/kubernetes-validate --strict --quiet $$file || exit 1; done
 
 release: $(READY) ## Build and check a release with its notes from the changelog; uploads nothing
 	@$(BIN)/python release/prepare.py
@@ -159,7 +175,7 @@ release: $(READY) ## Build and check a release with its notes from the changelog
 	@echo "  git push --tags && $(RELEASE_VENV)/bin/twine upload dist/*.whl dist/*.tar.gz"
 
 PIN := build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header
-ALL_EXTRAS := --extra gateway --extra gif --extra learn --extra mcp --extra mind --extra otel --extra record --extra redis --extra report --extra tiled --extra viewer --extra world
+ALL_EXTRAS := --extra certificates --extra gateway --extra gif --extra learn --extra mcp --extra mind --extra otel --extra record --extra redis --extra report --extra tiled --extra viewer --extra world
 pins: ## Resolve the pinned requirements anew
 	@$(PYTHON) -m venv build/pins
 	@build/pins/bin/python -m pip install --quiet pip-tools
@@ -168,6 +184,7 @@ pins: ## Resolve the pinned requirements anew
 	@$(PIN) --output-file requirements/bench-gateway.txt requirements/bench-gateway.in
 	@$(PIN) --output-file requirements/uv.txt requirements/uv.in
 	@$(PIN) --output-file requirements/release.txt requirements/release.in
+	@$(PIN) --output-file requirements/deploy.txt requirements/deploy.in
 
 clean: ## Remove the environments and everything built
-	@rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) $(RELEASE_VENV) viewer/node_modules src/tickmind/viewer/page clients/typescript/dist build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) $(RELEASE_VENV) $(DEPLOY_VENV) viewer/node_modules src/tickmind/viewer/page clients/typescript/dist build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,7 +1,7 @@
 """Write the code of the schema; `make proto` calls it.
 
-`python proto/generate.py src/tickmind/wire/v1` writes the Python code, and with a second argument, the path of a
-module, the TypeScript types of the JSON form.
+`python proto/generate.py src/tickmind/wire/v1` writes the Python code. For each further argument it writes what a client
+needs to read the JSON form: TypeScript types to a file `.ts`, a table in GDScript to a file `.gd`.
 """
 
 import re
@@ -10,6 +10,7 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 
+from gdscript import gdscript
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from grpc_tools import protoc
 from typescript import typescript
@@ -38,13 +39,14 @@ def generate(target: Path) -> None:
         (target / name).write_text(text)
 
 
-def generate_typescript(target: Path) -> None:
-    """Write the TypeScript module."""
+def generate_for_client(target: Path) -> None:
+    """Write the module of a client in the language that the file's name says."""
+    write = {".ts": typescript, ".gd": gdscript}[target.suffix]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "schema"
         names = sorted(file.name for file in (HERE / PACKAGE).glob("*.proto"))
         _run_protoc([f"--descriptor_set_out={out}", "--include_source_info"], names)
-        target.write_text(typescript(FileDescriptorSet.FromString(out.read_bytes())))
+        target.write_text(write(FileDescriptorSet.FromString(out.read_bytes())))
 
 
 def _run_protoc(outputs: list[str], names: list[str]) -> None:
@@ -55,5 +57,5 @@ def _run_protoc(outputs: list[str], names: list[str]) -> None:
 
 if __name__ == "__main__":
     generate(Path(sys.argv[1]))
-    if sys.argv[2:]:
-        generate_typescript(Path(sys.argv[2]))
+    for name in sys.argv[2:]:
+        generate_for_client(Path(name))

@@ -9,9 +9,11 @@ import os
 import random
 import signal
 import socket
+import ssl
 import sys
 import time
 import urllib.parse
+from pathlib import Path
 from typing import Any
 
 STEPS = {"DIRECTION_N": (0, -1), "DIRECTION_E": (1, 0), "DIRECTION_S": (0, 1), "DIRECTION_W": (-1, 0)}
@@ -20,9 +22,12 @@ STEPS = {"DIRECTION_N": (0, -1), "DIRECTION_E": (1, 0), "DIRECTION_S": (0, 1), "
 class WebSocket:
     """The client's side of RFC 6455, for text frames."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, ca: str | None) -> None:
         parts = urllib.parse.urlsplit(url)
-        self.tcp = socket.create_connection((parts.hostname, parts.port or 80), timeout=10)
+        secure = parts.scheme == "wss"
+        self.tcp = socket.create_connection((parts.hostname, parts.port or (443 if secure else 80)), timeout=10)
+        if secure:  # it checks the certificate and the host's name
+            self.tcp = ssl.create_default_context(cafile=ca).wrap_socket(self.tcp, server_hostname=parts.hostname)
         self.received = b""
         key = base64.b64encode(os.urandom(16)).decode()
         head = f"GET {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -97,9 +102,18 @@ def act(observation: dict[str, Any]) -> dict[str, Any]:
     return {"move": {"direction": random.choice(ways)}} if ways else {"wait": {}}
 
 
-def live(lease_id: str, token: str) -> str:
+def present_token(launch: dict[str, Any], given: str) -> str:
+    """Return the world's token; one that is in a file may be another one each time."""
+    if "world_token_file" not in launch:
+        return given
+    lines = [line.strip() for line in Path(launch["world_token_file"]).read_text(encoding="utf-8").splitlines()]
+    return next(line.rpartition(" ")[2] for line in lines if line and not line.startswith("#"))
+
+
+def live(launch: dict[str, Any], lease_id: str, given: str) -> str:
     """Control the entity over one connection, until it breaks; return the lease for the next one."""
-    world = WebSocket(os.environ["WORLD_WS_URL"])
+    token = present_token(launch, given)
+    world = WebSocket(os.environ["WORLD_WS_URL"], launch.get("tls", {}).get("ca"))
     opening = {"entityId": os.environ["ENTITY_ID"], "controllerId": os.environ["CONTROLLER_ID"]}
     world.send({"control": {"open": {**opening, "previousLeaseId": lease_id}}, "token": token})
     wait_s = 10.0
@@ -140,11 +154,14 @@ if __name__ == "__main__":
     if os.environ.get("AGENT_SECRETS_FD"):
         with os.fdopen(int(os.environ["AGENT_SECRETS_FD"])) as file:
             secrets = json.load(file)
+    launch: dict[str, Any] = {}
+    if os.environ.get("AGENT_CONFIG_PATH"):
+        launch = json.loads(Path(os.environ["AGENT_CONFIG_PATH"]).read_text(encoding="utf-8"))
     lease, wait_s = "", 0.25
     while True:
         began_s = time.monotonic()
         try:
-            lease = live(lease, secrets.get("WORLD_TOKEN", ""))
+            lease = live(launch, lease, secrets.get("WORLD_TOKEN", ""))
         except OSError as error:
             print(f"can't reach the world: {error}", file=sys.stderr)
         wait_s = 0.25 if time.monotonic() - began_s > 5 else min(2 * wait_s, 5)

@@ -13,6 +13,7 @@ def blocks(language):
 
 def test_the_agents_of_the_guide_are_the_examples():
     assert blocks("js")[0] == (ROOT / "examples" / "node" / "agent.mjs").read_text(encoding="utf-8")
+    assert blocks("go") == [(ROOT / "examples" / "go" / "agent.go").read_text(encoding="utf-8")]
     assert blocks("python3") == [(ROOT / "examples" / "plain" / "agent.py").read_text(encoding="utf-8")]
 
 

@@ -107,8 +107,16 @@ async def websocket_beside_the_page() -> AsyncIterator[Listener]:
         yield Listener(int(server.url.split(":")[2].strip("/")), ("/ws/v1",), HANDSHAKE, status=101)
 
 
+@asynccontextmanager
+async def websocket_with_listed_origin() -> AsyncIterator[Listener]:
+    config = WebSocketConfig(port=0, origins=("http://localhost:3000",))
+    async with WebSocketServer(WorldEndpoint("127.0.0.1:1"), config) as server:
+        port = int(server.url.split(":")[2].split("/")[0])
+        yield Listener(port, ("/ws/v1",), HANDSHAKE, other_local_pages=True, status=101)
+
+
 LISTENERS = (gateway, gateway_with_listed_origin, gateway_with_keys, world, world_metrics, viewer, websocket,
-             websocket_beside_the_page)  # fmt: skip
+             websocket_with_listed_origin, websocket_beside_the_page)  # fmt: skip
 
 
 def allowed(port: int) -> list[list[str]]:

@@ -1,6 +1,6 @@
 """Recorded runs of villagers with thoughts, whose minds can be lived again."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tickmind.characters.villager import Villager
 from tickmind.cli.world.run import WorldRuns
 from tickmind.protocol import ActorStatus, RunInfo, Say, ThoughtReport
 from tickmind.wire.messages.limits import MAX_DURATION_MS
-from tickmind.world import TileWorld
+from tickmind.world import OwnRule, TileWorld
 
 SCENARIO = (Path(__file__).parents[2] / "scenarios" / "clearing.yaml").read_text()
 AGENTS = """
@@ -33,6 +33,7 @@ def record_villagers(
     idle: int = 0,
     scenario: str = SCENARIO,
     played: Collection[int] = (),
+    own_rules: Mapping[str, OwnRule] | None = None,
 ) -> None:
     """Record a run of villagers in lockstep, with their mapping beside it; in its last ticks no agent acts.
 
@@ -40,7 +41,7 @@ def record_villagers(
     """
     run = WorldRuns(folder).begin(scenario, "clearing", run_id, seed=3, agents=agents)
     run.state_pace(lockstep=True, tps=1)
-    world = TileWorld.from_scenario(run.scenario)
+    world = TileWorld.from_scenario(run.scenario, own_rules)
     names = [actor.entity_id for actor in world.info.actors]
     host = CharacterHost(Villager, lambda name: Start(name, Settings({"food": ["berries"]})), client=SlowModel())
     host.enter(RunInfo(run_id, run.scenario.mind_seed))

@@ -168,8 +168,11 @@ WITH_ITS_EXTRA = {
         "adapters.pettingzoo.scenario_env",
     ],
     "mind": ["mind.embeddings", "mind.memory", "mind.reflection", "mind.talk"],
-    "mcp,otel,world": ["adapters.mcp.playing", "adapters.mcp.transports"],  # mcp needs a part of OpenTelemetry itself
-    "mcp,otel,record,world": ["adapters.mcp.run_server"],
+    "certificates,mcp,otel,world": [
+        "adapters.mcp.playing",
+        "adapters.mcp.transports",
+    ],  # mcp needs both itself
+    "certificates,mcp,otel,record,world": ["adapters.mcp.run_server"],
     "otel,world": ["adapters.telemetry.otlp"],  # the exporter needs protobuf itself
     "record": ["record", "cli.runs.commands"],
     "record,report": ["record.report", "cli.runs.report"],

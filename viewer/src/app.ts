@@ -15,6 +15,7 @@ import { saidIn, Status } from "./frames/scene";
 import { World } from "./frames/world";
 import { readHash, writeHash, type Filters, type Tab } from "./hash";
 import type { Moment } from "./play/frames";
+import { RunBench } from "./lab/bench";
 import { Game, type Timers } from "./play/game";
 import { distance } from "./play/path";
 import { plain } from "./words";
@@ -54,11 +55,12 @@ export class App {
   readonly tab = signal<Tab>("log");
   readonly panel = signal(true);
   readonly help = signal(false);
-  readonly legend = signal(true);
+  readonly legend = signal(false);
   readonly filters = signal<Filters>({ types: [], actor: "", region: null });
   readonly digest = signal<Digest | null>(null);
   readonly drawnTick = signal<number | null>(null); // the tick that the map and its notices show completely
   readonly mayPlay = signal(false); // whether visitors may take characters
+  readonly bench = signal<RunBench | null>(null); // where runs can be branched and compared
   readonly game = signal<Game | null>(null); // while a character is played here
   readonly gameVersion = signal(0); // grows with every change of it
   readonly loaded = signal(0); // grows when frames came, for panels that list them
@@ -91,6 +93,10 @@ export class App {
     const app = new App(new World(await source.hello()), source);
     app.film.span = await source.span();
     app.mayPlay.value = app.film.span.play === true && source.door !== undefined;
+    if (app.film.span.lab && source.lab) {
+      app.bench.value = new RunBench(source.lab, app);
+      void app.bench.value.begin();
+    }
     await app.begin();
     return app;
   }
@@ -233,7 +239,7 @@ export class App {
 
   nameOf(id: string): string {
     const row = this.world.rowOf.get(id);
-    return (row !== undefined && this.world.personOf(row)?.name) || id;
+    return row === undefined ? id : this.world.nameOf(row);
   }
 
   /** Whether a person plays a character at the tick that is shown. */

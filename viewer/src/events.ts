@@ -5,7 +5,7 @@ import type { Places } from "./film/places";
 import { Tag, type Frame } from "./frames/layout";
 import { AWAY, Status, failedSteps, rulesIn, saidIn, thingChanges } from "./frames/scene";
 import type { EventType, Filters } from "./hash";
-import { deed, effect, plain, ruleNews } from "./words";
+import { plain, ruleNews, sentence } from "./words";
 
 const LOOK_TICKS = 2000; // so far back it is looked for what passes the filters
 const LOOK_BYTES = 1 << 18; // of frames that are looked through at once; what is further back waits
@@ -176,11 +176,11 @@ export class EventLog {
       } else if (change[1] === "state") {
         const [thing, , state] = change;
         if (world.thingX[thing] !== AWAY && !this.inside(world.thingX[thing], world.thingY[thing])) continue;
-        yield [at, -1, () => `${world.thingIds[thing]} is ${plain(world.kindOf(thing).states[state] ?? "?")}`, false];
+        yield [at, -1, () => `${world.targetName(world.thingIds[thing])} is ${plain(world.kindOf(thing).states[state] ?? "?")} now`, false];
       } else if (change[1] === "tile") {
         const [thing, , tile] = change;
         if (tile >= 0 && !this.inside(tile & 0xffff, tile >> 16)) continue;
-        yield [at, -1, () => `${world.thingIds[thing]} is ${tile < 0 ? "gone" : "built"}`, false];
+        yield [at, -1, () => `${world.targetName(world.thingIds[thing])} is ${tile < 0 ? "gone" : "built"}`, false];
       }
     }
   }
@@ -192,12 +192,12 @@ export class EventLog {
   /** Goals and rules of the user's own, or rules of the world that only changed items; `first` is the first number. */
   private *rules(frame: Frame, passes: Passes, onlyItems: boolean, first: number): Generator<Found> {
     const narrowed = this.filters.actor !== "" || this.filters.region !== null;
-    const { actorIds } = this.film.world;
+    const { world } = this.film;
     const found = rulesIn(frame);
     for (let at = found.length - 1; at >= 0; at -= 1) {
       const [name, rows, score, ends, own, text, effects] = found[at];
       if ((!own && effects.length > 0) !== onlyItems || (narrowed && !rows.some(passes))) continue;
-      yield [first + at, rows[0] ?? -1, () => ruleNews(name, rows.map((row) => actorIds[row]), score, ends, own, text, effects), false];
+      yield [first + at, rows[0] ?? -1, () => ruleNews(name, rows.map((row) => world.nameOf(row)), score, ends, own, text, effects), false];
     }
   }
 
@@ -216,7 +216,7 @@ export class EventLog {
     if (more) yield [FIRST_STEP + found.length, -1, () => `and ${more} more could not go where they wanted`, true];
     for (let at = found.length - 1; at >= 0; at -= 1) {
       const [row, reason, direction] = found[at];
-      yield [FIRST_STEP + at, row, () => deed(world, { action: 1, reason, direction }), true];
+      yield [FIRST_STEP + at, row, () => sentence(world, { action: 1, reason, direction })[0], true];
     }
     yield* this.results(frame, true, passes);
   }
@@ -234,8 +234,8 @@ export class EventLog {
       const text = () => {
         details ??= new Map(frame.json<Detail[]>(Tag.DETAILS, []).map((one) => [one[0], one]));
         const detail = details.get(rows[at]);
-        const effects = detail?.[2].map(effect).join(", ");
-        return deed(world, { action: codes[at], reason, direction: -1 }, detail?.[1]) + (effects ? ` (${effects})` : "");
+        const [deed, effects] = sentence(world, { action: codes[at], reason, direction: -1 }, detail?.[1], detail?.[2]);
+        return effects ? `${deed} (${effects})` : deed;
       };
       yield [at, rows[at], text, failures];
     }
@@ -247,7 +247,8 @@ export class EventLog {
     const { actorIds } = this.film.world;
     if (row < 0) return false;
     if (!this.names.length) this.names = new Int8Array(actorIds.length);
-    this.names[row] ||= actorIds[row].toLowerCase().includes(actor.toLowerCase()) ? 1 : -1;
+    const wanted = actor.toLowerCase();
+    this.names[row] ||= [actorIds[row], this.film.world.nameOf(row)].some((name) => name.toLowerCase().includes(wanted)) ? 1 : -1;
     return this.names[row] > 0;
   }
 

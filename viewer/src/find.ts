@@ -10,9 +10,10 @@ export function findActors(world: World, text: string, most: number): number[] {
   const begin: number[] = [];
   const other: number[] = [];
   for (let row = 0; row < world.actors; row += 1) {
-    const name = world.actorIds[row].toLowerCase();
+    const names = [world.nameOf(row), world.actorIds[row]].map((one) => one.toLowerCase());
+    const name = names.find((one) => one.includes(wanted));
+    if (name === undefined) continue;
     const at = name.indexOf(wanted);
-    if (at < 0) continue;
     const found = at > 0 ? other : name.length === wanted.length ? same : begin;
     if (found.length < most) found.push(row);
   }

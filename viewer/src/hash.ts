@@ -1,6 +1,6 @@
 /** What the address keeps: the tick, the character, the panel and the filters of the log. */
 
-export const TABS = ["inspector", "log", "talk", "charts"] as const;
+export const TABS = ["inspector", "log", "talk", "charts", "runs"] as const;
 export type Tab = (typeof TABS)[number];
 
 export const EVENT_TYPES = ["speech", "action", "failure", "object", "thought", "control", "goal"] as const;

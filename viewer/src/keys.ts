@@ -11,7 +11,7 @@ const PAN = 90; // pixels
 export function onKey(app: App, event: KeyboardEvent): void {
   const target = event.target as HTMLElement;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (app.help.value) return; // it has the keyboard for itself
+  if (app.help.value || app.bench.peek()?.ordering.value) return; // a dialog has the keyboard for itself
   const game = app.game.peek();
   if (game && !game.over) return void onPlayKey(app, game, event);
   if (event.key === "Escape") {
@@ -110,6 +110,7 @@ function actionOf(app: App, event: KeyboardEvent): (() => void) | null {
     "]": () => other(1),
     f: () => app.follow(!app.following.peek()),
     v: () => (app.sight.value = !app.sight.peek()),
+    b: () => app.bench.peek() && (app.bench.peek()!.ordering.value = true),
     "/": () => document.getElementById("find")?.focus(),
     "?": () => (app.help.value = true),
   };

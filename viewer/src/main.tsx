@@ -5,12 +5,16 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { App } from "./app";
 import { MapView } from "./draw/map";
+import { baseOf } from "./lab/door";
 import { ClipSource, HttpSource, TokenNeeded, type Source } from "./film/source";
 import { onKey, onKeyUp } from "./keys";
+import { BesideMap } from "./panels/beside_map";
+import { BranchDialog } from "./panels/branch";
 import { Help, Legend, SidePanel, TopBar } from "./panels/frame";
 import { Pad } from "./panels/play";
 import { Timeline } from "./panels/timeline";
 import "./style.css";
+import "./lab/lab.css";
 
 declare global {
   interface Window {
@@ -74,11 +78,12 @@ function Page({ app }: { app: App }) {
       window.removeEventListener("pagehide", leave);
     };
   }, []);
+  const beside = app.game.value ? null : (app.bench.value?.beside.value ?? null);
   const name = `Map of ${app.world.info.name} with ${app.world.actors} characters`;
   return (
     <>
       <TopBar app={app} />
-      <main>
+      <main class={beside ? "two-maps" : undefined}>
         <div class="map" data-drawn-tick={app.drawnTick}>
           <canvas ref={canvas} role="img" aria-label={name} />
           <div class="overlay" ref={overlay} aria-hidden="true" />
@@ -86,12 +91,19 @@ function Page({ app }: { app: App }) {
           <Pad app={app} />
           <canvas class="minimap" ref={minimap} role="img" aria-label="The whole map, small" />
           {app.waiting.value && <p class="waiting">Loading ticks</p>}
+          {beside && (
+            <p class="of-run">
+              <bdi>{app.world.info.run_id}</bdi>
+            </p>
+          )}
           {problem && <p class="problem">{problem}</p>}
         </div>
+        {beside && <BesideMap key={beside.runId} app={app} beside={beside} />}
         <SidePanel app={app} />
       </main>
       {!app.game.value && <Timeline app={app} />}
       <Help app={app} />
+      <BranchDialog app={app} />
     </>
   );
 }
@@ -121,7 +133,7 @@ function TokenForm({ source, again }: { source: HttpSource; again: () => void })
 async function open(): Promise<void> {
   const root = document.getElementById("app") as HTMLElement;
   const clip = await ClipSource.find();
-  const source: Source = clip ?? new HttpSource();
+  const source: Source = clip ?? new HttpSource(baseOf(new URLSearchParams(location.search).get("run") ?? ""));
   try {
     const app = await App.open(source);
     document.title = `${app.world.info.name} - tickmind`;

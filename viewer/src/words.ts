@@ -20,41 +20,93 @@ export function seconds(value: number): string {
 
 export const plain = (code: string): string => code.replaceAll("_", " ");
 
-/** What an actor did, as a sentence's end: "goes north-east", "tries to go west: swap". */
-export function deed(world: World, result: Result, target = ""): string {
+/** Reasons of a refusal that need other words than their code. */
+const REASONS: Record<string, string> = {
+  out_of_bounds: "the map ends there",
+  not_walkable: "something is in the way",
+  illegal_diagonal: "a corner is in the way",
+  tile_contested: "another went there first",
+  swap: "two can't change places",
+  cycle: "all wait for each other",
+  occupied: "someone stands there",
+  blocked_by_failed_move: "someone stands there",
+  nothing_here: "none is there",
+  not_in_inventory: "it has none",
+  inventory_full: "no hand is free",
+  missing_item: "something is missing for it",
+  target_occupied: "something is where it would be",
+  not_owner: "it belongs to another",
+  wrong_state: "not as it is now",
+  no_offer: "there is no such offer any more",
+};
+
+const VERBS: Record<string, [done: string, not: string]> = {
+  Wait: ["waits", "can't wait"],
+  Pickup: ["picks up", "can't pick up"],
+  Use: ["uses", "can't use it"],
+  Say: ["speaks", "can't speak"],
+  Interact: ["works on", "can't work on"],
+  Drop: ["puts down", "can't put down"],
+  Give: ["gives to", "can't give to"],
+  Sleep: ["falls asleep", "can't sleep"],
+  Wake: ["wakes up", "can't wake up"],
+  Put: ["puts something into", "can't put it into"],
+  Take: ["takes something from", "can't take it from"],
+  Buy: ["buys at", "can't buy at"],
+  Sell: ["sells at", "can't sell at"],
+  Offer: ["makes an offer to", "can't make an offer to"],
+  Accept: ["accepts the offer of", "can't accept the offer of"],
+  Decline: ["declines the offer of", "can't decline the offer of"],
+  Build: ["builds", "can't build"],
+};
+
+type Effects = readonly (readonly [name: string, value: number])[];
+
+const ITEM = "inventory.";
+const carried = (effects: Effects, more: boolean): string =>
+  effects
+    .filter(([name, value]) => name.startsWith(ITEM) && value > 0 === more)
+    .map(([name, value]) => `${Math.abs(value)} ${plain(name.slice(ITEM.length))}`)
+    .join(" and ");
+
+/**
+ * What an actor did and what else came of it: "goes north-east"; "buys 1 bread at the stall", "-2 coins";
+ * "can't go west: another went there first".
+ */
+export function sentence(world: World, result: Result, target = "", effects: Effects = []): [deed: string, effects: string] {
   const action = world.info.actions[result.action] ?? "?";
-  const on = target ? ` ${target}` : "";
-  const failed = result.reason ? `: ${plain(world.info.reasons[result.reason] ?? "?")}` : "";
+  const to = target && world.targetName(target);
+  const reason = world.info.reasons[result.reason] ?? "?";
+  const failed = result.reason ? `: ${REASONS[reason] ?? plain(reason)}` : "";
+  const rest = (but: (effect: readonly [string, number]) => boolean): string => effects.filter((one) => !but(one)).map(effect).join(", ");
   if (action === "Move") {
     const way = result.direction >= 0 ? WAYS[result.direction] : "somewhere";
-    return failed ? `can't go ${way}${failed}` : `goes ${way}`;
+    return [failed ? `can't go ${way}${failed}` : `goes ${way}`, rest(() => false)];
   }
-  const verbs: Record<string, [string, string]> = {
-    Wait: ["waits", "can't wait"],
-    Pickup: ["picks up", "can't pick up"],
-    Use: ["uses something", "can't use it"],
-    Say: ["speaks", "can't speak"],
-    Interact: ["works on", "can't work on"],
-    Drop: ["puts down", "can't put down"],
-    Give: ["gives to", "can't give to"],
-    Sleep: ["falls asleep", "can't sleep"],
-    Wake: ["wakes up", "can't wake up"],
-    Put: ["puts something into", "can't put it into"],
-    Take: ["takes something from", "can't take it from"],
-    Buy: ["buys at", "can't buy at"],
-    Sell: ["sells at", "can't sell at"],
-    Offer: ["makes an offer to", "can't make an offer to"],
-    Accept: ["accepts the offer of", "can't accept the offer of"],
-    Decline: ["declines the offer of", "can't decline the offer of"],
-    Build: ["builds", "can't build"],
-  };
-  const [done, not] = verbs[action] ?? [action, `can't ${action}`];
-  return `${failed ? not : done}${on}${failed}`;
+  const [done, not] = VERBS[action] ?? [action, `can't ${action}`];
+  if (failed) return [`${not}${to ? ` ${to}` : ""}${failed}`, ""];
+  const [gained, lost] = [carried(effects, true), carried(effects, false)];
+  const at = to ? ` at ${to}` : "";
+  const gains = ([name, value]: readonly [string, number]): boolean => name.startsWith(ITEM) && value > 0;
+  const losses = ([name, value]: readonly [string, number]): boolean => name.startsWith(ITEM) && value < 0;
+  if (action === "Pickup" && gained) return [`gathers ${gained}${at}`, rest(gains)];
+  if (action === "Buy" && gained) return [`buys ${gained}${at}`, rest(gains)];
+  if (action === "Sell" && lost) return [`sells ${lost}${at}`, rest(losses)];
+  if (action === "Take" && gained) return [`takes ${gained}${to ? ` from ${to}` : ""}`, rest(gains)];
+  if (action === "Put" && lost) return [`puts ${lost}${to ? ` into ${to}` : ""}`, rest(losses)];
+  if (action === "Give" && lost) return [`gives ${lost}${to ? ` to ${to}` : ""}`, rest(losses)];
+  if (action === "Drop" && lost) return [`puts down ${lost}`, rest(losses)];
+  if (action === "Use" && lost) {
+    const eats = effects.some(([name, value]) => name === "hunger" && value < 0);
+    return [`${eats ? "eats" : "uses"} ${lost}`, rest(losses)];
+  }
+  if (action === "Interact" && gained) return [`makes ${gained}${at}`, rest(gains)];
+  return [`${done}${to ? ` ${to}` : action === "Use" ? " something" : ""}`, rest(() => false)];
 }
 
 /** "+1 berries", "hunger -150", "work left 2". */
-export function effect([name, value]: [string, number]): string {
-  if (name.startsWith("inventory.")) return `${value > 0 ? "+" : ""}${value} ${name.slice("inventory.".length)}`;
+export function effect([name, value]: readonly [string, number]): string {
+  if (name.startsWith(ITEM)) return `${value > 0 ? "+" : ""}${value} ${plain(name.slice(ITEM.length))}`;
   if (name === "work_remaining") return value ? `work left: ${value}` : "done";
   return `${plain(name)} ${value > 0 ? "+" : ""}${value}`;
 }

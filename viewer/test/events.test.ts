@@ -167,7 +167,7 @@ describe("conversations", () => {
 
 describe("finding a character", () => {
   const ids = ["entity:10", "entity:11", "entity:1", "an entity:1 too", "Ann"];
-  const world = { actors: ids.length, actorIds: ids } as unknown as World;
+  const world = { actors: ids.length, actorIds: ids, nameOf: (row: number) => ids[row] } as unknown as World;
 
   it("puts the very name first, then names that begin so", () => {
     expect(findActors(world, "entity:1", 8)).toEqual([2, 0, 1, 3]);

@@ -43,6 +43,8 @@ export function filmOf(ids: string[], { windowTicks = 64, hearing = 4 } = {}): F
     thingX: new Int16Array(0),
     thingY: new Int16Array(0),
     actorIds: ids,
+    nameOf: (row: number) => ids[row],
+    targetName: (id: string) => id,
     rowOf: new Map(ids.map((id, row) => [id, row])),
   } as unknown as World;
   const film = new Film(world, {} as Source);

@@ -65,8 +65,8 @@ describe("a mind", () => {
     expect(sourceOf("", 1, [3, 5])).toBe("follows from 2 memories");
   });
 
-  it("shows texts as they are and everything else as JSON", () => {
+  it("shows texts as they are and everything else in words", () => {
     expect(shownValue('"<b>word</b>"')).toBe("<b>word</b>");
-    expect(shownValue('{"a":[1]}')).toBe('{"a":[1]}');
+    expect(shownValue('{"a":[1]}')).toBe("a: 1");
   });
 });

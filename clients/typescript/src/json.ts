@@ -34,7 +34,8 @@ function readValue(kind: string, value: unknown): unknown {
       return value ?? "";
     case "f":
       return value ?? false;
-    case "n":
+    case "i":
+    case "r":
       return Number(value ?? 0); // numbers of 64 bits are texts in this form
     case "b":
       return fromBase64((value as string | undefined) ?? "");

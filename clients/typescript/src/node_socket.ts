@@ -15,6 +15,7 @@ const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const MOST_BYTES = 16_000_000; // of a message; a world sends none that is longer
 const MOST_HEAD_BYTES = 16_384;
 const CLOSE_MS = 1000; // for the answer to a close frame
+const HANDSHAKE_MS = 10_000; // until the connection is open
 const CONTINUATION = 0;
 const TEXT = 1;
 const CLOSE = 8;
@@ -36,8 +37,9 @@ export class NodeSocket implements Socket {
   #upgraded = false;
   #closing = false;
   #over = false;
+  #handshake: ReturnType<typeof setTimeout>;
 
-  constructor(address: string, subprotocol: string) {
+  constructor(address: string, subprotocol: string, handshakeMs: number = HANDSHAKE_MS) {
     const url = new URL(address);
     if (url.protocol !== "ws:" && url.protocol !== "wss:") {
       throw new TickmindError(`the address must begin with ws:// or wss://, not ${url.protocol}//`);
@@ -48,6 +50,7 @@ export class NodeSocket implements Socket {
     this.#subprotocol = subprotocol;
     const begin = (): void => this.#ask(url);
     this.#tcp = secure ? connectTls({ host, port, servername: host }, begin) : connectTcp({ host, port }, begin);
+    this.#handshake = setTimeout(() => this.#fail(), handshakeMs);
     this.#tcp.setNoDelay(true);
     this.#tcp.on("data", (data: Buffer) => this.#take(data));
     this.#tcp.on("error", () => this.#end(true));
@@ -112,6 +115,7 @@ export class NodeSocket implements Socket {
     }
     this.#received = this.#received.subarray(end + 4);
     this.#upgraded = true;
+    clearTimeout(this.#handshake);
     this.onopen?.(undefined as never);
     return true;
   }
@@ -207,6 +211,7 @@ export class NodeSocket implements Socket {
   #end(broken: boolean): void {
     if (this.#over) return;
     this.#over = true;
+    clearTimeout(this.#handshake);
     if (broken) this.onerror?.(undefined as never);
     this.onclose?.(undefined as never);
   }

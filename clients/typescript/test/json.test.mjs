@@ -11,16 +11,25 @@ const vectors = JSON.parse(readFileSync(process.env.CLIENT_VECTORS, "utf8"));
 /** Bytes as base64, so that two messages can be compared. */
 const plain = (message) => JSON.parse(writeMessage(message));
 
+/** The vector's numbers of 64 bits are texts. */
+const agrees = (ours, theirs) => {
+  if (typeof theirs !== "object" || theirs === null) {
+    return typeof ours === "number" && typeof theirs === "string" ? ours === Number(theirs) : ours === theirs;
+  }
+  const names = Object.keys(theirs);
+  return names.length === Object.keys(ours ?? {}).length && names.every((name) => agrees(ours[name], theirs[name]));
+};
+
 test("every message of the vectors is read with all of its fields", () => {
   assert.ok(vectors.length > 50);
-  for (const { name, json, whole } of vectors) {
-    assert.deepEqual(plain(readMessage(name, JSON.parse(json))), whole, json.slice(0, 300));
+  for (const { name, short, whole } of vectors) {
+    assert.ok(agrees(plain(readMessage(name, short)), whole), JSON.stringify(short).slice(0, 300));
   }
 });
 
 test("what is written is what Python reads", () => {
-  for (const { name, json, short } of vectors) {
-    assert.deepEqual(plain(readMessage(name, JSON.parse(writeMessage(JSON.parse(json))))), plain(readMessage(name, short)));
+  for (const { name, short } of vectors) {
+    assert.deepEqual(plain(readMessage(name, JSON.parse(writeMessage(short)))), plain(readMessage(name, short)));
   }
 });
 

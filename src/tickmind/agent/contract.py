@@ -17,11 +17,14 @@ The launch file is a JSON object, every part of which may be left out:
 
     {"entities": [{"entity_id": "alice", "controller_id": "runner:alice:villager"}],
      "settings": {}, "state_dir": "/run/agents/alice", "gateway_url": "", "session": "",
-     "replies": {"path": "/runs/replies.jsonl", "fills": true}}
+     "replies": {"path": "/runs/replies.jsonl", "fills": true},
+     "tls": {"ca": "/certificates/ca.pem"}, "world_token_file": "/tokens/agents"}
 
 Several entities are controlled by one process over one stream. `state_dir` is a folder of the process's own, where it
 keeps what takes its entities back after a crash. `replies` is a file that model calls are played from, and kept in
-where they are missing if it `fills`. Secrets are a JSON object of names and values, read once.
+where they are missing if it `fills`. `tls` names the certificates for a world and a gateway behind TLS, with those of
+the client as `certificate` and `key`; `world_token_file` is read again whenever it changes. Secrets are a JSON object
+of names and values, read once.
 """
 
 import json
@@ -33,7 +36,8 @@ from pathlib import Path
 
 from tickmind.agent.errors import LaunchError
 from tickmind.agent.settings import Json, Settings
-from tickmind.base import Limit, LimitExceededError, Secret
+from tickmind.base import ConfigError, Limit, LimitExceededError, Secret
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.base.files import PRIVATE_MODE, replace_file
 from tickmind.base.secret_sources import SourceError, read_private
 
@@ -89,6 +93,8 @@ class Launch:
     gateway_url: str = ""
     session: str = ""  # whose share of the models the process uses
     replies: KeptReplies | None = None
+    tls: TlsFiles | None = None  # for a world and a gateway behind TLS
+    world_token_file: Path | None = None  # read again when it changes; instead of the secret `WORLD_TOKEN`
     config_path: Path | None = None
     secrets_fd: int | None = None
     secrets_path: Path | None = None
@@ -124,10 +130,12 @@ class Launch:
             world_addr=env.get(WORLD_ADDR) or DEFAULT_WORLD_ADDR,
             world_ws_url=env.get(WORLD_WS_URL, ""),
             settings=file.settings(),
-            state_dir=Path(state_dir) if (state_dir := file.text("state_dir")) else None,
+            state_dir=file.path("state_dir"),
             gateway_url=file.text("gateway_url"),
             session=file.text("session"),
             replies=file.replies(),
+            tls=file.tls(),
+            world_token_file=file.path("world_token_file"),
             config_path=path,
             secrets_fd=_descriptor(env, SECRETS_FD),
             secrets_path=Path(secrets_path) if secrets_path else None,
@@ -165,6 +173,14 @@ class Launch:
         }
         if self.replies is not None:
             content["replies"] = {"path": str(self.replies.path), "fills": self.replies.fills}
+        if self.tls is not None:
+            files = {"ca": self.tls.ca, "certificate": self.tls.certificate, "key": self.tls.key}
+            content["tls"] = {
+                **{name: str(path) for name, path in files.items() if path is not None},
+                **({"server_name": self.tls.server_name} if self.tls.server_name else {}),
+            }
+        if self.world_token_file is not None:
+            content["world_token_file"] = str(self.world_token_file)
         replace_file(self.config_path, json.dumps(content, ensure_ascii=False).encode(), mode=PRIVATE_MODE)
 
     def take_secrets(self) -> dict[str, Secret]:
@@ -234,6 +250,26 @@ class _LaunchFile:
         if not isinstance(path, str) or not path or not isinstance(fills, bool):
             raise LaunchError("replies in the launch file must have a path, and may have fills as true or false")
         return KeptReplies(Path(path), fills)
+
+    def tls(self) -> TlsFiles | None:
+        value = self._content.get("tls")
+        if value is None:
+            return None
+        said = value if isinstance(value, dict) else {"": None}
+        texts = {name: text for name, text in said.items() if isinstance(text, str) and text}
+        if texts.keys() < said.keys() or "ca" not in texts:
+            raise LaunchError(
+                "tls in the launch file must have a ca, and may have certificate and key, all of them paths"
+            )
+        certificate, key = (Path(texts[name]) if name in texts else None for name in ("certificate", "key"))
+        try:
+            return TlsFiles(Path(texts["ca"]), certificate, key, texts.get("server_name", ""))
+        except ConfigError as error:
+            raise LaunchError(f"tls in the launch file: {error}") from None
+
+    def path(self, name: str) -> Path | None:
+        text = self.text(name)
+        return Path(text) if text else None
 
     def text(self, name: str) -> str:
         value = self._content.get(name, "")

@@ -80,6 +80,15 @@ def read_at_most(path: Path, size: int) -> bytes:
         return file.read(min(size, os.fstat(file.fileno()).st_size + 1))
 
 
+def file_stamp(path: Path) -> tuple[int, int, int]:
+    """Return what distinguishes the versions of a file; a missing file is a version too."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return (0, 0, 0)
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+
 def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Put a file with this content in place, whole or not at all; an existing file keeps its permissions.
 

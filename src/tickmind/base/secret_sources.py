@@ -57,24 +57,29 @@ class SecretSources:
 def read_private(path: Path, limit: Limit, what: str) -> bytes:
     """Read a file that holds secrets; `what` names it in messages.
 
-    Raises `SourceError` if it can't be read, is no regular file, or may be read by others than its owner, and
-    `LimitExceededError` if it is larger than `limit`.
+    Raises `SourceError` if it can't be read, is no regular file, or may be read by others than its owner (or its group,
+    if it is root's and this process is not), and `LimitExceededError` if it is larger than `limit`.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a named pipe must not hang it
     except OSError as error:
         raise SourceError(f"{what} {path} can't be read: {error.strerror}") from None
     try:
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
             raise SourceError(f"{what} {path} is no regular file")
-        if mode & _OTHERS:
+        if facts.st_mode & (_OTHERS & ~stat.S_IRGRP if _is_given(facts) else _OTHERS):
             raise SourceError(f"{what} {path} can be read by others; run: chmod 600 {shlex.quote(str(path))}")
         data = os.read(descriptor, int(limit.maximum) + 1)
     finally:
         os.close(descriptor)
     limit.check(len(data))
     return data
+
+
+def _is_given(facts: os.stat_result) -> bool:
+    """Whether root gives a file to this process by its group, as Kubernetes does with mounted secrets."""
+    return facts.st_uid == 0 != os.geteuid()
 
 
 def has_reference(text: str) -> bool:

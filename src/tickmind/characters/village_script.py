@@ -14,9 +14,10 @@ from tickmind.llm.tokens import estimate_messages_tokens, estimate_tokens
 from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 from tickmind.mind.options import read_menu
 from tickmind.mind.reflection import REFLECT_TASK
+from tickmind.mind.talk.extraction import EXTRACT_TASK
 
 _HUNGER = re.compile(r"Hunger (\d+) %")
-_LINE = re.compile(r'^Say to .* in your own words: "(.*)"$', re.MULTILINE)
+_LINE = re.compile(r'^(?:Say|Ask) this, and add a few words of your own: "(.*)"$', re.MULTILINE)
 _DAY = re.compile(r"^Your usual day: (.*)\.$", re.MULTILINE)
 _FOOD = ("eat", "fetch", "buy")  # what the words of options begin with that still hunger
 _HUNGRY = 50  # percent
@@ -38,6 +39,8 @@ def _answer(prompt: str) -> str:
         return line[1]
     if day is not None:
         return day[1].replace("; ", "\n")
+    if prompt.endswith(EXTRACT_TASK):
+        return "nothing"
     return "Nothing follows." if prompt.endswith(REFLECT_TASK) else ""
 
 

@@ -12,7 +12,7 @@ from tickmind.agent import Start
 from tickmind.agent.character.choosing import ChoosingCharacter
 from tickmind.agent.character.daily import NIGHT
 from tickmind.agent.character.free_time import HUNGRY, STARVING
-from tickmind.agent.character.sociable import REHEARSE, TALK
+from tickmind.agent.character.talking import EMBED, EXTRACT, REHEARSE, TALK
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import distance
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
@@ -39,7 +39,7 @@ class Villager(ChoosingCharacter):
     `enough` is how many items to spare it makes or gathers of a kind before it stops or sells them.
     """
 
-    thinking: ClassVar[Thinking] = Thinking(ROLE, one_line=True, faculties=(TALK, REHEARSE, *NIGHT))
+    thinking: ClassVar[Thinking] = Thinking(ROLE, one_line=True, faculties=(TALK, EMBED, EXTRACT, REHEARSE, *NIGHT))
     tree: ClassVar[Node] = Selector(
         Sequence(
             Condition("asleep"),
@@ -126,7 +126,8 @@ class Villager(ChoosingCharacter):
         talk = self.talker.talks.current
         if talk is not None:
             turn = "it is your turn to speak" if talk.my_turn else "you wait for an answer"
-            yield f"You are talking with {called(talk.partner_id)}, and {turn}."
+            partners = " and ".join(map(called, talk.others(self.entity_id)))
+            yield f"You are talking with {partners}, and {turn}."
         if self._chosen is not None:
             yield f"You were about to {self._chosen.words}."
         lines = [line for line in self.speech.lines if line.tick > self._asked_tick][-NEWS_LINES:]

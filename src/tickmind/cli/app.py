@@ -16,6 +16,8 @@ import tickmind
 from tickmind.base import TickmindError, configure_logging, get_logger, redact
 from tickmind.base.process_guard import guard_process
 from tickmind.cli import EXIT_INTERRUPTED
+from tickmind.cli.access.certificates import certificates_app, token
+from tickmind.cli.access.health import check_health
 from tickmind.cli.ask.commands import ask
 from tickmind.cli.check import check
 from tickmind.cli.conformance.commands import conformance
@@ -126,12 +128,14 @@ def begin(
 
 
 app.command()(ask)
+app.add_typer(certificates_app)
 app.command()(check)
 app.command(short_help="Try an agent in any language against the launch contract.")(conformance)
 app.command(short_help="Watch a village of twelve live, talk and make plans.")(demo)
 app.command(short_help="Check this machine, and show what to do.")(doctor)
 app.command(short_help="Run a scenario under several conditions, and say whether they differ.")(experiment)
 app.add_typer(gateway_app)
+app.command("health", short_help="Say whether a world, a gateway, a viewer or a runner serves.")(check_health)
 app.command(short_help="Branch a recorded run at a tick, with something changed.")(branch)
 app.command(short_help="Ask characters of a recorded run what they knew.")(interview)
 app.add_typer(mcp_app)
@@ -145,6 +149,7 @@ app.command(short_help="Measure how minds lived in some runs.")(measure)
 app.command(short_help="Tell a recorded run as a chronicle.")(story)
 app.command()(runner)
 app.add_typer(runs_app)
+app.command(short_help="Make or rotate a token for a world or a viewer.")(token)
 app.command(short_help="Start a world, its characters and their models.")(up)
 app.command()(viewer)
 app.command(short_help="Serve a running world over WebSocket.")(websocket)
@@ -174,6 +179,9 @@ def main() -> None:
         if reconfigure is not None:
             reconfigure(errors="replace")  # a model may write what this terminal can't show
     sys.meta_path.insert(0, WithoutPandas())
+    os.environ.setdefault(
+        "GRPC_VERBOSITY", "ERROR"
+    )  # or each stranger's failed handshake writes a line to the terminal
     if any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
         from tickmind.adapters.telemetry import announce
 

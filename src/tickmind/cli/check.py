@@ -161,6 +161,7 @@ def _scenario(file: Path, said: Mapping[str, object]) -> str:
         size = f"{scenario.width} x {scenario.height} tiles"
         words.append(f"the world {scenario.name}, {size}, {len(scenario.actors):,} characters")
         problems += _own_rule_problems(scenario)
+        problems += _embedding_problems(scenario)
         words += _unread_habits(scenario)
     except ConfigFileError as error:
         problems += error.problems
@@ -184,6 +185,24 @@ def _own_rule_problems(scenario: "Scenario") -> "list[Problem]":
     except ConfigError as error:
         return [problems.Problem(("own_rules",), str(error))]
     return []
+
+
+def _embedding_problems(scenario: "Scenario") -> "list[Problem]":
+    """Return the actors whose own embeddings there are not; else their first tick would say so."""
+    from tickmind.base import problems
+    from tickmind.mind.embeddings import EMBEDDING_NAMES
+
+    named = (
+        (actor.entity_id, dict(actor.persona.agent).get("embeddings"))
+        for actor in scenario.actors
+        if actor.persona is not None
+    )
+    known = ", ".join(EMBEDDING_NAMES)
+    return [
+        problems.Problem(("actors",), f"{who}: there are no embeddings {name!r}; known: {known}")
+        for who, name in named
+        if name and name not in EMBEDDING_NAMES
+    ]
 
 
 def _unread_habits(scenario: "Scenario") -> list[str]:

@@ -21,6 +21,7 @@ _VILLAGE = {
     "viewer": ("aiohttp",),
 }  # extra -> what it brings; `tickmind demo` needs them all
 _MORE = {
+    "certificates": ("cryptography",),
     "gif": ("PIL",),
     "local": ("xllamacpp",),
     "mcp": ("mcp", "starlette", "uvicorn"),

@@ -88,6 +88,7 @@ def up(
         [*first.world, "--port", str(port)],
         models,
         viewer=["--port", str(viewer_port), "--runs", str(runs)] if viewer else [],
+        viewer_port=viewer_port,
         resume=first.resume,
         on_page=lambda url: status.say(f"Watch it at {url}"),
         next_run=ScenarioWatch(scenario, planner.plan, first, status.say).next_run if reload else None,

@@ -8,19 +8,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tickmind.base import ConfigError, Secret
+from tickmind.base import ConfigError
 from tickmind.base.garbage import settle
 from tickmind.cli.outputs import write_output
 from tickmind.cli.screen import harmless
-from tickmind.cli.world.endpoint import WORLD, WorldAddress, WorldCa, WorldTokenFile, world_endpoint
+from tickmind.cli.world.endpoint import (
+    WORLD,
+    WorldAddress,
+    WorldCa,
+    WorldCertificate,
+    WorldTokenFile,
+    world_endpoint,
+)
 from tickmind.cli.world.scenarios import TILE_ART
 
 if TYPE_CHECKING:
     import asyncio
     from ssl import SSLContext
 
+    from tickmind.base.access.token_file import Tokens
     from tickmind.record import RunReader
     from tickmind.viewer.frames.tile_art import TileArt
+    from tickmind.viewer.run_lab import RunLab
     from tickmind.viewer.server import MountedHandler, ViewerConfig
     from tickmind.wire import WorldEndpoint
 
@@ -30,7 +39,12 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on
 Tls = Annotated[
     Path | None, typer.Option(help="A folder with the viewer's certificate chain and key: cert.pem, key.pem.")
 ]
-Tokens = Annotated[Path | None, typer.Option(help="A file with the tokens of users, one per line.")]
+TokenPath = Annotated[
+    Path | None, typer.Option(help="A file with the tokens of users, one per line; it may change meanwhile.")
+]
+ClientCa = Annotated[
+    Path | None, typer.Option("--client-ca", help="With --tls: require of each client a certificate of this CA.")
+]
 Hosts = Annotated[list[str] | None, typer.Option("--allow-host", help="Another host name for browsers.")]
 
 
@@ -39,10 +53,12 @@ def viewer(
     host: Host = "127.0.0.1",
     port: Port = 8700,
     tls: Tls = None,
-    token_file: Tokens = None,
+    client_ca: ClientCa = None,
+    token_file: TokenPath = None,
     allow_host: Hosts = None,
     world_token_file: WorldTokenFile = None,
     world_ca: WorldCa = None,
+    world_certificate: WorldCertificate = None,
     tiles: Annotated[
         Path | None, typer.Option(help="The picture of a map from Tiled: the file tiles.json that a run keeps.")
     ] = None,
@@ -61,15 +77,13 @@ def viewer(
     """Show a running world in the browser. Ctrl-C stops it."""
     import asyncio
 
-    from tickmind.viewer.access import is_loopback
     from tickmind.viewer.frames.tile_art import read_tile_art
     from tickmind.viewer.sources.live import LiveSource
     from tickmind.wire import WorldClient
 
-    config = _config(host, port, tls, token_file, allow_host)
-    connection = world_endpoint(world, world_token_file, world_ca)
-    is_for_this_machine = is_loopback(host) and not allow_host and token_file is None  # else there may be a proxy
-    may_play = is_for_this_machine if play is None else play
+    config = _config(host, port, exposure(tls, token_file, client_ca), allow_host)
+    connection = world_endpoint(world, world_token_file, world_ca, world_certificate)
+    may_play = _is_for_this_machine(host, allow_host, token_file) if play is None else play
 
     def art_of(run_id: str) -> "TileArt | None":
         if tiles is not None:
@@ -83,7 +97,7 @@ def viewer(
             async def begin() -> None:
                 if not await source.ready(WAIT_S):
                     why = (
-                        f"The world at {world} answers and can't be shown: {source.refused}. Is it of the same version?"
+                        f"The world at {world} answers and can't be shown: {source.refused}."
                         if source.refused
                         else f"No world answers at {world} yet; the page shows it as soon as it does."
                     )
@@ -107,10 +121,23 @@ def replay(
     first: Annotated[int | None, typer.Option(help="With --export or --gif: the first tick.")] = None,
     last: Annotated[int | None, typer.Option(help="With --export or --gif: the last tick.")] = None,
     follow: Annotated[str, typer.Option(help="With --gif: the character in the middle.")] = "",
+    lab: Annotated[
+        bool | None,
+        typer.Option(
+            "--lab/--no-lab",
+            help="Whether the page can branch runs, compare them and interview characters, with the model at "
+            "LLM_BASE_URL; by default where the viewer is for this machine only: without --host, --allow-host and "
+            "--token-file.",
+        ),
+    ] = None,
+    gateway: Annotated[
+        str, typer.Option(metavar="URL", help="The gateway that branches ask; the model at LLM_BASE_URL if left out.")
+    ] = "",
     host: Host = "127.0.0.1",
     port: Port = 8700,
     tls: Tls = None,
-    token_file: Tokens = None,
+    client_ca: ClientCa = None,
+    token_file: TokenPath = None,
     allow_host: Hosts = None,
 ) -> None:
     """Show a recorded run in the browser, finished or still growing. Ctrl-C stops it."""
@@ -138,11 +165,14 @@ def replay(
         typer.echo(f"{gif}: {len(picture):,} bytes.")
     if export is not None or gif is not None:
         return
-    config = _config(host, port, tls, token_file, allow_host)
+    config = _config(host, port, exposure(tls, token_file, client_ca), allow_host)
+    may_work = _is_for_this_machine(host, allow_host, token_file) if lab is None else lab
 
     async def show() -> None:
+        from tickmind.cli.lab.run_lab import FolderLab
+
         async with ReplaySource(open_run, whole_minds=WholeMinds(runs, run_id), tile_art=art) as source:
-            await _serve(source, config)
+            await _serve(source, config, lab=FolderLab(runs, gateway=gateway) if may_work else None)
 
     asyncio.run(show())
 
@@ -169,6 +199,12 @@ def _place_of(run: str, runs: Path) -> tuple[Path, str]:
     return runs, run
 
 
+def _is_for_this_machine(host: str, allow_host: list[str] | None, token_file: Path | None) -> bool:
+    from tickmind.viewer.access import is_loopback
+
+    return is_loopback(host) and not allow_host and token_file is None  # else there may be a proxy
+
+
 def _playing(world: "WorldEndpoint", config: "ViewerConfig") -> "tuple[MountedHandler, ...]":
     """Return the endpoint for those who play; it has no rights of the viewer, only those of each caller's own token."""
     from tickmind.adapters.websocket import WebSocketEndpoint
@@ -177,34 +213,25 @@ def _playing(world: "WorldEndpoint", config: "ViewerConfig") -> "tuple[MountedHa
 
 
 def _config(
-    host: str, port: int, tls: Path | None, token_file: Path | None, allow_host: list[str] | None
+    host: str, port: int, exposed: "tuple[Tokens, SSLContext | None]", allow_host: list[str] | None
 ) -> "ViewerConfig":
     from tickmind.viewer.server import ViewerConfig
 
-    tokens, context = exposure(tls, token_file)
+    tokens, context = exposed
     return ViewerConfig(host=host, port=port, tokens=tokens, tls=context, more_hosts=tuple(allow_host or ()))
 
 
-def exposure(tls: Path | None, token_file: Path | None) -> "tuple[tuple[Secret, ...], SSLContext | None]":
-    """Return the tokens and the certificate that a web server needs beyond this machine."""
-    tokens: tuple[Secret, ...] = ()
-    if token_file is not None:
-        from tickmind.server import load_tokens
+def exposure(
+    tls: Path | None, token_file: Path | None, client_ca: Path | None = None
+) -> "tuple[Tokens, SSLContext | None]":
+    """Return the tokens and the certificates that a web server needs beyond this machine."""
+    from tickmind.base.access.tls_files import server_context
+    from tickmind.base.access.token_file import TokenFile
 
-        tokens = load_tokens(token_file)
-    context = None
-    if tls is not None:
-        import ssl
-
-        from tickmind.server import ServerTls
-
-        ServerTls.load(tls / "cert.pem", tls / "key.pem")  # raises if the files are invalid
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        try:
-            context.load_cert_chain(tls / "cert.pem", tls / "key.pem")
-        except (OSError, ssl.SSLError) as error:
-            raise ConfigError(f"cert.pem and key.pem in {tls} can't be used: {error}") from error
-    return tokens, context
+    if tls is None and client_ca is not None:
+        raise ConfigError("--client-ca is for certificates of clients, which only TLS has; give --tls too")
+    tokens = () if token_file is None else TokenFile(token_file)
+    return tokens, None if tls is None else server_context(tls, client_ca)
 
 
 async def _nothing() -> None:
@@ -228,13 +255,18 @@ async def _serve(
     config: "ViewerConfig",
     begin: Callable[[], Awaitable[None]] = _nothing,
     mounted: "Sequence[MountedHandler]" = (),
+    lab: "RunLab | None" = None,
 ) -> None:
     from tickmind.viewer.server import ViewerServer
 
     stop = stop_signal()
-    server: AbstractAsyncContextManager[ViewerServer] = ViewerServer(source, config, mounted)
-    async with server as serving:
-        typer.echo(f"The viewer is at {serving.url}; Ctrl-C stops it.", err=True)
-        await begin()
-        settle()  # a full collection would delay jumps
-        await stop.wait()
+    server: AbstractAsyncContextManager[ViewerServer] = ViewerServer(source, config, mounted, lab)
+    try:
+        async with server as serving:
+            typer.echo(f"The viewer is at {serving.url}; Ctrl-C stops it.", err=True)
+            await begin()
+            settle()  # a full collection would delay jumps
+            await stop.wait()
+    finally:
+        if lab is not None:
+            await lab.close()

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from tickmind.cli.viewer import Host, Tls, exposure, stop_signal
-from tickmind.cli.world.endpoint import WORLD, WorldAddress, WorldCa, world_endpoint
+from tickmind.cli.viewer import ClientCa, Host, Tls, exposure, stop_signal
+from tickmind.cli.world.endpoint import WORLD, WorldAddress, WorldCa, WorldCertificate, world_endpoint
 
 
 def websocket(
@@ -14,6 +14,7 @@ def websocket(
     host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")] = 8701,
     tls: Tls = None,
+    client_ca: ClientCa = None,
     token_file: Annotated[
         Path | None, typer.Option(help="A file with tokens of the world, one per line; no others are admitted.")
     ] = None,
@@ -23,6 +24,7 @@ def websocket(
         typer.Option("--allow-origin", help="The site of a page that may connect, as http://localhost:3000."),
     ] = None,
     world_ca: WorldCa = None,
+    world_certificate: WorldCertificate = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the frames and exit.")] = False,
 ) -> None:
     """Serve a running world over WebSocket, at /ws/v1. Ctrl-C stops it.
@@ -38,7 +40,7 @@ def websocket(
 
         typer.echo(json.dumps(frame_schema(), indent=2))
         return
-    tokens, context = exposure(tls, token_file)
+    tokens, context = exposure(tls, token_file, client_ca)
     config = WebSocketConfig(
         host=host,
         port=port,
@@ -47,7 +49,7 @@ def websocket(
         more_hosts=tuple(allow_host or ()),
         origins=tuple(allow_origin or ()),
     )
-    connection = world_endpoint(world, None, world_ca)
+    connection = world_endpoint(world, None, world_ca, world_certificate)
 
     async def serve() -> None:
         stop = stop_signal()

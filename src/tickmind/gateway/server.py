@@ -214,6 +214,7 @@ def warn_of_keys(config: GatewayConfig) -> None:
 def serve(
     config: GatewayConfig,
     *,
+    tls: ssl.SSLContext | None = None,
     listener: socket.socket | None = None,
     on_ready: Callable[[str], None] = lambda _url: None,
 ) -> None:
@@ -224,7 +225,7 @@ def serve(
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stopped.set)
-        server = GatewayServer(config, listener=listener)
+        server = GatewayServer(config, tls=tls, listener=listener)
         await server.start()
         settle()
         gc.set_threshold(GARBAGE_OBJECTS)

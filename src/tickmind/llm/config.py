@@ -12,12 +12,13 @@ from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from tickmind.base import Limit, Secret
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.safety import is_loopback
 from tickmind.llm.tokens import context_tokens
 from tickmind.llm.transport import Capabilities, GrammarLimits
 
-Api = Literal["chat", "responses", "anthropic"]
+Api = Literal["chat", "responses", "anthropic", "embeddings"]
 ThinkTags = Literal["auto", "opened", "off"]
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
@@ -30,7 +31,7 @@ MAX_CONNECTIONS = Limit("number of connections to one endpoint", 1024)
 
 MAX_TEMPERATURES: dict[Api, float] = {"chat": 2.0, "responses": 2.0, "anthropic": 1.0}  # the greatest that each takes
 
-_APIS = ("chat", "responses", "anthropic")
+_APIS = ("chat", "responses", "anthropic", "embeddings")
 # host -> variable that holds its key; a provider's own key is sent to that provider only
 _PROVIDER_KEYS = {
     "api.openai.com": "OPENAI_API_KEY",
@@ -98,6 +99,7 @@ class ModelConfig:
     think_tags: ThinkTags = "auto"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None  # None: by the endpoint's address
     trust_proxy_env: bool = False
+    tls: TlsFiles | None = None  # a CA of one's own for https, besides those of the system
     max_attempts: int | None = None  # at a call that breaks or is refused for a while; None: see `attempts`
     headers: Mapping[str, str | Secret] = field(default_factory=dict, repr=False)  # sent as they are
 

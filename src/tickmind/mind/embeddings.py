@@ -1,32 +1,103 @@
-"""Embeddings: what texts mean, as vectors. They need no service and no network."""
+"""Embeddings: what texts mean, as vectors; of words without a service or a network, or of an endpoint."""
 
-from collections.abc import Sequence
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.base import ConfigError
+from tickmind.base import ConfigError, Limit
 from tickmind.mind.memory.vectors import Embed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WORDS = "words"
+ENDPOINT = "endpoint"
+EMBEDDING_NAMES = (WORDS, ENDPOINT)
+MAX_WANTED = Limit("number of texts that wait for their embeddings", 700)
+MAX_QUESTIONS = Limit("number of questions whose embeddings are kept", 32)
+_NUMBERS = 256  # in a row, at most
 _NOT_INSTALLED = "embeddings of words need {}, which is not installed: `pip install 'tickmind[mind]'`"
 _WEIGHTS, _TENSOR = "weights/l2_supercat_256.safetensors", "embedding.weight"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
 
 def find_embeddings(name: str) -> Embed | None:
-    """Return the embeddings of that name: `words`; None if the name is empty. Raises `ConfigError` for other names."""
+    """Return the embeddings of that name: `words`, or those of an `endpoint`, for which a mind asks beside its ticks.
+
+    None if the name is empty. Raises `ConfigError` for other names.
+    """
     if not name:
         return None
+    if name == ENDPOINT:
+        return AskedEmbeddings()
     if name != WORDS:
-        raise ConfigError(f"there are no embeddings {name!r}; choose {WORDS!r}, or leave the setting out")
+        raise ConfigError(
+            f"there are no embeddings {name!r}; choose {WORDS!r} or {ENDPOINT!r}, or leave the setting out"
+        )
     return word_embeddings()
+
+
+class AskedEmbeddings:
+    """Embeddings of a service that answers later: a text whose row has not come yet is like no other.
+
+    embed = AskedEmbeddings()
+    memory = Memory(embed=embed)
+    memory.recall(tick, question)                 # goes by words
+    texts = embed.wanted(8)                       # ask the service about them, beside the ticks
+    memory.learn_meanings(embed.learn(replies))   # from now on it goes by meaning, too
+    """
+
+    def __init__(self) -> None:
+        self._wanted: dict[str, None] = {}  # texts whose rows have not come, the oldest first
+        self._learnt: dict[str, NDArray[np.float32]] = {}  # the last texts that came, as questions are asked again
+
+    def __call__(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+        """Return the rows that have come; those of other texts are zero, and the texts are wanted."""
+        known = [self._learnt.get(text) for text in texts]
+        for text, row in zip(texts, known, strict=True):
+            if row is None and text.strip() and MAX_WANTED.allows(len(self._wanted) + 1):
+                self._wanted[text] = None
+        rows = np.zeros((len(texts), _NUMBERS), dtype=np.float32)
+        for place, row in enumerate(known):
+            if row is not None:
+                rows[place, : len(row)] = row
+        return rows
+
+    def wanted(self, most: int) -> list[str]:
+        """Return the texts to ask about next."""
+        return list(islice(self._wanted, most))
+
+    def is_wanted(self, text: str) -> bool:
+        """Return whether the row of a text is still to come."""
+        return text in self._wanted
+
+    def learn(self, reply: Mapping[str, object]) -> "dict[str, NDArray[np.float32]]":
+        """Take rows from a reply, by the sums of their texts as base64 of bytes; return those that were wanted."""
+        sums = {str(zlib.crc32(text.encode(errors="surrogatepass"))): text for text in self._wanted}
+        learnt: dict[str, NDArray[np.float32]] = {}
+        for text_sum, packed in reply.items():
+            text = sums.get(text_sum)
+            if text is None or not isinstance(packed, str):
+                continue
+            try:
+                row = np.frombuffer(base64.b64decode(packed, validate=True), dtype=np.int8).astype(np.float32)
+            except ValueError:
+                continue  # it stays wanted
+            if 0 < len(row) <= _NUMBERS:
+                learnt[text] = row
+        for text, row in learnt.items():
+            del self._wanted[text]
+            self._learnt[text] = row
+        while not MAX_QUESTIONS.allows(len(self._learnt)):
+            del self._learnt[next(iter(self._learnt))]
+        return learnt
 
 
 @cache

@@ -1,6 +1,7 @@
 """`People`: what one knows of others, and which experiences that rests on."""
 
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -33,7 +34,7 @@ class Acquaintance:
     talks: int = 0
     liking: float = 0.0
     trust: float = 0.0
-    topics: dict[str, None] = field(default_factory=dict)  # what was said to it, or heard from it; the newest last
+    topics: dict[int, None] = field(default_factory=dict)  # sums of what was said to it, or by it; the newest last
 
     @property
     def called(self) -> str:
@@ -56,8 +57,16 @@ class Acquaintance:
 
     def add_topic(self, topic: str) -> None:
         """Note that this has been talked about."""
-        self.topics.pop(topic, None)
-        self.topics[topic] = None
+        self.add_topic_sum(_topic_sum(topic))
+
+    def has_topic(self, topic: str) -> bool:
+        """Return whether this has been talked about. One in four thousand million other texts has the same sum."""
+        return _topic_sum(topic) in self.topics
+
+    def add_topic_sum(self, topic_sum: int) -> None:
+        """Note that a text with this sum has been talked about: a sum takes a third of the room."""
+        self.topics.pop(topic_sum, None)
+        self.topics[topic_sum] = None
         if not MAX_TOPICS.allows(len(self.topics)):
             del self.topics[next(iter(self.topics))]
 
@@ -140,6 +149,10 @@ class People:
         """Return how one speaks of a person."""
         known = self._known.get(person_id)
         return known.called if known else spoken_id(person_id)
+
+
+def _topic_sum(text: str) -> int:
+    return zlib.crc32(text.encode(errors="surrogatepass"))
 
 
 def spoken_id(person_id: str) -> str:

@@ -9,7 +9,7 @@ from tickmind.base import Limit
 from tickmind.protocol.setting import DAY_MINUTES, Persona, clock_of, minute_of
 
 PLAN_TASK = (
-    "Plan tomorrow in four lines, each with a time, one of the words for what you do, a thing if it needs one, and a "
+    "Plan that day in four lines, each with a time, one of the words for what you do, a thing if it needs one, and a "
     "place if it has one, such as `08:00 work at the mill` or `12:00 make bread at the bakery`. Write nothing else."
 )
 SKILLS = (

@@ -3,14 +3,15 @@
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from tickmind.base import ConfigError
 from tickmind.base.problems import ConfigFileError, Problem, in_order, nearest, read_config
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.base.yaml_source import Path as SettingPath
 from tickmind.protocol import EntityInfo
 from tickmind.runner.launch.programs import missing_program
+from tickmind.runner.launch.secrets import find_secret, find_world_token
 from tickmind.runner.mapping import load_mapping
 from tickmind.runner.spec import AgentSpec, Match, RunnerMapping, SecretSource
-from tickmind.runner.unit import find_secret
 
 Found = Iterator[tuple[SettingPath, str]]  # which setting, and what is wrong with it
 
@@ -27,7 +28,7 @@ def check_mapping(
     lacks = [lack for spec in mapping.agents.values() for lack in _missing_program(spec, environment)]
     used = {spec.name: spec for rule in mapping.rules for spec in mapping.chain(rule.use)}
     lacks += (lack for spec in used.values() for lack in _missing_secrets(spec, environment))
-    return _without_lacks(path, mapping, [*lacks, *_missing_token(mapping, environment), *_idle(mapping, entities)])
+    return _without_lacks(path, mapping, [*lacks, *_missing_access(mapping, environment), *_idle(mapping, entities)])
 
 
 def check_start(path: Path, environment: Mapping[str, str]) -> RunnerMapping:
@@ -41,7 +42,7 @@ def check_start(path: Path, environment: Mapping[str, str]) -> RunnerMapping:
         ]
         if all(lacks):
             missing |= dict.fromkeys(lack for each in lacks for lack in each)
-    return _without_lacks(path, mapping, [*missing, *_missing_token(mapping, environment)])
+    return _without_lacks(path, mapping, [*missing, *_missing_access(mapping, environment)])
 
 
 def _without_lacks(path: Path, mapping: RunnerMapping, lacks: list[tuple[SettingPath, str]]) -> RunnerMapping:
@@ -61,9 +62,18 @@ def _missing_secrets(spec: AgentSpec, environment: Mapping[str, str]) -> Found:
         yield from _missing_secret(("agents", spec.name, "secrets", key), source, environment)
 
 
-def _missing_token(mapping: RunnerMapping, environment: Mapping[str, str]) -> Found:
+def _missing_access(mapping: RunnerMapping, environment: Mapping[str, str]) -> Found:
+    """Look for what lets the runner and its agents into the world: the token and the certificates."""
     if mapping.world_token is not None:
-        yield from _missing_secret(("world_token",), mapping.world_token, environment)
+        try:
+            find_world_token(SecretSources(environment.get, Path()), mapping.world_token)
+        except SourceError as error:
+            yield ("world_token",), str(error)
+    if mapping.tls is not None:
+        try:
+            mapping.tls.check()
+        except ConfigError as error:
+            yield ("tls",), str(error)
 
 
 def _missing_secret(where: SettingPath, source: SecretSource, environment: Mapping[str, str]) -> Found:

@@ -8,9 +8,12 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from tickmind.agent import Settings
 from tickmind.agent.contract import DEFAULT_WORLD_ADDR, MAX_LAUNCH_BYTES
+from tickmind.base import ConfigError
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.base.problems import ConfigFileError, FileForm, Problem, in_order, nearest, read_config
 from tickmind.base.secret import is_secret_name
 from tickmind.base.yaml_source import Document
@@ -99,10 +102,11 @@ class _Reader:
             rules=rules,
             world_addr=self._address(),
             name=self._said.get("name", DEFAULT_NAME),
-            world_ws_url=self._said.get("world_ws_url", ""),
+            world_ws_url=self._socket_url(),
             gateway_url=self._said.get("gateway_url", ""),
             session=self._said.get("session", ""),
             world_token=self._source(token) if token is not None else None,
+            tls=self._tls(),
         )
         if self._problems:
             raise ConfigFileError(self._name, in_order(self._problems))
@@ -114,11 +118,37 @@ class _Reader:
     def _address(self) -> str:
         address: str = self._said.get("world_addr", DEFAULT_WORLD_ADDR)
         try:
-            if not is_local(address):
-                self._wrong(("world_addr",), "the world must be on this machine; agents have no certificate for others")
+            if not is_local(address) and "tls" not in self._said:
+                self._wrong(("world_addr",), "the world is on another machine; add `tls: {ca: FILE}` with its CA")
         except WireConfigError as error:
             self._wrong(("world_addr",), str(error))
         return address
+
+    def _socket_url(self) -> str:
+        url: str = self._said.get("world_ws_url", "")
+        try:
+            host = urlsplit(url).hostname or "" if url.startswith("ws://") else "localhost"
+            if not is_local(f"[{host}]:1" if ":" in host else f"{host}:1"):
+                message = "leases and tokens would travel to another machine in the clear; write wss://"
+                self._wrong(("world_ws_url",), message)
+        except (ValueError, WireConfigError):
+            self._wrong(("world_ws_url",), f"{url!r} is no address; write ws://127.0.0.1:8701/ws/v1 or wss://...")
+        return url
+
+    def _tls(self) -> TlsFiles | None:
+        said = self._said.get("tls")
+        if said is None:
+            return None
+        ca, certificate, key = (
+            self._folder / Path(said[name]).expanduser() if name in said else None
+            for name in ("ca", "certificate", "key")
+        )
+        assert ca is not None, "the schema requires it"
+        try:
+            return TlsFiles(ca, certificate, key, said.get("server_name", ""))
+        except ConfigError as error:
+            self._wrong(("tls",), str(error))
+            return None
 
     def _agent(self, name: str, said: Table[str, Any]) -> AgentSpec:
         path = ("agents", name)

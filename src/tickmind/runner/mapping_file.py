@@ -8,14 +8,20 @@ from tickmind.agent import Settings
 from tickmind.agent.contract import KeptReplies
 from tickmind.agent.settings import Json
 from tickmind.base import ConfigError, get_logger
+from tickmind.base.access.tls_files import TlsFiles
+from tickmind.base.files import file_stamp
 from tickmind.runner.mapping import load_mapping
-from tickmind.runner.spec import RunnerMapping
+from tickmind.runner.spec import RunnerMapping, SecretSource
 
 _log = get_logger(__name__)
 
 
 class MappingFile:
-    """Rereads a mapping file when it has changed. `world_addr` and `gateway_url` override the file's.
+    """Rereads a mapping file when it has changed.
+
+    `world_addr`, `gateway_url`, `tls` and `world_token_file` override the file's.
+
+    A `world_ws_url` of the file is kept, since it may lead to another endpoint of the same world.
 
     `settings` are for all agents whose own settings do not say otherwise, `replies` keeps or plays their models' calls.
     """
@@ -28,18 +34,24 @@ class MappingFile:
         gateway_url: str = "",
         settings: Mapping[str, Json] | None = None,
         replies: KeptReplies | None = None,
+        tls: TlsFiles | None = None,
+        world_token_file: Path | None = None,
     ) -> None:
         self.path = path
+        self._tls = tls
+        self._world_token = None if world_token_file is None else SecretSource(file=world_token_file)
         self._replies = replies
         self._settings = dict(settings or {})
         self.world_addr = world_addr
         self.gateway_url = gateway_url
-        self._read_of = self._stamp()
+        self.world_ws_url = ""
+        self._read_of = file_stamp(self.path)
         self.mapping = self._load()
 
-    def settle(self, world_addr: str, gateway_url: str = "") -> RunnerMapping:
+    def settle(self, world_addr: str, gateway_url: str = "", world_ws_url: str = "") -> RunnerMapping:
         """Return the mapping with addresses that are known only now; they hold for later versions too."""
         self.world_addr, self.gateway_url = world_addr, gateway_url or self.gateway_url
+        self.world_ws_url = world_ws_url or self.world_ws_url
         self.mapping = self._with_addresses(self.mapping)
         return self.mapping
 
@@ -48,7 +60,7 @@ class MappingFile:
 
         A running world can't be exchanged for another.
         """
-        stamp = self._stamp()
+        stamp = file_stamp(self.path)
         if stamp == self._read_of and not even_if_same:
             return None
         self._read_of = stamp
@@ -77,14 +89,9 @@ class MappingFile:
             mapping,
             world_addr=self.world_addr or mapping.world_addr,
             gateway_url=self.gateway_url or mapping.gateway_url,
+            world_ws_url=mapping.world_ws_url or self.world_ws_url,
             agents=agents,
             replies=self._replies,
+            tls=self._tls or mapping.tls,
+            world_token=self._world_token or mapping.world_token,
         )
-
-    def _stamp(self) -> tuple[int, int, int]:
-        """Return what distinguishes versions of the file; a missing file is a version too."""
-        try:
-            facts = self.path.stat()
-        except OSError:
-            return (0, 0, 0)
-        return facts.st_ino, facts.st_size, facts.st_mtime_ns

@@ -149,5 +149,6 @@ def _outside(mapping: RunnerMapping) -> tuple[object, ...]:
         mapping.gateway_url,
         mapping.session,
         mapping.world_token,
+        mapping.tls,
         mapping.replies,
     )

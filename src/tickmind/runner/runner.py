@@ -8,23 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tickmind.base import Clock, ConfigError, Limit, Secret, SystemClock, get_logger
+from tickmind.base.access.token_file import TokenFile
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.protocol import EntityInfo, LifecycleKind
+from tickmind.runner.launch.secrets import find_world_token
 from tickmind.runner.lifecycle import LifeState
 from tickmind.runner.roster import Group, GroupRoster, Moves
 from tickmind.runner.spec import RunnerMapping
-from tickmind.runner.unit import Unit, find_secret
+from tickmind.runner.unit import Unit
 from tickmind.runner.warden import Isolation, Warden
 from tickmind.runner.world_watcher import WorldWatcher
 from tickmind.wire import (
     Backoff,
-    OverloadedError,
-    UnreachableError,
+    Tls,
     ViewerEventType,
     ViewFilter,
     WireError,
     WorldClient,
     WorldEndpoint,
+    why_unusable,
 )
 
 STARTING_AT_ONCE = Limit("number of agents that start at the same time", max(2, 2 * (os.cpu_count() or 1)))
@@ -128,7 +130,8 @@ class Runner:
     async def run(self) -> None:
         """Run until `stop`; afterwards no agent is left."""
         await self._warden.isolation()
-        connection = WorldEndpoint(self.mapping.world_addr, token=self._world_token())
+        tls = None if self.mapping.tls is None else Tls.load(self.mapping.tls)
+        connection = WorldEndpoint(self.mapping.world_addr, tls=tls, token=self._world_token())
         async with WorldClient(connection) as client:
             tasks = [
                 asyncio.create_task(work)
@@ -187,15 +190,14 @@ class Runner:
                 return unit
         return None
 
-    def _world_token(self) -> Secret | None:
+    def _world_token(self) -> Secret | TokenFile | None:
         source = self.mapping.world_token
         if source is None:
             return None
         try:
-            value = find_secret(SecretSources(self._environment.get, self._state_dir), source)
+            return find_world_token(SecretSources(self._environment.get, self._state_dir), source)
         except SourceError as error:
             raise ConfigError(f"can't get the world's token: {error}") from None
-        return Secret(value, lasting=True)
 
     async def _follow(self, client: WorldClient) -> None:
         """Follow the lifecycle of all characters."""
@@ -252,7 +254,7 @@ class Runner:
                     self._judge_intents()
             except WireError as error:
                 _log.debug("watching the world failed", error=str(error))
-                self._sight.refused = "" if isinstance(error, (UnreachableError, OverloadedError)) else str(error)
+                self._sight.refused = why_unusable(error)
             self._is_there = False
             await asyncio.sleep(_LONGEST_LOOK_S)
 

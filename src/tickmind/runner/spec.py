@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tickmind.agent import Settings
 from tickmind.agent.contract import DEFAULT_WORLD_ADDR, KeptReplies
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.protocol import EntityInfo
 
 RESTART_WINDOW_S = 600.0
@@ -100,6 +101,7 @@ class RunnerMapping:
     gateway_url: str = ""
     session: str = ""
     world_token: SecretSource | None = None
+    tls: TlsFiles | None = None  # for a world and a gateway behind TLS
     replies: KeptReplies | None = None  # of the agents' models, kept in a file or played from one
 
     def spec_for(self, entity: EntityInfo) -> AgentSpec | None:

@@ -6,15 +6,17 @@ from pathlib import Path
 from tickmind.agent import Heartbeat, Launch, LaunchError
 from tickmind.agent.contract import WORLD_TOKEN
 from tickmind.agent.process.lease_file import FILE_NAME as LEASE_FILE
-from tickmind.base import Clock, LimitExceededError, Secret, get_logger
+from tickmind.base import Clock, Secret, get_logger
+from tickmind.base.access.token_file import TokenFile
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.protocol import AgentState
 from tickmind.runner.errors import WardenError
 from tickmind.runner.launch.launching import HEARTBEAT_FD, SECRETS_FD, agent_command, start_agent
+from tickmind.runner.launch.secrets import find_secret, find_world_token
 from tickmind.runner.lifecycle import ALIVE, LifeState, ProcessLifecycle
 from tickmind.runner.logs import AgentLog, PacedReader
 from tickmind.runner.roster import Group
-from tickmind.runner.spec import RunnerMapping, SecretSource
+from tickmind.runner.spec import RunnerMapping
 from tickmind.runner.warden import Child, Ending, Warden
 
 _LOG_BUFFER_BYTES = 65_536
@@ -81,7 +83,7 @@ class Unit:
         state = self._folder / "state"
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder.chmod(0o700)
-        secrets = self._secrets(mapping)
+        secrets, token_file = self._secrets(mapping)
         launch = Launch(
             entities=group.assignments(mapping.name),
             world_addr=mapping.world_addr,
@@ -91,6 +93,8 @@ class Unit:
             gateway_url=mapping.gateway_url,
             session=mapping.session or mapping.name,
             replies=mapping.replies,
+            tls=mapping.tls,
+            world_token_file=token_file,
             config_path=self._folder / "launch.json",
             secrets_fd=SECRETS_FD if secrets else None,
             heartbeat_fd=HEARTBEAT_FD,
@@ -107,12 +111,17 @@ class Unit:
             PacedReader(started.beats_fd, self._take_beats, piece_bytes=4096, pause_s=0.1),
         ]
 
-    def _secrets(self, mapping: RunnerMapping) -> dict[str, Secret]:
+    def _secrets(self, mapping: RunnerMapping) -> tuple[dict[str, Secret], Path | None]:
+        """Return the secrets of the agent, and the file of its token of the world, if it is in one."""
         sources = SecretSources(self._environment.get, self._folder)
-        wanted = dict(self.group.spec.secrets)
-        if mapping.world_token is not None:
-            wanted.setdefault(WORLD_TOKEN, mapping.world_token)
-        return {name: Secret(find_secret(sources, source), lasting=True) for name, source in wanted.items()}
+        wanted = self.group.spec.secrets
+        secrets = {name: Secret(find_secret(sources, source), lasting=True) for name, source in wanted}
+        if mapping.world_token is None or WORLD_TOKEN in secrets:
+            return secrets, None
+        token = find_world_token(sources, mapping.world_token)
+        if not isinstance(token, TokenFile):
+            return {**secrets, WORLD_TOKEN: token}, None
+        return {**secrets, WORLD_TOKEN: token.newest()}, token.path.absolute()
 
     def stop(self) -> None:
         """Ask the process to end, if there is one."""
@@ -174,16 +183,3 @@ class Unit:
         if self._log is not None:
             self._log.close()
             self._log = None
-
-
-def find_secret(sources: SecretSources, source: SecretSource) -> str:
-    """Return the present value of a secret; raises `SourceError` if it is missing."""
-    if source.file is not None:
-        try:
-            return sources.file(str(source.file))
-        except LimitExceededError as error:
-            raise SourceError(f"the key file {source.file} is no key: {error}") from None
-    value = sources.variable(source.variable)
-    if value is None:
-        raise SourceError(f"the environment variable {source.variable} is not set; set it where the runner is started")
-    return value

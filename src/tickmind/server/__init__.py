@@ -19,7 +19,7 @@ from tickmind.server.checkpoint import (
 from tickmind.server.control.leases import Leases
 from tickmind.server.delivery.reports import ReportSink
 from tickmind.server.errors import AddressError, CheckpointError, ExposureError, ReplayError, ServerError
-from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, load_tokens
+from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls
 from tickmind.server.limits import ServerLimits
 from tickmind.server.pace import TickPace
 from tickmind.server.server import ServerConfig, WorldServer
@@ -49,7 +49,6 @@ __all__ = [
     "TickWaiter",
     "WorldServer",
     "load_checkpoint",
-    "load_tokens",
     "resume",
     "save_checkpoint",
 ]

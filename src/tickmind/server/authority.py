@@ -19,16 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.base import Clock, Secret, secret_token
-from tickmind.protocol import (
-    Ack,
-    EntityInfo,
-    Lease,
-    LifecycleKind,
-    Reason,
-    RunInfo,
-    TickEvent,
-    TickRecord,
-)
+from tickmind.protocol import Ack, EntityInfo, Lease, LifecycleKind, Reason, RunInfo, TickEvent, TickRecord
+from tickmind.server.callers import caller_name
 from tickmind.server.control.inbox import Inbox, merge
 from tickmind.server.control.leases import BatchGrant, Grant, Leases
 from tickmind.server.control.placements import PlacementQueue
@@ -101,6 +93,7 @@ class Authority:
             clock=clock,
             ttl_ms=lease_ttl_ms,
             secrets=secrets,
+            caller_name=caller_name,
             incarnation=incarnation,
             on_change=lambda rows, on: self._hand_over(
                 rows, LifecycleKind.CONTROLLED if on else LifecycleKind.UNCONTROLLED

@@ -1,26 +1,18 @@
-"""Access to a world: this machine freely, other machines only over TLS and with a token."""
+"""Access to a world from other machines: only over TLS and with a token. `callers` says who may do what."""
 
-import hashlib
-import hmac
 import socket
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import grpc
-import grpc.aio
 
-from tickmind.base import ConfigError, Limit, Secret
-from tickmind.base.secret_sources import MAX_KEY_FILE_BYTES, SourceError, read_private
+from tickmind.base.access.tls_files import CERTIFICATE, KEY, read_certificates, read_key, server_context
+from tickmind.base.access.token_file import Tokens
 from tickmind.server.errors import AddressError, ExposureError
 from tickmind.wire.client.connection import is_local
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
-MIN_TOKEN_CHARS = 16
-MAX_TOKEN_FILE_BYTES = Limit("size of a token file", 1_000_000, "bytes")
-_OPEN_TO_ALL = "/grpc.health.v1.Health/"
-_OF_OPERATORS = "/tickmind.v1.OperatorService/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +24,14 @@ class ServerTls:
     client_roots: bytes | None = None
 
     @classmethod
-    def load(cls, certificate: Path, key: Path) -> "ServerTls":
-        """Read the two files; raises `ConfigError` for a key that other users may read."""
-        try:
-            return cls(certificate.read_bytes(), read_private(key, MAX_KEY_FILE_BYTES, "the private key"))
-        except OSError as error:
-            raise ConfigError(f"{error.filename} can't be read: {error.strerror}") from error
-        except SourceError as error:
-            raise ConfigError(str(error)) from error
+    def load(cls, folder: Path, client_ca: Path | None = None) -> "ServerTls":
+        """Read `cert.pem` and `key.pem` of a folder; raises `ConfigError` if they can't be used.
+
+        With `client_ca` each client needs a certificate of that CA.
+        """
+        server_context(folder, client_ca)  # raises if they do not belong together; gRPC would say so to nobody
+        roots = None if client_ca is None else read_certificates(client_ca)
+        return cls(read_certificates(folder / CERTIFICATE), read_key(folder / KEY), roots)
 
     def credentials(self) -> Any:
         """Return gRPC's credentials."""
@@ -50,26 +42,12 @@ class ServerTls:
         )
 
 
-def load_tokens(path: Path) -> tuple[Secret, ...]:
-    """Read a file with one token per line; empty lines and lines that begin with # are skipped.
-
-    Raises `ConfigError` for a file that other users may read, and for tokens that are too short.
-    """
-    try:
-        text = read_private(path, MAX_TOKEN_FILE_BYTES, "the token file").decode("utf-8")
-    except SourceError as error:
-        raise ConfigError(str(error)) from error
-    except UnicodeDecodeError:
-        raise ConfigError(f"the token file {path} is no text; write one token in each line of a text file") from None
-    lines = [line.strip() for line in text.splitlines()]
-    tokens = tuple(Secret(line, lasting=True) for line in lines if line and not line.startswith("#"))
-    if not tokens or any(len(token.reveal()) < MIN_TOKEN_CHARS for token in tokens):
-        raise ConfigError(f"{path} must hold one token in each line, each of at least {MIN_TOKEN_CHARS} characters")
-    return tokens
-
-
-def check_exposure(address: str, tls: ServerTls | None, tokens: tuple[Secret, ...]) -> None:
+def check_exposure(address: str, tls: ServerTls | None, tokens: Tokens, viewer_tokens: Tokens = ()) -> None:
     """Raise `ExposureError` for an address beyond this machine without TLS and tokens."""
+    if viewer_tokens and not tokens:
+        raise ExposureError(
+            "viewers have tokens and agents have none, so anybody could control characters; give --token-file too"
+        )
     any_port = address.removesuffix(":0") + ":1" if address.endswith(":0") else address
     if is_local(any_port):
         return
@@ -100,51 +78,3 @@ def check_free(address: str) -> None:
             probe.bind((host, int(port)))
         except OSError as error:
             raise AddressError(f"{address} can't be used: {error.strerror}; choose another port (--port)") from error
-
-
-class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC has no types
-    """Admits calls with one of the tokens, and orders of operators with one of theirs. Health checks need none.
-
-    Without any tokens all calls are admitted. Where only clients have tokens, no orders are taken.
-    """
-
-    def __init__(self, tokens: tuple[Secret, ...], operator_tokens: tuple[Secret, ...] = ()) -> None:
-        self._clients, self._operators = _digests(tokens), _digests(operator_tokens)
-
-    async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
-        """Pass a call on, or refuse it."""
-        if details.method.startswith(_OPEN_TO_ALL):
-            return await continuation(details)
-        given = _given(details.invocation_metadata)
-        is_operator = _is_one_of(given, self._operators)
-        if self._clients and not is_operator and not _is_one_of(given, self._clients):
-            return grpc.stream_stream_rpc_method_handler(_deny)
-        if details.method.startswith(_OF_OPERATORS) and (self._clients or self._operators) and not is_operator:
-            return grpc.stream_stream_rpc_method_handler(_deny_orders)
-        return await continuation(details)
-
-
-def _digests(tokens: tuple[Secret, ...]) -> list[bytes]:
-    return [hashlib.sha256(token.reveal().encode()).digest() for token in tokens]
-
-
-def _given(metadata: Any) -> bytes:
-    """Return the digest of the token of a call; empty if it has none."""
-    for name, value in metadata or ():
-        if name == "authorization" and isinstance(value, str) and value.startswith("Bearer "):
-            return hashlib.sha256(value.removeprefix("Bearer ").encode()).digest()
-    return b""
-
-
-def _is_one_of(given: bytes, known: list[bytes]) -> bool:
-    return any(hmac.compare_digest(given, one) for one in known)
-
-
-async def _deny(_requests: Any, context: Any) -> None:
-    await context.abort(grpc.StatusCode.UNAUTHENTICATED, "missing or wrong token; send `authorization: Bearer TOKEN`")
-
-
-async def _deny_orders(_requests: Any, context: Any) -> None:
-    await context.abort(
-        grpc.StatusCode.PERMISSION_DENIED, "only with a token of the operator, from the world's --operator-token-file"
-    )

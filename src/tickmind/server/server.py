@@ -9,20 +9,23 @@ from typing import Any
 
 import grpc.aio
 
-from tickmind.base import Clock, Secret, SystemClock, get_logger, secret_token
+from tickmind.base import Clock, SystemClock, get_logger, secret_token
+from tickmind.base.access.token_file import Tokens
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.base.telemetry.metrics_page import MetricsPage
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
+from tickmind.server.callers import WITHDRAWN, CallerRegistry
 from tickmind.server.checkpoint import EVERY_TICKS, CheckpointStore, RunHistory, load_checkpoint, resume
 from tickmind.server.delivery.reports import ReportSink
 from tickmind.server.delivery.streams import LOOK_S
 from tickmind.server.errors import AddressError
-from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, TokenCheck, check_exposure, check_free
+from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, check_exposure, check_free
 from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
 from tickmind.server.metrics import check_metrics_port, open_metrics
 from tickmind.server.pace import TickPace
 from tickmind.server.services import services_of
+from tickmind.server.services.token_check import TokenCheck
 from tickmind.server.statistics import ServerStatistics
 from tickmind.server.tick_loop import TickLoop
 from tickmind.wire import server_options
@@ -40,9 +43,10 @@ class ServerConfig:
 
     address: str = DEFAULT_ADDRESS
     tls: ServerTls | None = None
-    tokens: tuple[Secret, ...] = ()
+    tokens: Tokens = ()  # of agents; a file's may change while the world runs
     # For orders of operators. If neither these nor `tokens` are given, this machine may order without one.
-    operator_tokens: tuple[Secret, ...] = ()
+    operator_tokens: Tokens = ()
+    viewer_tokens: Tokens = ()  # of those that may look and not control
     reflection: bool | None = None  # None: where only this machine reaches the world
     metrics_port: int | None = None  # on 127.0.0.1; without one there is no /metrics
     lease_ttl_ms: int = LEASE_TTL_MS
@@ -59,7 +63,7 @@ class ServerConfig:
 
     def check(self) -> None:
         """Raise if the world can't be served there: the address is taken, or exposed without protection."""
-        check_exposure(self.address, self.tls, self.tokens)
+        check_exposure(self.address, self.tls, self.tokens, self.viewer_tokens)
         check_free(self.address)
         if self.metrics_port:
             check_metrics_port(self.metrics_port)
@@ -108,6 +112,7 @@ class WorldServer:
             reports=reports,
             limits=self._config.limits,
         )
+        self._callers = CallerRegistry(self._config.tokens, self._config.operator_tokens, self._config.viewer_tokens)
         self._garbage = GarbageKeeper() if self._config.keep_garbage else None
         self._loop = TickLoop(
             self.authority,
@@ -134,8 +139,7 @@ class WorldServer:
         return self._metrics.url if self._metrics is not None else ""
 
     async def __aenter__(self) -> "WorldServer":
-        tokens, of_operators = self._config.tokens, self._config.operator_tokens
-        interceptors = (TokenCheck(tokens, of_operators),) if tokens or of_operators else ()
+        interceptors = (TokenCheck(self._callers),) if self._callers else ()
         server = grpc.aio.server(options=server_options(), interceptors=interceptors)
         services = services_of(self.authority)
         server.add_generic_rpc_handlers(tuple(services.values()))
@@ -194,6 +198,8 @@ class WorldServer:
         while True:
             await asyncio.sleep(LOOK_S)
             self.authority.streams.cut_stalled()
+            if self._callers.have_changed():
+                self.authority.streams.cut_where(lambda stream: not self._callers.is_valid(stream.caller), WITHDRAWN)
 
     async def _add_standard_services(self, server: Any, names: tuple[str, ...]) -> None:
         from grpc_health.v1 import health, health_pb2, health_pb2_grpc

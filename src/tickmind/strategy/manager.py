@@ -75,6 +75,7 @@ class LLMManager(Callbacks):
         self._personalities: dict[str, str] = {}
         self._contexts: dict[str, ContextFn] = {}
         self._examples: dict[str, tuple[tuple[str, str], ...]] = {}  # context -> solved questions
+        self._choices: dict[str, Callable[[World, int], Iterable[str]]] = {}  # context -> what a reply may be
         self._parsers: dict[str, tuple[ParserFn, Declared]] = {}
         self._line_parsers: set[str] = set()  # names of those whose replies are one line
         self._clients: dict[str, AnyClient] = {}
@@ -120,6 +121,14 @@ class LLMManager(Callbacks):
         A small model follows them better than it follows instructions, and reads what is always the same only once.
         """
         self._examples[context] = tuple(turns)
+
+    def define_choices(self, context: str, fn: "Callable[[World, int], Iterable[str]]") -> None:
+        """Define the texts of which the reply to a question with a context is one, where they are few.
+
+        `fn(world, entity_id)` returns them when the question is put; none means that any reply will do. An endpoint
+        that is held to its replies by a grammar writes one of them to the letter.
+        """
+        self._choices[context] = plain_function(f"choices of {context!r}", fn)
 
     @overload
     def define_parser(
@@ -295,6 +304,11 @@ class LLMManager(Callbacks):
     def wants_line(self, agent: LLMAgent) -> bool:
         """Return whether an agent's reply is to be one short line."""
         return agent.parser in self._line_parsers
+
+    def choices(self, world: "World", eid: int, agent: LLMAgent) -> tuple[str, ...]:
+        """Return the texts of which the reply to an agent's question is one; none: any reply will do."""
+        choose = self._choices.get(agent.context)
+        return () if choose is None else tuple(choose(world, eid))
 
     def missing(self, agent: LLMAgent) -> str:
         """Name the first missing definition that an agent refers to; empty if there is none."""

@@ -12,6 +12,7 @@ from tickmind.viewer.errors import (
     FrameError,
     NoSuchWindowError,
     PageMissingError,
+    RunLabError,
     ViewerAddressError,
     ViewerError,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "FrameSource",
     "NoSuchWindowError",
     "PageMissingError",
+    "RunLabError",
     "Span",
     "ViewerAddressError",
     "ViewerError",

@@ -1,12 +1,10 @@
 """Access checks of the viewer: a browser that came to this server itself, with a token where it is exposed."""
 
-import hashlib
-import hmac
 import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tickmind.base import Secret
+from tickmind.base.access.token_file import KnownTokens, Tokens
 from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
 from tickmind.viewer.errors import ViewerAddressError
 
@@ -20,12 +18,11 @@ class RequestGuard:
     """
 
     hosts: frozenset[str]
-    tokens: tuple[Secret, ...] = ()
-    _known: tuple[bytes, ...] = field(init=False, repr=False)
+    tokens: Tokens = ()
+    _known: KnownTokens = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        known = tuple(hashlib.sha256(token.reveal().encode()).digest() for token in self.tokens)
-        object.__setattr__(self, "_known", known)
+        object.__setattr__(self, "_known", KnownTokens(self.tokens))
 
     def host_allowed(self, host: str | None) -> bool:
         """Whether the Host of a request is a name of this server."""
@@ -37,13 +34,10 @@ class RequestGuard:
 
     def token_allowed(self, token: str | None) -> bool:
         """Whether a token is valid; always true if there are no tokens."""
-        if not self._known:
-            return True
-        given = hashlib.sha256((token or "").encode()).digest()
-        return any(hmac.compare_digest(given, known) for known in self._known)
+        return not self._known or self._known.holder_of(token or "") is not None
 
 
-def access_for(address: str, *, tokens: tuple[Secret, ...], tls: bool, hosts: Iterable[str] = ()) -> RequestGuard:
+def access_for(address: str, *, tokens: Tokens, tls: bool, hosts: Iterable[str] = ()) -> RequestGuard:
     """Return the checks for a server at an address; raises an error beyond this machine without TLS and tokens."""
     if not is_loopback(address):
         missing = [what for what, there in (("TLS (--tls)", tls), ("tokens (--token-file)", bool(tokens))) if not there]

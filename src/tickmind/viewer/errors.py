@@ -5,6 +5,7 @@ ViewerError
 ├── PageMissingError   the page was not built; the message says how
 ├── NoSuchWindowError  the requested ticks do not exist, or not any more
 ├── NoWholeMindError   a mind can't be lived again
+├── RunLabError        a run can't be branched, compared or asked
 ├── BrowserError       the browser that draws pictures is missing or failed
 └── ViewerAddressError an address that can't be used, or not without more protection
 """
@@ -30,6 +31,10 @@ class NoSuchWindowError(ViewerError):
 
 class NoWholeMindError(ViewerError):
     """A mind can't be lived again."""
+
+
+class RunLabError(ViewerError):
+    """A run can't be branched, compared or asked."""
 
 
 class BrowserError(ViewerError):

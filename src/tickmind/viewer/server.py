@@ -1,9 +1,8 @@
-"""The viewer's web server: the page, the frames, and the live stream. All of that is read-only."""
+"""The viewer's web server: the page, the frames, and the live stream. All of that is read-only, but for the lab's."""
 
 import asyncio
-import re
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
@@ -11,22 +10,25 @@ from typing import Protocol
 import orjson
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from tickmind.base import Limit, LimitExceededError, Secret, TickmindError, get_logger, redact
+from tickmind.base import Limit, LimitExceededError, TickmindError, get_logger, redact
+from tickmind.base.access.token_file import Tokens
 from tickmind.viewer.access import RequestGuard, access_for
-from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError, ViewerAddressError
+from tickmind.viewer.errors import NoSuchWindowError, NoWholeMindError, RunLabError, ViewerAddressError
+from tickmind.viewer.lab_routes import LabRoutes
 from tickmind.viewer.page import HEADERS, page_files
-from tickmind.viewer.sources.source import MAX_THOUGHTS, MAX_WINDOW_TICKS, FrameSource
+from tickmind.viewer.run_lab import RunLab
+from tickmind.viewer.source_routes import SourceRoutes, json_response
+from tickmind.viewer.sources.source import FrameSource
+from tickmind.viewer.web_listener import RouteHandler, WebListener
 
 DEFAULT_PORT = 8700
 MAX_REQUEST_BYTES = Limit("size of a request to the viewer", 4096, "bytes")
 MAX_STALL_S = Limit("time that a watcher takes for one frame", 20, "s")
 MAX_CLOSE_S = Limit("time that a watcher takes to close", 1, "s")
-MAX_HELLO_S = Limit("time until a watcher has sent its token", 10, "s")
-_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,17}")
+MAX_HELLO_S = Limit("time until a watcher has sent its first request, and then its token", 10, "s")
+RUN_PATH = "/run/{run}"  # other runs' requests are below it
 PLAY_PATH = "/ws/v1"  # the page offers to play where something answers there
-_FRAMES = "application/vnd.tickmind.frames"
 _log = get_logger(__name__)
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class MountedHandler(Protocol):
@@ -49,7 +51,7 @@ class ViewerConfig:
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
-    tokens: tuple[Secret, ...] = ()
+    tokens: Tokens = ()  # a file's may change while the viewer runs
     tls: ssl.SSLContext | None = None
     more_hosts: tuple[str, ...] = ()  # other host names for browsers
 
@@ -62,9 +64,14 @@ class ViewerServer:
     """
 
     def __init__(
-        self, source: FrameSource, config: ViewerConfig | None = None, mounted: Sequence[MountedHandler] = ()
+        self,
+        source: FrameSource,
+        config: ViewerConfig | None = None,
+        mounted: Sequence[MountedHandler] = (),
+        lab: RunLab | None = None,
     ) -> None:
         self._source = source
+        self._lab = lab
         self._mounted = tuple(mounted)
         self._config = config or ViewerConfig()
         self._access: RequestGuard = access_for(
@@ -74,8 +81,7 @@ class ViewerServer:
             hosts=self._config.more_hosts,
         )
         self._files = page_files()
-        self._runner: web.AppRunner | None = None
-        self._site: web.TCPSite | None = None  # while it accepts connections
+        self._listener: WebListener | None = None
         self._sockets: dict[web.WebSocketResponse, asyncio.Transport | None] = {}
         self._port = self._config.port
 
@@ -90,48 +96,33 @@ class ViewerServer:
         app.router.add_get("/", self._file)
         for path in self._files:
             app.router.add_get(path, self._file)
-        app.router.add_get("/api/hello", self._api(self._hello))
-        app.router.add_get("/api/span", self._api(self._span))
-        app.router.add_get("/api/window", self._api(self._window))
-        app.router.add_get("/api/state", self._api(self._state))
-        app.router.add_get("/api/digest", self._api(self._digest))
-        app.router.add_get("/api/thoughts", self._api(self._thoughts))
-        app.router.add_get("/api/mind", self._api(self._mind))
-        app.router.add_get("/api/whole-mind", self._api(self._whole_mind))
+        app.router.add_get("/healthz", self._health)
+        app.router.add_get("/readyz", self._ready)
+        self._add_requests(app.router)
         app.router.add_get("/live", self._live)
         for other in self._mounted:
             app.router.add_get(other.path, other.handle)
-        # A browser that disconnects cancels its request: a page that jumps on does not wait for its last position.
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
-        await self._runner.setup()
         config = self._config
-        site = web.TCPSite(self._runner, config.host, config.port, ssl_context=config.tls)
-        try:
-            await site.start()
-        except OSError as error:
-            await self._runner.cleanup()
-            raise ViewerAddressError(
-                f"{config.host}:{config.port} can't be used: {error.strerror}; choose another port with --port"
-            ) from error
-        self._site = site
-        self._port = self._runner.addresses[0][1]
+        self._listener = WebListener(
+            app, config.host, config.port, refusal=ViewerAddressError, tls=config.tls, first_request_s=MAX_HELLO_S
+        )
+        self._port = await self._listener.open()
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._site is not None:
-            await self._site.stop()  # first: closed watchers could reconnect, and would never be closed again
-            self._site = None
+        if self._listener is not None:
+            await self._listener.stop_accepting()
         stopping = (
             self._close(socket, WSCloseCode.GOING_AWAY, b"the viewer is stopping") for socket in list(self._sockets)
         )
         await asyncio.gather(*stopping, *(other.close() for other in self._mounted))
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._listener is not None:
+            await self._listener.close()
 
     @web.middleware
-    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _guard(self, request: web.Request, handler: RouteHandler) -> web.StreamResponse:
         """Refuse requests for another host or from another page, and set the headers of every answer."""
         host, origin = request.headers.get("Host"), request.headers.get("Origin")
         if not self._access.host_allowed(host):
@@ -149,7 +140,7 @@ class ViewerServer:
             response.headers.update({**HEADERS, **response.headers})
         return response
 
-    def _api(self, answer: Handler) -> Handler:
+    def _api(self, answer: RouteHandler) -> RouteHandler:
         """Require a token, and turn errors into plain answers."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
@@ -160,7 +151,7 @@ class ViewerServer:
                 return await answer(request)
             except (NoSuchWindowError, NoWholeMindError) as error:
                 return _refuse(404, str(error))
-            except LimitExceededError as error:
+            except (LimitExceededError, RunLabError) as error:
                 return _refuse(400, str(error))
             except TickmindError as error:  # e.g. a damaged run
                 _log.error("can't answer a request", path=request.path, error=str(error))
@@ -177,35 +168,36 @@ class ViewerServer:
         response.enable_compression()
         return response
 
-    async def _hello(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
-        return _frames(self._source.hello())
+    async def _own_source(self, request: web.Request) -> FrameSource:  # noqa: ARG002 - the same for all
+        return self._source
 
-    async def _span(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
-        live = self._source.watchers is not None
-        play = live and any(other.path == PLAY_PATH for other in self._mounted)
-        return _json({**self._source.span().shown(), "live": live, "play": play})
+    async def _health(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
+        """Answer probes: the server runs. It needs no token, and says nothing of the world."""
+        return json_response({"status": "ok"})
 
-    async def _window(self, request: web.Request) -> web.StreamResponse:
-        first, last = _number(request, "first"), _number(request, "last")
-        MAX_WINDOW_TICKS.check(last - first + 1)
-        return _frames(await self._source.window(first, last))
+    async def _ready(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
+        """Answer probes: there is a world to show."""
+        if not self._source.span().connected:
+            return _refuse(503, "the world does not answer")
+        return json_response({"status": "ready"})
 
-    async def _state(self, request: web.Request) -> web.StreamResponse:
-        return _frames(await self._source.state(_number(request, "tick")))
+    def _add_requests(self, router: web.UrlDispatcher) -> None:
+        """Add the requests for frames, and for the lab if there is one, of the own run and of others."""
+        play = any(other.path == PLAY_PATH for other in self._mounted)
+        for name, handler in SourceRoutes(self._own_source, play=play, lab=self._lab is not None):
+            router.add_get(f"/api/{name}", self._api(handler))
+        if self._lab is None:
+            return
+        lab, routes = self._lab, LabRoutes(self._lab, self._source.span().run_id)
 
-    async def _digest(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for all
-        return _json(self._source.digest())
+        async def source_of(request: web.Request) -> FrameSource:
+            return await lab.source(routes.run_of(request))
 
-    async def _thoughts(self, request: web.Request) -> web.StreamResponse:
-        count = max(0, _number(request, "count"))
-        MAX_THOUGHTS.check(count)
-        return _json(await self._source.thoughts(_number(request, "actor"), _number(request, "last"), count))
-
-    async def _mind(self, request: web.Request) -> web.StreamResponse:
-        return _json(await self._source.mind(_number(request, "actor"), _number(request, "last")))
-
-    async def _whole_mind(self, request: web.Request) -> web.StreamResponse:
-        return _json(await self._source.whole_mind(_number(request, "actor"), _number(request, "tick")))
+        for name, handler in SourceRoutes(source_of, lab=True):
+            router.add_get(f"{RUN_PATH}/api/{name}", self._api(handler))
+        for method, name, handler in routes:
+            for begin in ("", RUN_PATH):
+                router.add_route(method, f"{begin}/api/{name}", self._api(handler))
 
     async def _live(self, request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse(heartbeat=15.0, max_msg_size=int(MAX_REQUEST_BYTES.maximum), compress=False)
@@ -252,6 +244,9 @@ class ViewerServer:
                         await asyncio.wait({upcoming, reading}, return_when=asyncio.FIRST_COMPLETED)
                         if reading.done():
                             break
+                        if not self._access.token_allowed(first.data):
+                            await self._close(socket, WSCloseCode.POLICY_VIOLATION, b"the token was withdrawn")
+                            break
                         await asyncio.wait_for(socket.send_bytes(upcoming.result()), MAX_STALL_S.maximum)
                         upcoming = asyncio.create_task(watcher.next())
                 finally:
@@ -266,24 +261,6 @@ async def _drain(socket: web.WebSocketResponse) -> None:
     """Read until the watcher disconnects."""
     async for _ in socket:
         pass
-
-
-def _number(request: web.Request, name: str) -> int:
-    text = request.query.get(name, "")
-    if _WHOLE_NUMBER.fullmatch(text) is None:
-        raise web.HTTPBadRequest(reason=f"{name} must be a whole number")
-    return int(text)
-
-
-def _frames(data: bytes) -> web.Response:
-    response = web.Response(body=data, headers={"Content-Type": _FRAMES})
-    if len(data) > 1024:
-        response.enable_compression(web.ContentCoding.deflate)
-    return response
-
-
-def _json(value: object) -> web.Response:
-    return web.Response(body=orjson.dumps(value), headers={"Content-Type": "application/json"})
 
 
 def _refuse(status: int, words: str) -> web.Response:

@@ -17,9 +17,11 @@ from tickmind.wire.errors import (
     OverloadedError,
     RefusedMessageError,
     RpcError,
+    TlsError,
     UnreachableError,
     WireConfigError,
     WireError,
+    why_unusable,
 )
 from tickmind.wire.messages.placements import PlacementOutcome
 from tickmind.wire.messages.viewing import Region, ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
@@ -42,6 +44,7 @@ __all__ = [
     "SyncControlSession",
     "SyncWorldClient",
     "Tls",
+    "TlsError",
     "UnreachableError",
     "ViewFilter",
     "ViewerEvent",
@@ -52,4 +55,5 @@ __all__ = [
     "WorldClient",
     "WorldEndpoint",
     "server_options",
+    "why_unusable",
 ]

@@ -5,6 +5,7 @@
     ├── MessageError            a message breaks a rule; `field` says where and `reason` how to refuse it
     ├── RpcError                a call failed; `status` is gRPC's status
     │   ├── UnreachableError    no world answers at that address, or it is stopping
+    │   │   └── TlsError        one answers, and the two do not agree on TLS: a certificate is wrong, or one has none
     │   ├── DeadlineError       the answer did not come in time
     │   ├── NotAllowedError     the token or the lease does not allow it
     │   ├── RefusedMessageError the world rejected the message as malformed
@@ -51,6 +52,10 @@ class UnreachableError(RpcError):
     """No world answers at that address, or it is stopping."""
 
 
+class TlsError(UnreachableError):
+    """A server answers, and the two do not agree on TLS: a certificate is wrong or missing, or one side has no TLS."""
+
+
 class DeadlineError(RpcError):
     """The answer did not come in time."""
 
@@ -83,3 +88,12 @@ class ControlClosedError(WireError):
         super().__init__(message)
         self.reason = reason
         self.retry_after_ms = retry_after_ms
+
+
+def why_unusable(error: WireError) -> str:
+    """Return why a world that answers can't be used; empty if none answers, or if it is only overloaded."""
+    if isinstance(error, (TlsError, NotAllowedError)):
+        return str(error)
+    if isinstance(error, (UnreachableError, OverloadedError)):
+        return ""
+    return f"{error}; it may be of another version"

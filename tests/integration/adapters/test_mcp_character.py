@@ -94,7 +94,7 @@ async def test_one_socket_may_be_both_input_and_output(open_market):
         words = ["-m", "tickmind.cli", "mcp", "character", "--entity", "ann", "--world", market.server.address]
         ours, theirs = socket.socketpair()
         process = await asyncio.create_subprocess_exec(
-            sys.executable, *words, stdin=theirs, stdout=theirs, stderr=asyncio.subprocess.PIPE
+            sys.executable, *words, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=asyncio.subprocess.PIPE
         )
         theirs.close()
         reader, writer = await asyncio.open_connection(sock=ours)

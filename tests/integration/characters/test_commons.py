@@ -12,15 +12,16 @@ from tickmind.agent.character.free_time import FreeTimeCharacter
 from tickmind.characters.villager import Villager
 from tickmind.protocol import Persona
 from tickmind.wire.messages.limits import MAX_DURATION_MS
-from tickmind.world import TileWorld, load_scenario
+from tickmind.world import TileWorld, parse_scenario
 
 SCENARIO = Path(__file__).parents[3] / "scenarios" / "commons.yaml"
 ROUND = 60
 
 
-def live(seed, rounds=12, **changes):
+def live(seed, rounds=12, hunger=2, **changes):
     """Return the stock of the meadow after each tick, and the largest hunger; changed are all personas."""
-    world = TileWorld.from_scenario(load_scenario(SCENARIO, seed=seed))
+    text = SCENARIO.read_text().replace("hunger_per_tick: 2", f"hunger_per_tick: {hunger}")
+    world = TileWorld.from_scenario(parse_scenario(text, seed=seed))
     info, rows = world.info, range(len(world.info.actors))
     personas = {actor.entity_id: replace(actor.persona or Persona(), **changes) for actor in info.actors}
     food = Settings({"food": ["berries", "fish"]})
@@ -54,10 +55,12 @@ def test_a_shared_meadow_lasts_twelve_rounds_and_feeds_all(seed):
 
 
 @pytest.mark.slow
-def test_without_shares_the_same_five_use_it_up(monkeypatch):
+def test_hungrier_ones_use_it_up_without_shares_and_not_with_them(monkeypatch):
+    shared, _ = live(1, rounds=7, hunger=3)
+    assert min(shared) > 10
     monkeypatch.setattr(FreeTimeCharacter, "may_take", lambda _self, _place: True)
-    stocks, _ = live(1)
-    assert stocks[-1] == 0
+    taken, _ = live(1, rounds=7, hunger=3)
+    assert taken[-1] == 0
 
 
 @pytest.mark.slow

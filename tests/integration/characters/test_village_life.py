@@ -111,7 +111,9 @@ def test_while_all_models_fail_for_a_day_villagers_eat_talk_keep_promises_and_se
     assert sum(count - 1 for count in masked.values()) <= 0.1 * len(lines)
     real = [talk for talk in Watched.ended if {line.speaker_id for line in talk.lines} > {talk.partner_id}]
     assert len(real) > 50
-    assert max(len(talk.lines) for talk in real) <= MAX_TALK_LINES.maximum
+    assert all(len(talk.lines) <= talk.most_lines for talk in real)
+    assert max(len(talk.lines) for talk in real if len(talk.with_ids) == 1) <= MAX_TALK_LINES.maximum
+    assert any(len(talk.with_ids) > 1 for talk in real)  # some talk in a circle
     assert sum(talk.ended is TalkEnd.FAREWELL for talk in real) >= 0.9 * len(real)
     promised = [one for who in personas for one in company.character(who).talker.promises if one.by == who]
     kept, broken = (sum(one.state is state for one in promised) for state in (PromiseState.KEPT, PromiseState.BROKEN))

@@ -1,8 +1,9 @@
-"""`tickmind conformance`: our kit and a Node agent pass, and each broken agent fails for its own reason."""
+"""`tickmind conformance`: our kit, Node and Go agents pass, and each broken agent fails for its own reason."""
 
 import asyncio
 import os
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tickmind.runner import Warden
 ROOT = Path(__file__).parents[3]
 NODE_AGENT = ROOT / "examples" / "node" / "agent.mjs"
 PLAIN_AGENT = ROOT / "examples" / "plain" / "agent.py"
+GO_AGENT = ROOT / "examples" / "go"
 CLIENT = ROOT / "clients" / "typescript" / "dist" / "node.js"
 PLAN = TrialPlan(
     tick_ms=250,
@@ -85,16 +87,28 @@ SPOILT = {
 async def judged(tmp_path_factory):
     """Agent -> claim -> judgement: all trials at the same time, because they mostly wait."""
     folder = tmp_path_factory.mktemp("conformance")
-    plans = {"kit": PLAN, "plain": PLAN} | dict.fromkeys(SPOILT, BRIEF) | {"never connects": SOON, "stalls": NEVER_BACK}
+    plans = (
+        {"kit": PLAN, "plain": PLAN, "behind TLS": replace(PLAN, tls=True), "plain behind TLS": replace(PLAN, tls=True)}
+        | dict.fromkeys(SPOILT, BRIEF)
+        | {"never connects": SOON, "stalls": NEVER_BACK, "is not there": BRIEF}
+    )
     commands: dict[str, tuple[str, ...]] = {"kit": ("python", "-m", "tickmind.characters.random_walker")}
+    commands["behind TLS"] = commands["kit"]
     for name, spoil in SPOILT.items():
         program = folder / f"{name.replace(' ', '_')}.py"
         program.write_text(BROKEN.format(spoil=spoil))
         commands[name] = ("python", str(program))
-    commands["plain"] = ("python", str(PLAIN_AGENT))
-    sockets = dict.fromkeys(commands) | {"plain": open_socket}
+    commands["plain"] = commands["plain behind TLS"] = ("python", str(PLAIN_AGENT))
+    commands["is not there"] = ("nosuchprogram", "--quick")
+    sockets = dict.fromkeys(commands) | {"plain": open_socket, "plain behind TLS": open_socket}
     if (node := shutil.which("node")) and CLIENT.exists():
         commands["node"], plans["node"], sockets["node"] = (node, str(NODE_AGENT)), PLAN, open_socket
+    if go := shutil.which("go"):
+        program = folder / "go_agent"
+        env = {"HOME": str(folder)} | os.environ  # Go keeps what it has compiled there
+        building = [go, "build", "-o", str(program), "."]
+        await asyncio.to_thread(subprocess.run, building, cwd=GO_AGENT, env=env, check=True, timeout=300)
+        commands["go"], plans["go"], sockets["go"] = (str(program),), PLAN, open_socket
     async with Warden() as warden:
 
         async def attempt(name):
@@ -117,20 +131,32 @@ async def test_an_agent_of_our_kit_conforms(judged):
     assert "13 of 13 claims hold: the agent conforms to contract 1" in text
 
 
-async def test_the_node_agent_of_the_examples_conforms(judged):
-    if "node" not in judged:
-        pytest.skip("needs Node, and `make client` to have built the client")
-    judgements, output = judged["node"]
+@pytest.mark.parametrize("name", ["behind TLS", "plain behind TLS"])
+async def test_agents_of_our_kit_and_of_any_language_conform_behind_tls_and_take_another_token(judged, name):
+    judgements, output = judged[name]
+    text = report(list(judgements.values()))
+    assert {one.verdict for one in judgements.values()} == {ClaimVerdict.PASS}, text + output
+    assert "14 of 14 claims hold" in text
+    assert "comes back after its token was exchanged" in judgements
+
+
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [("node", "Node, and `make client` to have built the client"), ("go", "Go (golang-go)"), ("plain", "Python")],
+)
+async def test_the_agents_of_the_guide_conform(judged, name, needed):
+    if name not in judged:
+        pytest.skip(f"needs {needed}")
+    judgements, output = judged[name]
     assert {one.verdict for one in judgements.values()} == {ClaimVerdict.PASS}, (
         report(list(judgements.values())) + output
     )
 
 
-async def test_the_agent_of_the_guide_that_uses_the_standard_library_alone_conforms(judged):
-    judgements, output = judged["plain"]
-    assert {one.verdict for one in judgements.values()} == {ClaimVerdict.PASS}, (
-        report(list(judgements.values())) + output
-    )
+async def test_a_program_that_is_not_there_is_named(judged):
+    judgements, _ = judged["is not there"]
+    seen = judgements["takes control"].seen
+    assert seen == "nosuchprogram can't be started: No such file or directory, before it was in control"
 
 
 async def test_an_agent_that_never_connects_fails_to_take_control_and_only_its_end_is_tried(judged):

@@ -11,6 +11,7 @@ import pytest_asyncio
 
 import tickmind.wire.v1
 from tickmind.base import ManualClock, Secret
+from tickmind.base.access.token_file import TokenFile
 from tickmind.protocol import (
     AgentState,
     AgentStatus,
@@ -264,3 +265,49 @@ async def test_persons_play_with_the_right_of_an_operator_only(serve, channel_to
         assert not server.authority.leases.played.any()
         assert (await ask(channel, play, opening, operator)).opened.lease.lease_id
         assert server.authority.leases.played.tolist()[0]
+
+
+VIEWER = "token-of-the-viewers"
+OF_VIEWERS = ("EntityDiscovery/", "TickService/", "ViewerService/")
+
+
+async def test_a_viewer_is_answered_by_every_call_that_looks_and_by_no_other(serve, channel_to):
+    config = ServerConfig(
+        "127.0.0.1:0",
+        tokens=(Secret(TOKEN),),
+        operator_tokens=(Secret(OPERATOR),),
+        viewer_tokens=(Secret(VIEWER),),
+    )
+    async with serve(config=config) as server:
+        channel = channel_to(server)
+        asked = requests("x" * 32) | OTHERS
+        metadata = (("authorization", f"Bearer {VIEWER}"),)
+        answers = await asyncio.gather(*(ask(channel, path, asked[path], metadata) for path in sorted(asked)))
+        for path, answer in zip(sorted(asked), answers, strict=True):
+            looks = any(part in path for part in OF_VIEWERS)
+            assert (answer == "PERMISSION_DENIED") is not looks, (path, answer)
+        assert server.statistics().leases == 0
+
+
+async def test_no_call_does_anything_with_a_lease_that_another_holder_of_a_token_was_granted(
+    serve, talk, channel_to, tmp_path
+):
+    """Though the thief knows all of it: the lease id, the entity, and the name of the controller."""
+    path = tmp_path / "tokens"
+    path.touch(0o600)
+    path.write_text(f"host-a: {TOKEN}\nhost-b: {TOKEN}-of-the-thief\n")
+    config = ServerConfig("127.0.0.1:0", tokens=TokenFile(path))
+    clock = ManualClock()
+    async with (
+        serve(config=config, running=False, clock=clock) as server,
+        talk(server, token=Secret(TOKEN)) as client,
+    ):
+        mine = await client.acquire("entity:1", "thief")
+        server.authority.begin()
+        channel = channel_to(server)
+        thief = (("authorization", f"Bearer {TOKEN}-of-the-thief"),)
+        for called, message in requests(mine.lease_id.reveal()).items():
+            answer = await ask(channel, called, message, thief)
+            assert refused(answer), (called, answer)
+        assert (await client.renew(mine)).entity_id == "entity:1"
+        assert server.authority.inbox.answered.sum() == 0

@@ -1,37 +1,16 @@
-"""TLS and tokens, and that nothing secret is told."""
+"""Tokens, and that nothing secret is told."""
 
 import logging
-import shutil
-import subprocess
 
 import pytest
 
 from tickmind.base import Secret
-from tickmind.server import ServerConfig, ServerTls
-from tickmind.wire import NotAllowedError, Tls, UnreachableError
+from tickmind.server import ServerConfig
+from tickmind.wire import NotAllowedError
 
-OPENSSL = shutil.which("openssl")
 TOKEN = Secret("a-token-of-this-world")
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(180)]
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    """A key and a certificate for localhost, of our own."""
-    if OPENSSL is None:
-        pytest.skip("openssl makes the certificate")
-    folder = tmp_path_factory.mktemp("tls")
-    key, cert = folder / "key.pem", folder / "cert.pem"
-    subprocess.run(
-        [
-            OPENSSL, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-            "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=localhost",
-            "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-        ],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    return key, cert
 
 
 async def test_a_token_is_asked_for_and_health_is_not(serve, talk):
@@ -51,18 +30,6 @@ async def test_a_token_is_asked_for_and_health_is_not(serve, talk):
                         pytest.fail("it was let in")
                 with pytest.raises(NotAllowedError):
                     await anext(aiter(client.ticks(retry=None)))
-
-
-async def test_a_world_is_served_over_tls(serve, talk, certificate):
-    key, cert = certificate
-    config = ServerConfig("127.0.0.1:0", tls=ServerTls.load(cert, key), tokens=(TOKEN,))
-    async with serve(config=config) as server:
-        trusting = Tls(root_certificates=cert.read_bytes())
-        async with talk(server, tls=trusting, token=TOKEN) as client:
-            assert (await client.acquire("entity:1", "me")).entity_id == "entity:1"
-        async with talk(server, tls=Tls(), token=TOKEN) as client:
-            with pytest.raises(UnreachableError):
-                await client.entities()
 
 
 async def test_no_secret_reaches_the_log(serve, talk, caplog):

@@ -7,9 +7,11 @@ import pytest
 
 import tickmind.viewer.server as viewer_server
 from tickmind.base import Secret
+from tickmind.base.access.token_file import TokenFile, rotate
 from tickmind.viewer.page import PageFile
 from tickmind.viewer.server import ViewerConfig, ViewerServer
 from tickmind.viewer.sources.source import Span
+from tickmind.viewer.sources.watchers import Watchers
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 Answer = TypeVar("Answer")
@@ -107,8 +109,20 @@ async def statuses(server, headers):
 
 async def test_the_table_names_every_path_that_needs_a_token(viewer):
     async with viewer() as server:
-        routes = {route.resource.canonical for route in server._runner.app.router.routes()}
-        assert routes - {"/", "/index.html"} == {*CALLS, "/live"}
+        routes = {route.resource.canonical for route in server._listener._runner.app.router.routes()}
+        assert routes - {"/", "/index.html", "/healthz", "/readyz"} == {*CALLS, "/live"}
+
+
+async def test_probes_need_no_token_and_learn_nothing_but_whether_there_is_a_world(viewer, source, monkeypatch):
+    async with viewer() as server, aiohttp.ClientSession() as session:
+        for connected, status in ((True, 200), (False, 503)):
+            monkeypatch.setattr(source, "span", lambda is_there=connected: Span(1, 2, growing=True, connected=is_there))
+            for path, expected in (("healthz", 200), ("readyz", status)):
+                async with session.get(server.url + path) as answer:
+                    assert answer.status == expected
+                    assert set(await answer.json()) <= {"status", "error"}
+            async with session.get(f"{server.url}readyz", headers={"Host": "evil.example"}) as answer:
+                assert answer.status == 403
 
 
 @pytest.mark.parametrize("kind", WRONG)
@@ -131,6 +145,34 @@ async def test_a_token_that_is_withdrawn_is_worth_nothing_at_the_next_start(view
         async with viewer(*tokens) as server:
             found = await statuses(server, {"Authorization": f"Bearer {WITHDRAWN}"})
             assert found == dict.fromkeys(CALLS, status)
+
+
+async def test_tokens_of_a_file_are_rotated_while_the_viewer_runs(viewer, source, tmp_path, monkeypatch):
+    """Two are valid during a rotation; a stream of the withdrawn one ends with its next frame."""
+    path = tmp_path / "tokens"
+    rotate(path)
+    old = TokenFile(path).newest().reveal()
+    watchers = Watchers(lambda: b"keyframe")
+    monkeypatch.setattr(Frames, "watchers", watchers)
+    async with (
+        ViewerServer(source, ViewerConfig(port=0, tokens=TokenFile(path))) as server,
+        aiohttp.ClientSession() as session,
+        session.ws_connect(f"{server.url}live") as socket,
+    ):
+        await socket.send_str(old)
+        assert (await socket.receive(timeout=60)).type is aiohttp.WSMsgType.BINARY
+        rotate(path)
+        new = TokenFile(path).newest().reveal()
+        for token in (old, new):
+            found = await statuses(server, {"Authorization": f"Bearer {token}"})
+            assert found == dict.fromkeys(CALLS, 200)
+        rotate(path, only=True)
+        for token, status in ((old, 401), (new, 200)):
+            found = await statuses(server, {"Authorization": f"Bearer {token}"})
+            assert found == dict.fromkeys(CALLS, status)
+        watchers.send(b"second")
+        answer = await socket.receive(timeout=60)
+        assert (answer.type, answer.data) == (aiohttp.WSMsgType.CLOSE, aiohttp.WSCloseCode.POLICY_VIOLATION)
 
 
 async def test_no_frame_goes_down_before_a_token_of_the_viewer_came_up(viewer):

@@ -85,6 +85,8 @@ async def test_the_small_map_shows_the_last_tick_though_nothing_moves_after_it(m
     async with browsing() as browser:
         page = await browser.show(f"{morning.url}#tick=19")
         await expect(page.locator(".map")).to_have_attribute("data-drawn-tick", "19")
+        await page.evaluate("() => { tickmindViewer.map.camera.go(4, 4, 90, true); tickmindViewer.map.touch(); }")
+        await expect(page.locator(".minimap")).to_be_visible()
         right = await page.evaluate("document.querySelector('.minimap').toDataURL()")
         earlier, too_soon, waiting, at_last = await page.evaluate(TOO_SOON)
         assert earlier == too_soon == waiting != right
@@ -231,7 +233,7 @@ async def test_the_inspector_tells_what_a_character_saw_did_and_thought(morning,
         await expect(panel).to_contain_text("No model has answered it up to this tick.")
         await expect(panel.locator(".chip.thinking")).to_be_visible()
         await page.locator("canvas").first.click(position={"x": 3, "y": 3})
-        await expect(panel).to_contain_text("No character is selected")
+        await expect(panel).to_contain_text("Choose a character")
         await browser.unharmed(page)
 
 
@@ -297,7 +299,7 @@ async def test_everything_can_be_done_from_the_keyboard(morning, browsing, keep)
         await expect(page.locator(".inspector h2")).to_have_text("entity:1")
         await press("f")
         await expect(page.get_by_role("button", name="Follow")).to_have_attribute("aria-pressed", "true")
-        for key, tab in (("2", "Events"), ("3", "Talk"), ("4", "Charts"), ("1", "Character")):
+        for key, tab in (("2", "Events"), ("3", "Talk"), ("4", "Charts"), ("1", "Characters")):
             await press(key)
             await expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
             await keep(page, f"tab-{tab.lower()}")
@@ -309,7 +311,7 @@ async def test_everything_can_be_done_from_the_keyboard(morning, browsing, keep)
         await expect(page.get_by_role("combobox", name="Find a character")).to_be_focused()
         await press("Escape")
         await press("Escape")
-        await expect(page.get_by_text("No character is selected")).to_be_visible()
+        await expect(page.get_by_text("Choose a character")).to_be_visible()
         await press("l")
         await expect(page.get_by_role("button", name="Live")).to_be_visible()
         await press(" ")

@@ -37,9 +37,9 @@ async def test_places_people_and_the_time_are_those_of_the_scenario_and_stay_tex
         await expect(names.first).to_be_visible()
         await page.evaluate("tickmindViewer.app.select(tickmindViewer.app.world.rowOf.get('ada'))")
         panel = page.get_by_role("tabpanel")
-        await expect(panel).to_contain_text("at 0, 0, in ada house")
-        assert "192, 64, 64" in await panel.locator("h2 .swatch").evaluate(
-            "swatch => getComputedStyle(swatch).background"
+        await expect(panel).to_contain_text("; in ada house")
+        assert "192, 64, 64" in await panel.locator(".who-is .face").evaluate(
+            "face => getComputedStyle(face).background"
         )
         await expect(panel.locator(".person")).to_contain_text(
             "<img src=x onerror=window.hacked=1> came over the hills"

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from tickmind.agent import Assignment, Heartbeat, HeartbeatWriter, Launch, LaunchError, Settings, encode_secrets
 from tickmind.agent.contract import log_level
+from tickmind.agent.process.world_access import world_endpoint_of
 from tickmind.base import ConfigError, LimitExceededError, Secret
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.protocol import AgentState
 
 JSON = st.recursive(
@@ -253,3 +255,47 @@ def test_a_path_in_the_launch_file_is_a_path(tmp_path):
     launch = Launch.from_environment({"AGENT_CONFIG_PATH": str(tmp_path / "launch.json")})
     assert launch.state_dir == Path("/run/a")
     assert launch.entities == (Assignment("a", "agent:a"),)
+
+
+def test_certificates_and_the_token_file_pass_through_the_launch_file(tmp_path):
+    launch = Launch(
+        (Assignment("a", "b"),),
+        config_path=tmp_path / "launch.json",
+        tls=TlsFiles(tmp_path / "ca.pem", tmp_path / "cert.pem", tmp_path / "key.pem", "world.lab"),
+        world_token_file=tmp_path / "token",
+    )
+    launch.write_file()
+    read = Launch.from_environment(launch.to_environment())
+    assert (read.tls, read.world_token_file) == (launch.tls, launch.world_token_file)
+    assert not any("TLS" in name or "TOKEN" in name for name in launch.to_environment())
+
+
+@pytest.mark.parametrize(
+    ("tls", "words"),
+    [
+        ([], "tls in the launch file must have a ca"),
+        ({}, "must have a ca"),
+        ({"ca": ""}, "must have a ca"),
+        ({"ca": 5}, "must have a ca"),
+        ({"ca": "a", "key": None}, "all of them paths"),
+        ({"ca": "a", "key": "b"}, "give both, or neither"),
+    ],
+)
+def test_wrong_certificates_in_the_launch_file_are_said(tmp_path, tls, words):
+    file = tmp_path / "launch.json"
+    file.write_text(json.dumps({"tls": tls}))
+    with pytest.raises(LaunchError, match=words):
+        Launch.from_environment({"ENTITY_ID": "a", "AGENT_CONFIG_PATH": str(file)})
+
+
+@pytest.mark.parametrize(("key", "words"), [("tls", "can't be read"), ("world_token_file", "can't be read")])
+def test_files_that_are_missing_end_the_start_with_their_names(tmp_path, key, words):
+    path = tmp_path / "missing"
+    given = {"tls": TlsFiles(path)} if key == "tls" else {"world_token_file": path}
+    with pytest.raises(LaunchError, match=f"missing {words}"):
+        world_endpoint_of(Launch((Assignment("a", "b"),), **given), {})
+
+
+def test_a_world_on_another_machine_is_not_reached_without_tls():
+    with pytest.raises(LaunchError, match="would travel in the clear"):
+        world_endpoint_of(Launch((Assignment("a", "b"),), world_addr="192.0.2.7:50051"), {})

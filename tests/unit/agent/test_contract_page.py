@@ -10,6 +10,7 @@ from tickmind.agent import Assignment, Heartbeat, Launch, contract
 from tickmind.agent.process.heartbeat import MAX_LINE_BYTES
 from tickmind.agent.process.lease_file import FILE_NAME, LeaseFile
 from tickmind.base import Secret
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.cli.conformance.claims import CLAIMS
 from tickmind.cli.conformance.evidence import TrialPlan
 from tickmind.protocol import AgentState
@@ -50,7 +51,13 @@ def test_the_page_has_the_variables_of_the_code_and_marks_those_that_a_runner_al
 
 def test_the_page_has_the_keys_of_the_launch_file(tmp_path):
     replies = contract.KeptReplies(tmp_path / "replies", fills=True)
-    launch = Launch((Assignment("a", "b"),), config_path=tmp_path / "launch.json", replies=replies)
+    launch = Launch(
+        (Assignment("a", "b"),),
+        config_path=tmp_path / "launch.json",
+        replies=replies,
+        tls=TlsFiles(tmp_path / "ca.pem"),
+        world_token_file=tmp_path / "token",
+    )
     launch.write_file()
     assert {row[0].strip("`") for row in table("key")} == set(json.loads((tmp_path / "launch.json").read_bytes()))
     assert f"{int(contract.MAX_LAUNCH_BYTES.maximum):,} bytes" in PAGE

@@ -11,10 +11,10 @@ from tickmind.agent.testing import SmallWorld
 class Solo:
     """One character and its world."""
 
-    def __init__(self, kind, text, *, settings=None, client=None, entity_id="me", run=None, **world):
+    def __init__(self, kind, text, *, settings=None, client=None, tiers=None, entity_id="me", run=None, **world):
         self.world = SmallWorld(text, entity_id=entity_id, **world)
         start = Start(entity_id, Settings(settings), random.Random(1))
-        self.company = CharacterHost(kind, lambda _entity_id: start, client=client)
+        self.company = CharacterHost(kind, lambda _entity_id: start, client=client, tiers=tiers)
         if run is not None:
             self.company.enter(run)
         self.character = None

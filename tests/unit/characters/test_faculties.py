@@ -11,7 +11,7 @@ from tests.unit.characters.test_thinking import play_until
 from tickmind.agent import Character, CharacterHost, Settings, Start
 from tickmind.agent.character.daily import NIGHT
 from tickmind.agent.character.free_time import SIT_TICKS
-from tickmind.agent.character.sociable import NO_WORDS_TICKS, TALK, WORDS_TICKS
+from tickmind.agent.character.talking import EXTRACT, NO_WORDS_TICKS, TALK, WORDS_TICKS
 from tickmind.agent.character.thinking import Faculty, Thinking
 from tickmind.agent.character.thoughts.prompting import CharacterPrompts
 from tickmind.agent.guarded_host import GuardedHost
@@ -24,7 +24,8 @@ from tickmind.mind.memory import EntryKind
 from tickmind.mind.options import Option
 from tickmind.mind.plans import SKILLS, ErrandState
 from tickmind.mind.reflection import Reflection
-from tickmind.protocol import ActorStatus, Persona, RunInfo
+from tickmind.mind.talk.extraction import FreeLine
+from tickmind.protocol import ActorStatus, Persona, RunInfo, Thought
 from tickmind.protocol.setting import WorldSetting, ZoneInfo
 from tickmind.server.testing import meadow
 from tickmind.strategy.clients.client import Deliberation
@@ -155,6 +156,45 @@ def test_a_mind_with_faculties_is_lived_again(life):
     for name in ("entity:1", "entity:2"):
         assert again.character(name).learnt == first.host.character(name).learnt
         assert again.mind(name).memories == first.host.mind(name).memories
+
+
+class Filler(Character):
+    """Would always think ahead, in every 400th tick or when there is time."""
+
+    tree = Action("wait")
+    thinking = Thinking(
+        "You think.", faculties=(Faculty("ahead", "Go on.", tier="chatter", soonest_ticks=400, fills=True),)
+    )
+
+    def wonders(self, faculty):
+        return True
+
+
+@pytest.mark.parametrize("settings", [{"local_model": True}, {}], ids=["of this machine", "elsewhere"])
+def test_what_fills_time_is_asked_of_a_model_of_this_machine_whenever_it_has_time(solo, settings):
+    model = Model()
+    one = solo(Filler, "@", client=model, tiers={"chatter": model}, settings=settings)
+    idle_ticks = 0
+    thoughts: list[Thought] = []
+
+    def has_asked_often():
+        nonlocal idle_ticks
+        thoughts.extend(thought for _, thought in one.company.take_thoughts())
+        idle_ticks += not one.company.deliberating("me")
+        return len(thoughts) == 3
+
+    play_until(one, has_asked_often)
+    if settings:
+        assert idle_ticks < 20  # however many ticks an answer takes
+    else:
+        first, second, third = (thought.asked_tick for thought in thoughts)
+        assert min(second - first, third - second) >= 400
+
+
+def test_a_world_in_lockstep_has_no_time_to_fill(life):
+    start = lambda entity_id: Start(entity_id, Settings({"local_model": True}))  # noqa: E731
+    one = life(Filler, client=(model := Model()), tiers={"chatter": model}, start=start)
+    assert [len(thoughts) for thoughts in one.thoughts.values()] == [1] * ACTORS
 
 
 class Closed(Model):
@@ -304,11 +344,20 @@ def test_a_model_words_the_line_that_code_has_chosen(solo):
     model = Wordsmith()
     one = spoken_to(solo, model)
     assert one.world.said == [Wordsmith.words]
-    (question,) = [question for question in model.asked if question.user_message.endswith(TALK.task)]
+    (question,) = [question for question in model.asked if "I feel calm." in question.user_message]
+    assert question.user_message.endswith(TALK.task)
     heard = '"entity:1" said: "Good morning! How are you?"'
-    assert f'{heard}\nSay to entity:1 in your own words: "' in question.user_message
-    assert "I feel calm." in question.user_message
+    assert f'{heard}\nSay this, and add a few words of your own: "' in question.user_message
     assert question.turns == TALK.examples
+
+
+def test_a_small_model_reads_neither_the_persona_nor_the_partners_line(solo):
+    model = Wordsmith()
+    one = solo(Villager, "@.1", client=model, tiers={"chatter": model}, settings={"local_model": True})
+    one.world.hear("entity:1", "Good morning! How are you?")
+    play_until(one, lambda: any("I feel calm." in question.user_message for question in model.asked))
+    question = next(question for question in model.asked if "I feel calm." in question.user_message)
+    assert question.user_message == f'Say this, and add a few words of your own: "I feel calm."\n\n{TALK.task}'
 
 
 def test_words_with_consequences_are_not_said(solo):
@@ -352,7 +401,7 @@ def test_a_partner_that_speaks_again_is_answered_for_its_last_words(solo):
             return True
 
     one = solo(Generous, "@.1", client=Speechless())
-    one.world.hear("entity:1", "The weather is fine today, me.")
+    one.world.hear("entity:1", "Good morning! How are you?")
     one.play(3)
     one.world.hear("entity:1", "Will you bring me 9 bread by 18:00?")
     one.play(20)
@@ -385,8 +434,10 @@ class Rehearser(Model):
 
     async def answer(self, question):
         self.asked.append(question)
-        if "Say to a friend" in question.user_message:
+        if "a fox at the mill" in question.user_message:
             return Deliberation("Guess what: I saw a fox at the mill.")
+        if "Ask this" in question.user_message:
+            return Deliberation("I have nothing to ask.")
         raise ConnectionError("busy")
 
 
@@ -396,14 +447,16 @@ def test_who_has_time_thinks_of_words_for_what_it_will_tell(solo):
     one.play(1)
     one.character.memory.note(1, "I saw a fox at the mill.")
     play_until(one, lambda: len(one.character.talker.wordings))
-    (question,) = [question for question in model.asked if "Say to a friend" in question.user_message]
+    (question,) = [question for question in model.asked if "a fox at the mill" in question.user_message]
     assert question.user_message.endswith(
-        f'Say to a friend in your own words: "I saw a fox at the mill."\n\n{TALK.task}'
+        f'Say this, and add a few words of your own: "I saw a fox at the mill."\n\n{TALK.task}'
     )
     one.character._rehearses = "I saw a hare."
     assert one.character.wonders("rehearse")
     one.character.talker.talks.begin(one.world.tick, "entity:1")
-    assert not one.character.wonders("rehearse")
+    assert one.character.wonders("rehearse")
+    one.character.wonders = lambda faculty: faculty == "talk" or Villager.wonders(one.character, faculty)
+    assert not one.character.wonders("rehearse")  # what is to be said now goes first
 
 
 def test_a_question_for_words_has_of_a_persona_what_words_need(solo):
@@ -620,3 +673,109 @@ def test_a_budget_that_is_no_number_is_named():
 def test_examples_are_pairs(examples):
     with pytest.raises(ConfigError, match="pairs"):
         Faculty("greet", "Greet.", examples=examples)
+
+
+def test_after_two_failures_a_model_plans_the_rest_of_the_day_anew_and_only_once():
+    villager, seen = waking(100)
+    villager._errand()
+    villager._plan_day = villager.time.day
+    villager.learn("plan_day", {"text": "00:00 work at the square\n00:30 explore\n23:00 rest"}, 95)
+
+    def fail():
+        villager._errand()
+        for errand in villager._today.errands[:2]:
+            errand.state = ErrandState.FAILED
+        villager._errand()
+
+    assert not villager.wonders("plan_day")  # it is awake, and its plan goes well
+    fail()
+    assert villager.wonders("plan_day")
+    assert not villager._follows_model  # until the reply comes
+    about = villager.ponder("plan_day")
+    assert about.startswith("It is ")
+    assert "you could not: work; explore." in about
+    villager.learn("plan_day", {"text": "00:00 meet\n22:00 visit Bo\n23:30 rest"}, 101)
+    assert str(villager._errand()) != "00:00 meet"  # what is over is not planned again
+    assert [str(one) for one in villager._today.errands] == ["22:00 visit Bo", "23:30 rest"]
+    assert villager._follows_model
+    fail()
+    assert not villager.wonders("plan_day")
+    villager.take_in(replace(seen, tick_id=100 + villager.setting.calendar.day_ticks))
+    villager._errand()
+    assert not villager._has_replanned  # a new day
+
+
+@pytest.mark.parametrize("reply", ["I have no plan.", "00:00 meet\n00:05 rest", ""])
+def test_without_a_new_plan_the_day_goes_on_as_usual(reply):
+    villager, _ = waking(100)
+    villager._errand()
+    usual = [str(one) for one in villager._today.errands]
+    villager._replans = villager._has_replanned = True
+    villager.learn("plan_day", {"text": reply}, 101)
+    villager._errand()
+    assert not villager.wonders("plan_day")
+    assert [str(one) for one in villager._today.errands] == usual
+
+
+def test_the_menu_goes_along_as_the_choices_of_a_reply(life):
+    model = Model()
+    life(Villager, ticks=2, client=model)
+    plan = next(question for question in model.asked if not question.user_message.endswith(TALK.task))
+    assert plan.choices
+    assert plan.user_message.count("You could: ") == 1
+    assert all(choice in plan.user_message for choice in plan.choices)
+    assert 1 <= len(plan.choices) <= 4
+
+
+# Lines in people's own words
+
+
+class Reader(Model):
+    """Reads what people say."""
+
+    reply = "promise: 2 fish by 18:00"
+
+    async def answer(self, question):
+        self.asked.append(question)
+        return Deliberation(self.reply if question.user_message.endswith(EXTRACT.task) else "sit for a while")
+
+
+def told(solo, model, text, **more):
+    """A villager that was told something, some ticks later."""
+    one = solo(Villager, "@.1", client=model, **more)
+    one.world.hear("entity:1", text)
+    for _ in range(20):
+        seen = replace(one.world.observe(), deadline_ms=int(MAX_DURATION_MS.maximum))
+        one.company.begin(seen.tick_id, [seen])
+        one.company.perceive(seen)
+        one.world.step(one.company.act(seen))
+        one.company.reflect(seen.tick_id)
+    return one.company.character("me")
+
+
+def test_a_promise_in_a_persons_own_words_is_read_by_a_model_and_by_code_alone_it_is_only_heard(solo):
+    line = "Cheer up, I'll fetch you two fish before 6 pm."
+    villager = told(solo, Reader(), line)
+    (promise,) = villager.talker.promises
+    assert (promise.by, promise.to, promise.item, promise.amount) == ("entity:1", "me", "fish", 2)
+    plain = Model()
+    villager = told(solo, plain, line)
+    assert len(villager.talker.promises) == 0
+    assert [one.told_by for one in villager.memory if "fish" in one.text] == ["entity:1"]
+
+
+def test_a_reply_to_a_line_that_is_given_up_is_for_no_other_line():
+    villager, seen = waking(100)
+    villager.faculties = frozenset({"extract"})
+    villager._unread = [FreeLine(100, "bo", "I'll bring you two fish by six.", "", True)]
+    villager._unread_tick = 100
+    villager.take_in(replace(seen, tick_id=300))
+    villager.follow_talk()
+    assert villager._unread == []
+    villager._unread = [FreeLine(300, "bo", "I'll bring you three eggs by six.", "", True)]
+    villager._unread_tick = 300
+    villager.learn("extract", {"text": "promise: 3 eggs by 18:00"}, 100)
+    assert len(villager.talker.promises) == 0
+    villager.learn("extract", {"text": "promise: 3 eggs by 18:00"}, 300)
+    assert len(villager.talker.promises) == 1
+    villager.learn("extract", {"text": "promise: 3 eggs by 18:00"}, 301)  # there is nothing to read any more

@@ -204,3 +204,13 @@ def test_a_key_that_is_there_twice_is_told_as_a_world_tells_it(tickmind, tmp_pat
     assert checked.exit_code == 1
     assert checked.stderr.strip() == str(raised.value)
     assert checked.stderr.strip().endswith(":5:13: the key 'id' stands here twice, first in line 5; keep one")
+
+
+@pytest.mark.parametrize(("name", "code"), [("wrods", 1), ("words", 0), ("endpoint", 0)])
+def test_embeddings_of_an_actor_that_there_are_not_are_a_mistake(tickmind, tmp_path, name, code):
+    text = (SCENARIOS / "willowbrook.yaml").read_text()
+    own = f"agent: {{embeddings: {name}}}"
+    (tmp_path / "mine.yaml").write_text(text.replace("traits: [warm, brisk]", f"traits: [warm, brisk], {own}"))
+    result = tickmind("check", "mine.yaml")
+    assert result.exit_code == code
+    assert ("ada: there are no embeddings 'wrods'; known: words, endpoint" in result.stderr) is (code == 1)

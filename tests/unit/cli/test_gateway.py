@@ -35,7 +35,8 @@ def served(monkeypatch):
     """The configs that were served, by a server that is ready at once and stops at once."""
     found: list[GatewayConfig] = []
 
-    def serve(config, *, listener, on_ready):
+    def serve(config, *, tls, listener, on_ready):
+        assert tls is None
         if listener is not None:
             listener.detach()  # the test's own
         found.append(config)

@@ -69,6 +69,7 @@ def test_dropping_after_half_the_patience_does_not_help_a_model_that_takes_longe
     [
         Case("2 slots", (0.3, 0.5), 6.0, slots=2, sessions=12),
         Case("1 slot", (0.4, 0.4), 6.0, sessions=12),
+        Case("1 slot, long waits in the queue", (0.4, 0.6), 8.0, sessions=12),
         Case("4 slots", (0.2, 0.4), 4.0, slots=4, sessions=12),
     ],
     ids=lambda case: case.name,
@@ -86,7 +87,7 @@ def test_goodput_follows_a_model_that_becomes_ten_times_slower_for_five_minutes(
     assert part(well_s + 30.0, well_s + 120.0) >= GOODPUT
     assert not figures.circuits_opened
     assert not simulation.has_open_circuit
-    assert figures.unfairness <= 0.25, sorted(figures.by_session.values())
+    assert figures.unfairness <= 0.2, sorted(figures.by_session.values())  # those that were sent away come back, too
     assert figures.wasted_part <= WASTED
 
 

@@ -1,15 +1,18 @@
 """`tickmind branch`: the past of another run exactly, then what comes of a change."""
 
+import random
 import shutil
 
 import pytest
-from tests.kits.lived_runs import AGENTS, TICKS, record_villagers
+from tests.kits.lived_runs import AGENTS, SCENARIO, TICKS, record_villagers
+from tests.long import short_or_long
 from tests.unit.agent.test_lockstep_minds import SlowModel
 from typer.testing import CliRunner
 
 from tickmind.agent import CharacterHost
 from tickmind.agent.character.character import Character
 from tickmind.cli.app import app
+from tickmind.cli.world import own_rules
 from tickmind.lab.minds.relived import RelivedMinds
 from tickmind.record import RunStore
 from tickmind.record.report.comparison import compare_runs
@@ -50,7 +53,7 @@ def hashes(runs, run_id):
         return [record.state_hash for record in run.records()]
 
 
-@pytest.mark.parametrize("tick", [0, 7, TICKS - 1])
+@pytest.mark.parametrize("tick", short_or_long([0, 7, TICKS - 1], random.Random(26).sample(range(TICKS), 20)))
 def test_a_null_branch_equals_its_parent_to_the_end(runs, tick):
     made = branched(runs, "parent", "--tick", str(tick), "--replies", "keep")
     outcome = compared(runs, "parent", made)
@@ -69,6 +72,7 @@ CHANGES = {
     "item": ("--set", "entity:1.inventory.berries=7"),
     "state": ("--set", "door:1.state=open"),
     "remove": ("--remove", "entity:2"),
+    "rule": ("--set", "rules.text_limit_chars=1"),
 }
 
 
@@ -83,7 +87,7 @@ def changed(runs):
         }
 
 
-@pytest.mark.parametrize("kind", CHANGES)
+@pytest.mark.parametrize("kind", sorted({*CHANGES} - {"rule"}))
 def test_a_changed_branch_shares_every_state_up_to_its_tick_and_differs_in_the_next(runs, changed, kind):
     parent, made = hashes(runs, "parent"), hashes(runs, changed[kind])
     assert made[:11] == parent[:11]
@@ -104,6 +108,12 @@ def test_each_change_shows_in_the_next_tick(runs, changed):
             [True] * 3,
             [True, False, True],
         )
+
+
+def test_a_changed_rule_holds_from_the_next_tick_on(runs, changed):
+    with RunStore(runs).open(changed["rule"]) as run:
+        events = [event.text for event in run.tick(12).rule_events]
+    assert events == ["text_limit_chars is 1 now"]
 
 
 def test_branching_twice_gives_the_same(runs, changed, asks_model):
@@ -230,6 +240,8 @@ def test_a_run_of_the_clock_whose_minds_ask_models_is_refused(runs, tmp_path):
         (["--tick", "5", "--set", "entity:1.inventory.berries=many"], "takes a whole number, not 'many'"),
         (["--tick", "5", "--set", "entity:1.inventory.gold=1", "--replies", "keep"], "there is no item 'gold'"),
         (["--tick", "5", "--set", "door:9.state=open", "--replies", "keep"], "there is no object 'door:9'"),
+        (["--tick", "5", "--set", "rules.sight_radius=3", "--replies", "keep"], "there is no rule that can change"),
+        (["--tick", "5", "--set", "rules.offer_ticks=long", "--replies", "keep"], "rules.offer_ticks takes a whole"),
         (["--tick", "5", "--set", "entity:1.persona.secret=x"], "persona.secret can't be changed in a branch"),
         (["--tick", "5", "--forget", "entity:1=first"], "--forget takes the number of a memory, not 'first'"),
         (["--tick", "5", "--forget", "entity:1=999", "--replies", "keep"], "entity:1 has no memory 999 after tick 5"),
@@ -242,3 +254,27 @@ def test_what_cannot_be_branched_says_what_to_do(runs, words, says):
     assert says in done.output
     assert "Traceback" not in done.output
     assert sorted(path.name for path in runs.iterdir()) == before
+
+
+def plant_berries(tick):
+    """Put a berry into somebody's hand now and then."""
+    if tick.tick_id % 4 == 0:
+        tick.give_items("entity:1", "berries", 1)
+
+
+def test_a_run_with_rules_of_the_users_own_is_branched_with_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(own_rules, "load_own_rules", lambda names: dict.fromkeys(names, plant_berries))
+    scenario = f"{SCENARIO}\nown_rules: [plant_berries]\n"
+    record_villagers(tmp_path, "ruled", AGENTS, scenario=scenario, ticks=12, own_rules={"plant_berries": plant_berries})
+    made = branched(tmp_path, "ruled", "--tick", "6", "--replies", "keep")
+    assert compared(tmp_path, "ruled", made).equal
+    with RunStore(tmp_path).open(made) as run:
+        assert [event.name for event in run.tick(8).rule_events] == ["plant_berries"]
+
+
+def test_a_picture_that_is_a_link_is_not_copied_into_a_branch(runs, tmp_path):
+    shutil.copytree(runs / "parent", tmp_path / "parent")
+    (tmp_path / "private.json").write_text("{}")
+    (tmp_path / "parent" / "tiles.json").symlink_to(tmp_path / "private.json")
+    made = branched(tmp_path, "parent", "--tick", "29", "--replies", "keep")
+    assert not (tmp_path / made / "tiles.json").exists()

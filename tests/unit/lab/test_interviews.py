@@ -142,12 +142,17 @@ def test_what_was_said_does_not_command_a_terminal(mind, capsys, form):
 
 def test_a_number_that_no_memory_can_have_is_dropped(mind):
     long = f"A dragon gave it to me [{'9' * 5000}]."
-    assert not Interviewer(mind, word=lambda _system, _message: long).ask("Who sells salt?").known
+    assert not Interviewer(mind, word=lambda _system, _message: long).ask("Who sells salt?").by_model
 
 
-def test_an_answer_of_a_model_that_cites_nothing_is_not_known(mind):
-    answer = Interviewer(mind, word=lambda _system, _message: "A dragon gave it to me [9999].").ask("Who sells salt?")
-    assert (answer.text, answer.known, answer.by_model) == (UNKNOWN, False, True)
+@pytest.mark.parametrize("reply", ["A dragon gave it to me [9999].", UNKNOWN, ""])
+def test_a_model_that_cites_nothing_is_not_believed_and_the_mind_answers_itself(mind, reply):
+    for question in ("Who sells salt?", "Who sold salt to the queen of the isles?"):
+        own = Interviewer(mind).ask(question)
+        answer = Interviewer(mind, word=lambda _system, _message: reply).ask(question)
+        assert answer == own
+        assert not answer.by_model
+    assert Interviewer(mind, word=lambda _system, _message: reply).ask("Who sells salt?").known
 
 
 def test_a_model_is_not_asked_about_what_no_memory_has_to_do_with(mind):
@@ -226,6 +231,33 @@ def test_a_conversation_goes_on_until_an_empty_line(mind, monkeypatch, capsys):
     assert re.search(r"^Gita gave me 2 honey\.\n  memory \d+, tick \d+: Gita", shown)
     assert shown.endswith("I do not know.\n")
     assert next(lines) == "Who sells salt?"
+
+
+def test_questions_of_a_program_are_answered_line_by_line_as_they_come(runs):
+    words = ["interview", "lived", "entity:1", "--questions", "-", "--format", "lines", "--runs", str(runs)]
+    asked = f"What happened?\n\n{'x' * 1001}\nWho stole velvet?\n"
+    done = CliRunner().invoke(app, words, input=asked, prog_name="tickmind")
+    assert done.exit_code == 0, done.output
+    ready, first, refused, last = map(json.loads, done.stdout.splitlines())
+    assert ready == {"ready": ["entity:1"]}
+    assert first["answer"]["known"]
+    assert "1000 characters" in refused["error"].replace(",", "")
+    assert last["answer"]["text"] == "I do not know."
+
+
+def test_what_a_model_says_is_shown_as_it_comes_and_checked_at_the_end(mind, monkeypatch, capsys):
+    seen = []
+
+    def word(_system, _asked):
+        for part in ("Gita gave me ", "honey [999]."):
+            seen.append(capsys.readouterr().out)
+            yield part
+
+    lines = iter(["Who gave you honey?", ""])
+    monkeypatch.setattr("builtins.input", lambda _prompt: next(lines))
+    _converse("lived", Interviewer(mind, word=word))
+    assert seen == ["", "Gita gave me "]
+    assert capsys.readouterr().out == "honey [999].\nI do not know.\n"  # no memory has this number
 
 
 @pytest.mark.slow

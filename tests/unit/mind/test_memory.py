@@ -306,3 +306,16 @@ def test_an_entry_can_be_forgotten_on_purpose_and_is_recalled_no_more():
     assert not memory.forget(first.number)
     assert memory.recall(3, "bread") == [second]
     assert memory.note(4, first.text).number > second.number
+
+
+def test_at_night_what_one_speaker_told_stays_apart_and_what_was_told_again_is_merged():
+    memory = Memory(day_ticks=600)
+    for tick, told in ((1, "The mill burns."), (2, "The well is dry."), (100, "The mill burns.")):
+        memory.note(tick, told, kind=EntryKind.HEARD, about="ada", told_by="ada", place="the square")
+        memory.note(tick, f"I saw fox {tick}.", about="fox", place="the square")
+    memory.note(900, "I met Ada.", importance=1.0, about="ada")
+    memory.note(900, "A fox bit me.", importance=1.0, about="fox")  # these are the best of their subjects, and pinned
+    memory.tidy(900)
+    texts = [entry.text for entry in memory]
+    assert sorted(text for text in texts if "fox" not in text) == ["I met Ada.", "The mill burns.", "The well is dry."]
+    assert sum(text.startswith("I saw fox") for text in texts) == 1

@@ -12,8 +12,8 @@ from tickmind.mind.memory import EntryKind, Memory, Source
 from tickmind.mind.promises import MAX_PROMISES, Promises, PromiseState
 from tickmind.mind.talk import Act, Remark, Talk, TalkEnd, Talker, Talks, TalkScene
 from tickmind.mind.talk.line_checker import MAX_LINE_CHARS, clean_line, problem_of
-from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, read_line
-from tickmind.mind.talk.phrasebook import Phrasebook
+from tickmind.mind.talk.meaning import Bringing, Invitation, LineMeaning, in_third_person, read_line
+from tickmind.mind.talk.phrasebook import QUESTIONS, Phrasebook
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import ANSWER_TICKS, MAX_TALK_LINES, REST_TICKS
 from tickmind.mind.talk.wordings import MAX_WORDINGS, Wordings
@@ -67,6 +67,7 @@ def test_a_line_means_what_its_words_say(text, meaning):
         ("I am afraid.", "Ada is afraid."),
         ("I'm afraid of my dog.", "Ada is afraid of Ada's dog."),
         ("I have a plan, and I want bread.", "Ada has a plan, and Ada wants bread."),
+        ("Bram and I have a plan.", "Bram and Ada have a plan."),
         ("It gave me bread.", "It gave Ada bread."),
         ("It is Iris.", "It is Iris."),
     ],
@@ -255,6 +256,7 @@ def test_every_act_has_words_and_the_phrasebook_avoids_what_was_said():
     slots = {"name": "Bram", "me": "Ada", "place": "the mill", "weather": "rain", "aim": "go", "news": "It rains."}
     bread = Bringing("bread", 1, 600)
     slots |= {"request": bread.requested(), "promise": bread.promised()}
+    slots["invitation"] = Invitation("Cleo", ("Ada", "Bram")).spoken()
     lines = Counter[str]()
     for act in Act:
         for _ in range(40):
@@ -427,12 +429,12 @@ def test_one_who_knows_nothing_admits_it():
 
 
 def test_a_models_line_is_said_if_it_is_good_and_never_the_farewell():
-    one, other = pair()
-    one.people.meet("bram").talks = 1  # so that it need not say who it is
-    asked = iter(["Have you fed the ducks, Bram?", "As an AI I can't say.", *[""] * 99])
-    said = talking(one, other, wording=lambda who: next(asked) if who == "ada" else "")
-    assert said[0][1].text == "Have you fed the ducks, Bram?"
-    assert not any("AI" in remark.text for _, remark in said)
+    good, refused = "Would you believe it: the ducks are fed.", "As an AI I say that the ducks are fed."
+    for words in (good, refused):
+        one, other = pair(facts=["The ducks are fed."])
+        said = talking(one, other, wording=lambda _who, words=words: words)
+        assert (good in [remark.text for _, remark in said]) is (words is good)
+        assert not any("AI" in remark.text for _, remark in said)
     one, other = pair()
     numbered = (f"Word{number} is {number} and no other {number * 7}." for number in range(99))
     said = talking(one, other, wording=lambda _who: next(numbered))
@@ -663,7 +665,7 @@ def test_the_same_experiences_give_the_same_talk():
 @pytest.mark.parametrize(
     ("remark", "words", "said"),
     [
-        (Remark(Act.ASK, "How are you, Bram?"), "Are you well these days, Bram?", True),
+        (Remark(Act.ASK, "How are you, Bram?"), "You look tired. How are you, Bram?", True),
         (Remark(Act.ASK, "How are you, Bram?"), "I feel wonderful.", False),
         (
             Remark(Act.TELL, "News: I picked berries at the wood.", "I picked berries at the wood."),
@@ -685,7 +687,7 @@ def test_the_same_experiences_give_the_same_talk():
         (Remark(Act.REACT, "Is that so?"), "I will bring you 1 bread by 18:00.", False),
         (Remark(Act.REACT, "Is that so?"), '{"goal": "wander"}', False),
         (Remark(Act.REACT, "Is that so?"), "", False),
-        (Remark(Act.REACT, "Is that so?"), "You don't say!", True),
+        (Remark(Act.REACT, "Is that so?"), "You don't say!", False),  # which others would remember as news
     ],
 )
 def test_a_model_words_a_line_and_changes_nothing_that_it_says(remark, words, said):
@@ -698,7 +700,8 @@ def test_a_model_words_a_line_and_changes_nothing_that_it_says(remark, words, sa
     [
         ("Cleo is afraid of the forest.", "I am afraid of the forest, Bram.", False),
         ("Cleo is afraid of the forest.", "Nobody is afraid of the forest, Bram.", False),
-        ("Cleo is afraid of the forest.", "Have you heard that Cleo is afraid of the forest?", True),
+        ("Cleo is afraid of the forest.", "Have you heard that Cleo is afraid of the forest?", False),
+        ("Cleo is afraid of the forest.", "They say that Cleo is afraid of the forest.", True),
         ("I picked berries at the wood.", "I never picked any berries in that wood.", False),
         ("I picked berries at the wood.", "They picked berries in the wood.", False),
     ],
@@ -710,14 +713,14 @@ def test_a_model_tells_what_is_so_and_nothing_else(news, line, said):
     assert ada.reworded(remark, line, "Bram").is_worded is said
 
 
-@pytest.mark.parametrize("line", ["You don't say, Dov!", "You don't say, Tom!", "You don't say, Edda!"])
-def test_a_model_names_nobody_else(line):
+@pytest.mark.parametrize("name", ["Dov", "Tom", "Anna", "Edda"])
+def test_a_model_names_nobody_else(name):
     ada, _ = pair()
-    ada.people.meet("dov")
+    ada.people.meet("dov", "Dov")
     ada.people.meet("edda", "Edda")
-    remark = Remark(Act.REACT, "Is that so?")
+    remark, line = Remark(Act.ASK, "Are you well?"), f"I saw {name}. Are you well?"
     assert ada.reworded(remark, line, "Bram") is remark
-    assert ada.reworded(Remark(Act.REACT, "So Dov, Edda and Tom say."), line, "Bram").text == line
+    assert ada.reworded(Remark(Act.ASK, f"{name} is here: Are you well?"), line, "Bram").text == line
 
 
 NEWS = "I picked berries at the wood."
@@ -793,12 +796,21 @@ def test_what_it_might_tell_next_is_what_it_has_no_words_for():
     ada, _ = pair()
     for text in (NEWS, "There is a feast at the square at 18:00.", "I saw bread at the market."):
         ada._memory.note(1, text, kind=EntryKind.SAW)
-    first = ada.untold(2)
-    ada.keep_words(Remark(Act.TELL, first, first), f"{first[:-1]}, and how!")
-    second = ada.untold(2)
-    assert {first, second} == {NEWS, "I saw bread at the market."}
-    ada.keep_words(Remark(Act.TELL, second, second), f"{second[:-1]}, and how!")
+    told = []
+    for lead in ("Mind you", "So you know"):  # as several people will be told
+        for _ in range(2):
+            told.append(text := ada.untold(2))
+            assert ada.keep_words(Remark(Act.TELL, text, text), f"{lead}, {text[0].lower()}{text[1:]}")
+    assert set(told[:2]) == set(told[2:]) == {NEWS, "I saw bread at the market."}
     assert ada.untold(2) == ""
+    assert not ada.keep_words(Remark(Act.TELL, NEWS, NEWS), f"Mind you, {NEWS[0].lower()}{NEWS[1:]}")  # it has that
+    assert ada.unasked() == QUESTIONS[0]
+    ada.keep_words(Remark(Act.ASK, QUESTIONS[0]), f"You are up early. {QUESTIONS[0]}")
+    assert ada.unasked() == QUESTIONS[1]
+    assert ada.unasked(QUESTIONS[1:]) == QUESTIONS[0]
+    ada.keep_words(Remark(Act.ASK, QUESTIONS[0]), f"You look tired. {QUESTIONS[0]}")
+    assert ada.unasked(QUESTIONS[1:]) == ""
+    assert ada.unasked(QUESTIONS) == ""
     ada._memory = Memory()
     ada._memory.note(3, "I saw a fox.", kind=EntryKind.SAW)
     assert ada.untold(4) == "I saw a fox."  # words for what it would no longer tell do not count
@@ -806,10 +818,20 @@ def test_what_it_might_tell_next_is_what_it_has_no_words_for():
 
 def test_words_for_facts_and_answers_wait_for_their_turn():
     ada, _ = pair(facts=["The well is deep."])
-    ada.keep_words(Remark(Act.TELL, "The well is deep.", "The well is deep."), "Mind that deep well!")
-    ada.keep_words(Remark(Act.ANSWER, "I feel fine.", "I feel fine."), "Fine, I feel quite fine!")
+    ada.keep_words(Remark(Act.TELL, "The well is deep.", "The well is deep."), "Mind you: the well is deep.")
+    ada.keep_words(Remark(Act.ANSWER, "I feel fine.", "I feel fine."), "Since you ask, I feel fine.")
     ada.untold(2)
     assert len(ada.wordings) == 2
+
+
+def test_a_question_in_a_models_words_is_asked_once_and_by_its_name():
+    ada, _ = pair()
+    ada._choose = lambda _talk, _scene: (Act.ASK, "")
+    ada.keep_words(Remark(Act.ASK, "Bram, tell me: Are you well?"), "You look tired, Bram. Are you well?", "Bram")
+    ada.talks.begin(1, "dov")
+    remark = ada.next_remark(ada.talks.current, TalkScene(1))
+    assert remark == Remark(Act.ASK, "You look tired, Dov. Are you well?", is_worded=True)
+    assert not ada.next_remark(ada.talks.current, TalkScene(1)).is_worded
 
 
 @given(st.lists(st.tuples(st.sampled_from(Act), *(st.text(max_size=size) for size in (3, 9, 3))), max_size=80))
@@ -820,7 +842,7 @@ def test_words_for_later_are_bounded_and_each_is_said_once(given):
     assert len(kept) <= MAX_WORDINGS.maximum
     for act, news, _, _ in given:
         for _ in range(len(kept)):
-            kept.take(act, news, "Ada")
+            kept.take(act, news, "Ada") or kept.take_question("Ada")
     assert len(kept) == 0
 
 

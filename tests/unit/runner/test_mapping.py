@@ -103,7 +103,9 @@ def test_secrets_are_named_and_never_written(load, tmp_path):
         (SMALL % ", secrets: {A: ^abcdefghij}", "either `env: NAME` or `file: PATH`"),
         (SMALL.replace("use: a", "use: ^aa") % "", "assignments[0].use: there is no agent 'aa' (did you mean 'a'?)"),
         (SMALL.replace("match: {}", "match: {^tag: [x]}") % "", "did you mean 'tags'?"),
-        ("world_addr: ^example.org:1\n" + SMALL % "", "on this machine"),
+        ("world_addr: ^example.org:1\n" + SMALL % "", "on another machine; add `tls: {ca: FILE}`"),
+        ("tls: ^{ca: ca.pem, key: key.pem}\n" + SMALL % "", "give both, or neither"),
+        ("world_ws_url: ^ws://example.org:1/ws/v1\n" + SMALL % "", "write wss://"),
         ("world_addr: ^nowhere\n" + SMALL % "", "write host:port"),
         ("agents: ^{}\nassignments: []\n", "expected"),
         ("agents:\n^\ta: 1\n", "indent with blanks"),
@@ -219,3 +221,17 @@ def test_settings_for_all_agents_go_under_their_own(tmp_path):
     found = mapping.reload()
     assert found is not None
     assert found.agents["a"].settings.flag("local_model") is True
+
+
+def test_agents_are_told_of_the_socket_that_is_known_only_now_unless_the_mapping_names_one(tmp_path):
+    file = tmp_path / "agents.yaml"
+    text = "agents: {idler: {cmd: [python, -c, pass]}}\nassignments: [{match: {}, use: idler}]\n"
+    file.write_text(text)
+    mapping = MappingFile(file)
+    assert mapping.mapping.world_ws_url == ""
+    settled = mapping.settle("127.0.0.1:50051", world_ws_url="ws://127.0.0.1:8700/ws/v1")
+    assert settled.world_ws_url == "ws://127.0.0.1:8700/ws/v1"
+    file.write_text(f'{text}world_ws_url: "ws://127.0.0.1:9000/ws/v1"\n')
+    reloaded = mapping.reload(even_if_same=True)
+    assert reloaded is not None
+    assert reloaded.world_ws_url == "ws://127.0.0.1:9000/ws/v1"

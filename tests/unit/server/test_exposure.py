@@ -1,13 +1,11 @@
 """Who can reach a world."""
 
-import os
 import socket
 
 import pytest
 
-from tickmind.base import ConfigError, Secret, redact
-from tickmind.base.secret import MAX_KNOWN_SECRETS
-from tickmind.server import AddressError, ExposureError, ServerTls, load_tokens
+from tickmind.base import Secret
+from tickmind.server import AddressError, ExposureError, ServerTls
 from tickmind.server.exposure import check_exposure, check_free
 from tickmind.server.services.streaming import host_of
 
@@ -55,58 +53,10 @@ def test_a_taken_socket_is_a_clear_error_and_a_dead_one_is_not(tmp_path):
     check_free(f"unix:{path}")
 
 
-def test_tokens_are_read_one_in_each_line(tmp_path):
-    file = tmp_path / "tokens"
-    file.touch(0o600)
-    file.write_text("# ours\n\n" + "a" * 20 + "\n" + "b" * 20 + "\n")
-    assert load_tokens(file) == (Secret("a" * 20), Secret("b" * 20))
-
-
-@pytest.mark.parametrize("text", ["", "# none\n", "short\n"])
-def test_tokens_that_are_none_are_refused_without_being_shown(tmp_path, text):
-    file = tmp_path / "tokens"
-    file.touch(0o600)
-    file.write_text(text)
-    with pytest.raises(ConfigError, match="at least 16 characters") as caught:
-        load_tokens(file)
-    assert "short" not in str(caught.value)
-
-
-@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
-def test_files_of_secrets_that_others_may_read_are_refused_with_what_to_do(tmp_path, mode):
-    file = tmp_path / "my tokens"
-    file.write_text("a" * 20)
-    file.chmod(mode)
-    with pytest.raises(ConfigError) as refused:
-        load_tokens(file)
-    assert str(refused.value) == f"the token file {file} can be read by others; run: chmod 600 '{file}'"
-    with pytest.raises(ConfigError, match=r"the private key .* can be read by others; run: chmod 600"):
-        ServerTls.load(file, file)
-    file.chmod(0o600)
-    assert load_tokens(file) == (Secret("a" * 20),)
-    assert ServerTls.load(file, file).private_key == b"a" * 20
-
-
-def test_tokens_are_masked_however_many_other_secrets_there_are(tmp_path):
-    file = tmp_path / "tokens"
-    file.touch(0o600)
-    token = "plain-canary-of-a-world"
-    file.write_text(token)
-    load_tokens(file)
-    for number in range(int(MAX_KNOWN_SECRETS.maximum) + 1):
-        Secret(f"secret of lease {number}")
-    assert redact(f"it is {token}") == "it is ***"
-
-
-@pytest.mark.parametrize("wrong", ["missing", "folder", "pipe"])
-def test_token_files_that_can_not_be_read_are_told(tmp_path, wrong):
-    file = tmp_path / "tokens"
-    if wrong == "folder":
-        file.mkdir(0o700)
-    elif wrong == "pipe":
-        os.mkfifo(file, 0o600)
-    with pytest.raises(ConfigError, match=r"the token file .*tokens (can't be read|is no regular file)"):
-        load_tokens(file)
+def test_viewers_need_no_tokens_where_agents_need_none():
+    with pytest.raises(ExposureError, match="anybody could control characters; give --token-file too"):
+        check_exposure("127.0.0.1:1", None, (), TOKENS)
+    check_exposure("127.0.0.1:1", None, TOKENS, TOKENS)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.world.test_goals import YARD
 
-from tickmind.protocol import Direction, Move, ObjectDelta
+from tickmind.protocol import Direction, Move, ObjectDelta, Say
 from tickmind.world import ScenarioError, TileWorld, parse_scenario
 from tickmind.world.scenario.scenario_reader import with_interventions
 
@@ -36,6 +36,17 @@ def test_an_actor_has_so_many_items_after_the_tick_and_not_before():
 def test_an_object_is_in_the_state_after_the_tick():
     _, records = stepped(yard(OPENS), 3)
     assert [ObjectDelta("gate:1", "state", "open") in one.object_deltas for one in records] == [False, True, False]
+
+
+def test_a_rule_is_another_from_the_tick_on_and_the_digest_says_so():
+    row = TileWorld.from_scenario(yard()).row_of("mira")
+    short = "{tick: 2, rule: text_limit_chars, value: 3}"
+    speech = {tick: {row: Say("Hello.")} for tick in (1, 2)}
+    _, records = stepped(yard(short), 2, speech)
+    assert [[one.text for one in record.utterances] for record in records] == [["Hello."], []]
+    assert [event.text for event in records[1].rule_events] == ["text_limit_chars is 3 now"]
+    assert len({yard().digest, yard(short).digest, yard(short.replace("3", "4")).digest}) == 3
+    assert parse_scenario(with_interventions(YARD, yard(short).interventions)) == yard(short)
 
 
 def test_what_is_not_possible_is_recorded_in_words():

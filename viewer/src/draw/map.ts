@@ -18,7 +18,7 @@ import { TileArt } from "./tile_art";
 import { Camera2d } from "./view";
 
 const NAMES_UP_TO = 40; // characters on screen
-const NAMES_FROM = 26; // pixels of a tile
+const NAMES_FROM = 11; // pixels of a tile
 const HOVER_UP_TO = 20_000; // characters; among more of them a pointer finds nobody by itself
 const IDLE_MS = 120; // how often a picture is drawn in which nothing but badges moves
 
@@ -65,6 +65,7 @@ export class MapView {
   private sightKey = "";
   private hovered = -1;
   private readonly calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+  private readonly watching = new ResizeObserver(() => this.resize());
   private dirty = true;
   private lastFrame = 0;
   private lastDrawn = 0;
@@ -82,7 +83,7 @@ export class MapView {
     this.ground = new Ground(world, this.uniforms, art);
     this.crowd = new Crowd(scene, this.uniforms);
     this.furniture = new Furniture(scene, this.uniforms);
-    this.overlay = new Overlay(overlay, world.actorIds, world.info.setting.zones);
+    this.overlay = new Overlay(overlay, world.actorIds, world.actorIds.map((_, row) => world.nameOf(row)), world.info.setting.zones);
     this.minimap = new Minimap(minimap, scene, this.ground.picture, (x, y) => {
       host.follow(false);
       this.camera.go(x, y);
@@ -99,7 +100,7 @@ export class MapView {
     );
     this.front.addChild(this.veil);
     this.listen();
-    new ResizeObserver(() => this.resize()).observe(canvas.parentElement as HTMLElement);
+    this.watching.observe(canvas.parentElement as HTMLElement);
     this.resize();
     this.camera.fit();
   }
@@ -131,6 +132,12 @@ export class MapView {
 
   touch(): void {
     this.dirty = true;
+  }
+
+  /** Let go of what the GPU holds. Nothing is drawn after it. */
+  close(): void {
+    this.watching.disconnect();
+    this.renderer.destroy();
   }
 
   /** Where somebody is between two ticks, in tiles; null for who is away. */

@@ -79,6 +79,8 @@ export class Minimap {
   }
 
   update(camera: Camera2d, now: number, picked: number): void {
+    this.canvas.hidden = camera.showsAll;
+    if (this.canvas.hidden) return;
     const everyMs = this.scene.world.actors > 20_000 ? 500 : 100;
     this.behind = now - this.last < everyMs;
     if (this.behind) return;

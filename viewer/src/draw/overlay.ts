@@ -34,8 +34,11 @@ interface Box {
 
 const ZONE_FROM = 48; // pixels of the width of a zone with a name
 const MOST_BUBBLES = 20;
+const BUBBLE_PIXELS = 150_000; // of the map for each bubble, so that there is a map to see
 const MARGIN = 4;
 const BUBBLES_FROM = 1000; // the lowest z-index of a bubble; names lie below it
+const LABEL_PIXELS = 7; // of a letter in a name, about
+const LABEL_HEIGHT = 18;
 const FAR_UP = 170; // pixels; a bubble that would have to go higher is left out
 
 const overlaps = (one: Box, other: Box) =>
@@ -64,6 +67,7 @@ export class Overlay {
   constructor(
     private readonly root: HTMLElement,
     private readonly ids: string[],
+    private readonly names: string[],
     zones: Zone[],
   ) {
     this.zones = zones.map(({ name, areas: [[west, north, east]] }) => {
@@ -118,7 +122,7 @@ export class Overlay {
       })
       .filter(({ point: [x, y] }) => x > -40 && y > 0 && x < camera.width + 40 && y < camera.height + 60)
       .sort((one, other) => other.said.tick - one.said.tick)
-      .slice(0, MOST_BUBBLES)
+      .slice(0, Math.min(MOST_BUBBLES, Math.max(2, Math.round((camera.width * camera.height) / BUBBLE_PIXELS))))
       .sort((one, other) => other.point[1] - one.point[1]);
     const taken: Box[] = [];
     for (const { said, point } of onScreen) {
@@ -181,20 +185,26 @@ export class Overlay {
       element.remove();
       this.labels.delete(row);
     }
-    for (const [rank, { row, strong, played, place }] of placed.entries()) {
+    const taken: Box[] = [];
+    // Strong ones are last, so they are above others; they take their room first.
+    for (const [rank, { row, strong, played, place }] of [...placed.entries()].reverse()) {
       let element = this.labels.get(row);
       if (!element) {
         element = document.createElement("div");
         element.className = "label";
         element.dir = "auto";
-        element.textContent = this.ids[row];
+        element.textContent = this.names[row];
         this.root.append(element);
         this.labels.set(row, element);
       }
+      const [x, y] = camera.toScreen(place[0] + 0.5, place[1] + 0.98);
+      const half = (LABEL_PIXELS * [...this.names[row]].length) / 2 + 6;
+      const box = { left: x - half, right: x + half, top: y, bottom: y + LABEL_HEIGHT };
+      element.hidden = !strong && taken.some((other) => overlaps(box, other));
+      if (!element.hidden) taken.push(box);
       element.classList.toggle("played", played);
       element.classList.toggle("strong", strong);
       element.style.zIndex = String(rank);
-      const [x, y] = camera.toScreen(place[0] + 0.5, place[1] + 0.98);
       element.style.transform = `translate(-50%, 0) translate(${Math.round(x)}px, ${Math.round(y)}px)`;
     }
   }

@@ -22,6 +22,13 @@ export class Camera2d {
     return Math.max(0.15, Math.min(20, 0.9 * Math.min(this.width / this.columns, this.height / this.rows)));
   }
 
+  /** Whether all of the map is on screen. */
+  get showsAll(): boolean {
+    const [left, top] = this.toTile(0, 0);
+    const [right, bottom] = this.toTile(this.width, this.height);
+    return left <= 0 && top <= 0 && right >= this.columns && bottom >= this.rows;
+  }
+
   /** Show all of the map, or as much as there is to be seen well. */
   fit(atOnce = true): void {
     const whole = Math.min((this.width - 24) / this.columns, (this.height - 24) / this.rows);

@@ -3,6 +3,7 @@
 import { unpack, type Frame } from "../frames/layout";
 import { NOTHING, type MindReport, type WholeMind } from "../frames/mind";
 import type { Thought } from "../frames/notes";
+import { LabDoor } from "../lab/door";
 import { dialHere, type Dial } from "../play/door";
 
 export interface Span {
@@ -13,6 +14,7 @@ export interface Span {
   connected: boolean;
   live: boolean;
   play?: boolean; // whether visitors may take characters
+  lab?: boolean; // whether visitors may branch runs and ask their characters
 }
 
 export interface Digest {
@@ -38,6 +40,8 @@ export interface Source {
   watch(onFrame: (frame: Frame) => void, onState: (connected: boolean) => void): () => void;
   /** Where persons play; missing where there is no server. */
   readonly door?: { dial: Dial; token: string };
+  /** What can be done with recorded runs; missing where there is no server. */
+  readonly lab?: LabDoor;
 }
 
 /** The server requires a token. */
@@ -48,6 +52,8 @@ const RETRY_MS = [250, 500, 1000, 2000, 4000];
 
 export class HttpSource implements Source {
   private token = sessionStorage.getItem(TOKEN_KEY) ?? "";
+
+  readonly lab = new LabDoor((path, init) => this.request(path, init));
 
   constructor(private readonly base = "") {}
 
@@ -62,9 +68,14 @@ export class HttpSource implements Source {
     else sessionStorage.removeItem(TOKEN_KEY);
   }
 
-  private async get(path: string, signal?: AbortSignal): Promise<Response> {
-    const headers: HeadersInit = this.token ? { Authorization: `Bearer ${this.token}` } : {};
-    const answer = await fetch(`${this.base}/api/${path}`, { headers, signal });
+  private get(path: string, signal?: AbortSignal): Promise<Response> {
+    return this.request(path, { signal });
+  }
+
+  private async request(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    if (this.token) headers.set("Authorization", `Bearer ${this.token}`);
+    const answer = await fetch(`${this.base}/api/${path}`, { ...init, headers });
     if (answer.status === 401) throw new TokenNeeded("this viewer requires a token");
     if (!answer.ok) {
       const told = (await answer.json().catch(() => ({}))) as { error?: string };

@@ -69,12 +69,18 @@ export function sourceOf(toldBy: string, times: number, evidence: readonly numbe
   return parts.filter(Boolean).join(", ");
 }
 
+export interface BoardEntry {
+  key: string;
+  json: string;
+  tick: number; // since which it has this value
+}
+
 /** A mind as it was at a tick, as far as it was told. */
 export interface Mind {
   tick: number; // of the newest insight
   whole: boolean; // whether everything was told by then
   tree: TreeNode[];
-  board: { key: string; json: string; tick: number }[];
+  board: BoardEntry[];
   memories: Memory[]; // the newest first
 }
 
@@ -120,8 +126,46 @@ export function mindAt(report: MindReport, tick: number): Mind | null {
   };
 }
 
-/** A value of a Blackboard for people: texts as they are, everything else as JSON. */
+/** The nodes on the way to what goes on or succeeded last; all that ran where nothing did. */
+export function activeBranch(tree: TreeNode[]): TreeNode[] {
+  const ran = tree.filter((node) => node.ran !== Ran.IDLE);
+  let leaf = ran.findLastIndex((node) => node.ran === Ran.RUNNING);
+  if (leaf < 0) leaf = ran.findLastIndex((node) => node.ran === Ran.SUCCESS);
+  if (leaf < 0) return ran;
+  const branch: TreeNode[] = [];
+  let depth = Infinity;
+  for (let at = leaf; at >= 0; at -= 1) {
+    if (ran[at].depth < depth) {
+      branch.unshift(ran[at]);
+      depth = ran[at].depth;
+    }
+  }
+  return branch;
+}
+
+export const valueOf = (json: string): unknown => JSON.parse(json) as unknown;
+
+/** Return a value that is a text; empty for any other, and for none. */
+export function textOf(json: string | undefined): string {
+  const value = json === undefined ? "" : valueOf(json);
+  return typeof value === "string" ? value : "";
+}
+
+const DEEPEST = 4; // lists in lists are put into words down to here
+
+/** Put a value of a Blackboard into words: "text: buy fish; lines: 3, 4". */
 export function shownValue(json: string): string {
-  const value: unknown = JSON.parse(json);
-  return typeof value === "string" ? value : json;
+  return inWords(valueOf(json), 0);
+}
+
+function inWords(value: unknown, depth: number): string {
+  if (value === null || value === undefined) return "nothing";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value !== "object") return String(value);
+  if (depth >= DEEPEST) return "…";
+  const parts = Array.isArray(value)
+    ? value.map((one) => inWords(one, depth + 1))
+    : Object.entries(value).map(([key, one]) => `${key.replaceAll("_", " ")}: ${inWords(one, depth + 1)}`);
+  const text = parts.join(Array.isArray(value) ? ", " : "; ") || "nothing";
+  return depth && parts.length > 1 ? `(${text})` : text;
 }

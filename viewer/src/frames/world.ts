@@ -166,6 +166,19 @@ export class World {
     return (this.tiles[this.thingKind[thing]] ??= Array.from({ length: width * height }, (_, at) => [at % width, Math.floor(at / width)]));
   }
 
+  /** The name of a character for people; its id where it has none. */
+  nameOf(actor: number): string {
+    return this.info.people[actor]?.name || this.actorIds[actor];
+  }
+
+  /** The name for people of what an action aims at: an actor, an object, or the item itself. */
+  targetName(id: string): string {
+    const actor = this.rowOf.get(id);
+    if (actor !== undefined) return this.nameOf(actor);
+    const thing = this.thingRowOf.get(id);
+    return thing === undefined ? id.replaceAll("_", " ") : `the ${this.kindOf(thing).name.replaceAll("_", " ")}`;
+  }
+
   personOf(actor: number): Person | undefined {
     return this.info.people[actor];
   }

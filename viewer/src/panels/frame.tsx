@@ -10,9 +10,10 @@ import { Inspector } from "./inspector";
 import { Log, Talk } from "./lists";
 import { Swatch } from "./parts";
 import { PlayPanel } from "./play";
+import { Runs } from "./runs";
 
 const FOUND = 8; // characters that are offered
-const TITLES: Record<Tab, string> = { inspector: "Character", log: "Events", talk: "Talk", charts: "Charts" };
+const TITLES: Record<Tab, string> = { inspector: "Characters", log: "Events", talk: "Talk", charts: "Charts", runs: "Runs" };
 
 // The types of JSX want a list with a combobox; ours is drawn by ourselves.
 const COMBOBOX = { role: "combobox", "aria-controls": "found", "aria-autocomplete": "list" };
@@ -67,7 +68,7 @@ function Find({ app }: { app: App }) {
             onPointerDown={() => choose(row)}
           >
             <Swatch id={app.world.actorIds[row]} />
-            <bdi>{app.world.actorIds[row]}</bdi>
+            <bdi>{app.world.nameOf(row)}</bdi>
             {app.film.scene.isAway(row) && <span class="quiet">away</span>}
           </li>
         ))}
@@ -120,13 +121,14 @@ export function TopBar({ app }: { app: App }) {
 
 export function SidePanel({ app }: { app: App }) {
   const tab = app.tab.value;
+  const tabs = TABS.filter((one) => one !== "runs" || app.bench.value);
   const bar = useRef<HTMLDivElement>(null);
   const move = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!by) return;
     event.preventDefault();
     event.stopPropagation();
-    app.tab.value = TABS[(TABS.indexOf(tab) + by + TABS.length) % TABS.length];
+    app.tab.value = tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length];
     window.requestAnimationFrame(() => bar.current?.querySelector<HTMLElement>("[aria-selected=true]")?.focus());
   };
   const game = app.game.value;
@@ -140,7 +142,7 @@ export function SidePanel({ app }: { app: App }) {
   return (
     <aside class="side" aria-label="Details" hidden={!app.panel.value}>
       <div class="tabs" role="tablist" aria-label="Panels" ref={bar} onKeyDown={move}>
-        {TABS.map((one) => (
+        {tabs.map((one) => (
           <button
             key={one}
             type="button"
@@ -160,6 +162,7 @@ export function SidePanel({ app }: { app: App }) {
         {tab === "log" && <Log app={app} />}
         {tab === "talk" && <Talk app={app} />}
         {tab === "charts" && <Charts app={app} />}
+        {tab === "runs" && <Runs app={app} />}
       </div>
     </aside>
   );
@@ -219,7 +222,8 @@ const KEYS: [keys: string, words: string][] = [
   ["[  ]", "previous or next character"],
   ["f", "follow the character"],
   ["v", "field of view"],
-  ["1 2 3 4", "panels"],
+  ["1 2 3 4 5", "panels"],
+  ["b", "branch from here"],
   ["/", "find a character; then ↑ ↓ and Enter"],
   ["Esc", "let go of the character"],
 ];

@@ -4,62 +4,25 @@ import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { heardBy } from "../events";
 import { seenFrom } from "../film/sight";
-import { Tag, type Frame } from "../frames/layout";
 import { mindAt } from "../frames/mind";
 import type { Thought } from "../frames/notes";
 import type { Person } from "../frames/world";
-import { AWAY, resultOf } from "../frames/scene";
-import { count, deed, effect, money, plain, seconds } from "../words";
+import { AWAY } from "../frames/scene";
+import { count, money, plain, seconds } from "../words";
+import { deedAt, recentDeeds } from "./deeds";
+import { InnerLife, restOf } from "./inner_life";
 import { Board, Memories, Needs, Tree, useMind } from "./mind";
+import { InterviewView } from "./interview";
+import { Face, People } from "./people";
 import { PlayButton } from "./play";
 import { WholeMindView } from "./whole_mind";
-import { AGAIN_MS, Chips, Fold, Said, Swatch, When, Who, useEarlier } from "./parts";
+import { AGAIN_MS, Chips, Fold, Said, When, Who, useEarlier } from "./parts";
 
 const RECENT = 10; // intents
 const RECENT_TICKS = 60; // that are looked through for them
 const HEARD = 6; // sayings
 const HEARD_TICKS = 40;
 const THOUGHTS = 30;
-
-interface Deed {
-  tick: number;
-  text: string;
-  effects: string;
-  bad: boolean;
-}
-
-const deeds = new WeakMap<Frame, { row: number; deed: Deed | null }>(); // of the character that was asked for last
-
-function deedAt(app: App, row: number, tick: number): Deed | null {
-  const frame = app.film.tickFrame(tick);
-  if (!frame) return null;
-  const known = deeds.get(frame);
-  if (known?.row === row) return known.deed;
-  const deed = readDeed(app, frame, row, tick);
-  deeds.set(frame, { row, deed });
-  return deed;
-}
-
-function readDeed(app: App, frame: Frame, row: number, tick: number): Deed | null {
-  const result = resultOf(frame, row, app.world.actors);
-  if (!result) return null;
-  const detail = frame.json<[number, string, [string, number][]][]>(Tag.DETAILS, []).find((one) => one[0] === row);
-  return {
-    tick,
-    text: deed(app.world, result, detail?.[1]),
-    effects: detail?.[2].map(effect).join(", ") ?? "",
-    bad: result.reason > 0,
-  };
-}
-
-function recentDeeds(app: App, row: number, tick: number): Deed[] {
-  const found: Deed[] = [];
-  for (let at = tick; at > tick - RECENT_TICKS && found.length < RECENT && app.film.tickFrame(at); at -= 1) {
-    const one = deedAt(app, row, at);
-    if (one) found.push(one);
-  }
-  return found;
-}
 
 function Seen({ app, row }: { app: App; row: number }) {
   const { scene, world } = app.film;
@@ -283,22 +246,25 @@ function Chosen({ app, row }: { app: App; row: number }) {
   const directives = mind ? [] : directivesOf(thoughts ?? []);
   const now = deedAt(app, row, tick);
   const note = app.film.states.of(row, tick);
-  const id = world.actorIds[row];
   const away = scene.isAway(row);
   const zone = away ? undefined : world.zoneAt(scene.xOf(row), scene.yOf(row));
   const person = world.personOf(row);
   return (
     <div class="inspector">
       <header>
-        <h2>
-          <Swatch id={id} />
-          <bdi>{id}</bdi>
-        </h2>
-        <p class="quiet">
-          {plain(world.typeOf(row))}
-          {away ? " is away: it has not come yet, or has left" : ` at ${scene.xOf(row)}, ${scene.yOf(row)}`}
-          {zone && `, in ${plain(zone.name)}`}
-        </p>
+        <div class="who-is">
+          <Face app={app} row={row} large />
+          <div>
+            <h2>
+              <bdi>{world.nameOf(row)}</bdi>
+            </h2>
+            <p class="quiet">
+              {person?.age !== undefined && `${person.age}, `}
+              {person?.work ? `works at ${plain(person.work)}` : plain(world.typeOf(row))}
+              {away ? "; away: it has not come yet, or has left" : zone ? `; in ${plain(zone.name)}` : `; at ${scene.xOf(row)}, ${scene.yOf(row)}`}
+            </p>
+          </div>
+        </div>
         <Chips status={scene.statusOf(row)} thinking={note?.state === "deliberating"} away={away} />
         <div class="buttons">
           <PlayButton app={app} row={row} />
@@ -329,19 +295,21 @@ function Chosen({ app, row }: { app: App; row: number }) {
       </section>
       <Needs report={report} tick={tick} own={world.info.own_needs ?? []} />
       {mind && !mind.whole && <p class="quiet">Its mind is not complete yet; the rest comes within some ticks.</p>}
-      {mind && <Tree app={app} mind={mind} />}
-      <Thoughts key={row} app={app} thoughts={thoughts} />
-      {mind && <Board app={app} entries={mind.board} />}
-      {directives.length > 0 && <Board app={app} entries={directives} />}
-      {mind && <Memories app={app} mind={mind} />}
-      {app.source.wholeMind && world.info.mode === "replay" && <WholeMindView key={row} app={app} row={row} tick={tick} />}
-      {person && <PersonView person={person} />}
+      {mind && <InnerLife app={app} entries={mind.board} />}
       <Heard app={app} row={row} tick={tick} />
+      {mind && <Memories app={app} mind={mind} />}
+      <Thoughts key={row} app={app} thoughts={thoughts} />
+      {mind && <Tree app={app} mind={mind} />}
+      {mind && <Board app={app} entries={restOf(mind.board)} />}
+      {directives.length > 0 && <Board app={app} entries={directives} />}
+      {app.source.wholeMind && world.info.mode === "replay" && <WholeMindView key={row} app={app} row={row} tick={tick} />}
+      <InterviewView app={app} row={row} tick={tick} />
+      {person && <PersonView person={person} />}
       {!away && <Seen app={app} row={row} />}
       <section>
         <h3>Before that</h3>
         <ul class="lines">
-          {recentDeeds(app, row, tick).map((one) => (
+          {recentDeeds(app, row, tick, RECENT, RECENT_TICKS).map((one) => (
             <li key={one.tick} class={one.bad ? "bad" : ""}>
               <When app={app} tick={one.tick} /> <Said text={one.text} />
               {one.effects && <span class="quiet"> ({one.effects})</span>}
@@ -356,10 +324,5 @@ function Chosen({ app, row }: { app: App; row: number }) {
 export function Inspector({ app }: { app: App }) {
   const row = app.selected.value;
   if (row >= 0) return <Chosen app={app} row={row} />;
-  return (
-    <div class="empty">
-      <h2>No character is selected</h2>
-      <p>Click a character on the map, or find one by name above. Then this panel shows what it sees, hears, does and thinks.</p>
-    </div>
-  );
+  return <People app={app} />;
 }

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { conversations } from "../events";
 import { EVENT_TYPES, type EventType } from "../hash";
+import { TalkGraph } from "./talk_graph";
 import { Said, When, Who, useEarlier } from "./parts";
 
 const MOST = 150;
@@ -101,6 +102,7 @@ export function Talk({ app }: { app: App }) {
   if (!found.length) return <p class="empty">No character has spoken in the last ticks.</p>;
   return (
     <div class="talk">
+      <TalkGraph app={app} talks={found} />
       {found.map((one) => (
         <article key={one.key} class={tick - one.lines[one.lines.length - 1].tick <= 12 ? "going" : ""}>
           <header>

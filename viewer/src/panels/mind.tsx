@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
-import { NOTHING, Ran, shownValue, type Mind, type MindReport, type NeedReport, type TreeNode } from "../frames/mind";
+import { NOTHING, activeBranch, shownValue, type BoardEntry, type Mind, type MindReport, type NeedReport, type TreeNode } from "../frames/mind";
 import { AGAIN_MS, When } from "./parts";
 
 const LATER_TICKS = 3; // so much later what belongs to a tick may be told
@@ -103,7 +103,7 @@ function NodeLine({ node }: { node: TreeNode }) {
 
 export function Tree({ app, mind }: { app: App; mind: Mind }) {
   const [all, setAll] = useState(false);
-  const shown = all ? mind.tree : mind.tree.filter((node) => node.ran !== Ran.IDLE);
+  const shown = all ? mind.tree : activeBranch(mind.tree);
   if (!mind.tree.length) return null;
   return (
     <section>
@@ -128,11 +128,11 @@ export function Tree({ app, mind }: { app: App; mind: Mind }) {
   );
 }
 
-export function Board({ app, entries }: { app: App; entries: { key: string; json: string; tick: number }[] }) {
+export function Board({ app, entries }: { app: App; entries: BoardEntry[] }) {
+  if (!entries.length) return null;
   return (
     <section>
       <h3>Blackboard</h3>
-      {entries.length ? (
         <table class="board">
           <tbody>
             {entries.map(({ key, json, tick }) => (
@@ -148,9 +148,6 @@ export function Board({ app, entries }: { app: App; entries: { key: string; json
             ))}
           </tbody>
         </table>
-      ) : (
-        <p class="quiet">It is empty.</p>
-      )}
     </section>
   );
 }

@@ -19,7 +19,7 @@ export function Who({ app, row }: { app: App; row: number }) {
   return (
     <button type="button" class="who" onClick={() => app.visit(row)} title={`Show ${id}`}>
       <Swatch id={id} />
-      <bdi>{id}</bdi>
+      <bdi>{app.world.nameOf(row)}</bdi>
     </button>
   );
 }

@@ -5,6 +5,7 @@ import type { App } from "../app";
 import { clockOf, daysOf } from "../film/daylight";
 import { SPEEDS } from "../film/player";
 import { count } from "../words";
+import { BranchButton } from "./branch";
 
 const MARKS: [column: string, colour: string, row: number][] = [
   ["said", "#ffd66b", 0],
@@ -130,6 +131,7 @@ export function Timeline({ app }: { app: App }) {
           {now[0]}
           {now[1] && <div class="days" title={now[1]}>{now[1]}</div>}
         </div>
+        <BranchButton app={app} />
         {span.live && (
           <button type="button" class={app.live.value ? "now live" : "now"} aria-pressed={app.live.value} onClick={() => app.goLive()} title="Back to now (l)">
             {app.live.value ? "Live" : "Back to now"}

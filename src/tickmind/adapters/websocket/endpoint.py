@@ -9,6 +9,7 @@ from tickmind.adapters.websocket.frames import CODECS
 from tickmind.adapters.websocket.limits import SocketLimits
 from tickmind.adapters.websocket.session import TOKEN, SocketContext, SocketSession
 from tickmind.base import Secret, get_logger
+from tickmind.base.access.token_file import Tokens
 from tickmind.viewer.access import RequestGuard
 from tickmind.wire import WorldEndpoint
 from tickmind.wire.client.relay import WorldRelay
@@ -30,9 +31,7 @@ class WebSocketEndpoint:
 
     path = PATH
 
-    def __init__(
-        self, world: WorldEndpoint, *, tokens: tuple[Secret, ...] = (), limits: SocketLimits | None = None
-    ) -> None:
+    def __init__(self, world: WorldEndpoint, *, tokens: Tokens = (), limits: SocketLimits | None = None) -> None:
         self._tokens = RequestGuard(frozenset(), tokens)
         self._limits = limits or SocketLimits()
         readers = asyncio.Semaphore(int(self._limits.world_readers.maximum))
@@ -92,14 +91,17 @@ class WebSocketEndpoint:
         codec = CODECS[socket.ws_protocol or ""]
         session = SocketSession(socket, request.transport, codec, Secret(token) if token else None, self._context)
         task = self._sessions[session] = asyncio.create_task(session.run())
+        task.add_done_callback(lambda _task: self._forget(session))
         try:
-            await task
+            await asyncio.wait({task})  # a wait, because the end of this request must not cut its closing short
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            del self._sessions[session]
-            self.stalled += session.is_stalled
+            session.leave()
+            await asyncio.wait({task})
         return socket
+
+    def _forget(self, session: SocketSession) -> None:
+        del self._sessions[session]
+        self.stalled += session.is_stalled
 
     def _why_not(self, token: Secret | None) -> str:
         if self._tokens.token_allowed(token.reveal() if token else None):

@@ -1,7 +1,6 @@
 """A web server with the endpoint and nothing else."""
 
 import ssl
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -10,13 +9,13 @@ from aiohttp import web
 from tickmind.adapters.websocket.endpoint import WebSocketEndpoint
 from tickmind.adapters.websocket.errors import WebSocketAddressError
 from tickmind.adapters.websocket.limits import SocketLimits
-from tickmind.base import Secret
+from tickmind.base.access.token_file import Tokens
 from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name
 from tickmind.viewer.access import RequestGuard, is_loopback
+from tickmind.viewer.web_listener import RouteHandler, WebListener
 from tickmind.wire import WorldEndpoint
 
 DEFAULT_PORT = 8701
-BACKLOG = 1024  # connections that wait to be accepted, as after a restart
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class WebSocketConfig:
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
-    tokens: tuple[Secret, ...] = ()
+    tokens: Tokens = ()
     tls: ssl.SSLContext | None = None
     more_hosts: tuple[str, ...] = ()  # other host names for clients
     origins: tuple[str, ...] = ()  # of pages that may connect, as http://localhost:3000
@@ -55,8 +54,7 @@ class WebSocketServer:
         self._origins = {origin.lower().rstrip("/") for origin in config.origins}
         self._world = world
         self._endpoint: WebSocketEndpoint | None = None
-        self._runner: web.AppRunner | None = None
-        self._site: web.TCPSite | None = None
+        self._listener: WebListener | None = None
         self._port = config.port
 
     @property
@@ -76,35 +74,29 @@ class WebSocketServer:
         endpoint = self._endpoint = WebSocketEndpoint(self._world, tokens=config.tokens, limits=config.limits)
         app = web.Application(middlewares=[self._check])
         app.router.add_get(endpoint.path, endpoint.handle)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, config.host, config.port, ssl_context=config.tls, backlog=BACKLOG)
-        try:
-            await site.start()
-        except OSError as error:
-            await self._runner.cleanup()
-            raise WebSocketAddressError(
-                f"{config.host}:{config.port} can't be used: {error.strerror}; choose another port with --port"
-            ) from error
-        self._site = site
-        self._port = self._runner.addresses[0][1]
+        self._listener = WebListener(
+            app,
+            config.host,
+            config.port,
+            refusal=WebSocketAddressError,
+            tls=config.tls,
+            first_request_s=config.limits.first_frame_s,
+        )
+        self._port = await self._listener.open()
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._site is not None:
-            await self._site.stop()  # first: clients could reconnect, and would never be closed again
-            self._site = None
+        if self._listener is not None:
+            await self._listener.stop_accepting()
         if self._endpoint is not None:
             await self._endpoint.close()
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._listener is not None:
+            await self._listener.close()
 
     @web.middleware
-    async def _check(
-        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-    ) -> web.StreamResponse:
+    async def _check(self, request: web.Request, handler: RouteHandler) -> web.StreamResponse:
         """Refuse requests for another host or from a page that is not listed."""
         hosts, origins = request.headers.getall("Host", []), request.headers.getall("Origin", [])
         if len(hosts) != 1 or not self._guard.host_allowed(hosts[0]):

@@ -88,6 +88,10 @@ class SocketSession:
         """Tell the client that the endpoint stops, and end the connection."""
         self._fail(pb.SOCKET_ERROR_CODE_STOPPING, "the endpoint is stopping; connect again later", retry_after_ms=1000)
 
+    def leave(self) -> None:
+        """End the connection without more words, because the client is gone."""
+        self._outbox.end(at_once=True)
+
     def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
         """Run a part of the connection; whatever fails there, the client sees no inside of ours, and others go on."""
 
@@ -150,14 +154,23 @@ class SocketSession:
             given = Secret(first.token)
             if token is not None and given != token:
                 raise BadFrameError("the tokens of the header and of the first frame differ; send one of them")
-            token = given
+            token = self._token = given
         why = self._context.admits(token)
         if why:
             self._fail(pb.SOCKET_ERROR_CODE_NOT_ALLOWED, why)
             return None
         return self._context.relay.caller(token)
 
+    def _is_admitted(self) -> bool:
+        """Whether the token is valid still; a withdrawn one ends the connection."""
+        if not self._context.admits(self._token):
+            return True
+        self._fail(pb.SOCKET_ERROR_CODE_NOT_ALLOWED, "the token was withdrawn; connect again with one that is valid")
+        return False
+
     async def _take(self, caller: RelayCaller, request: pb.SocketRequest) -> None:
+        if not self._is_admitted():
+            return
         if request.token:
             raise BadFrameError("a token may be in the first frame only")
         match request.WhichOneof("frame"):
@@ -236,6 +249,8 @@ class SocketSession:
     async def _watch(self, caller: RelayCaller, request: viewer_pb2.StreamViewerEventsRequest) -> None:
         try:
             async for event in caller.viewer_events(request):
+                if not self._is_admitted():
+                    return
                 self._put(pb.SocketResponse(watch=event))
             self._outbox.end()
         except WireError as error:

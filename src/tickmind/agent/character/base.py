@@ -47,6 +47,10 @@ class BaseCharacter(Body):
         """Return the situation, for a model. What others said belongs in `strategy.quoted`."""
         return f"You are {self.name} at {self.at}."
 
+    def choices(self) -> Iterable[str]:
+        """Return the texts of which a plan is one, for an endpoint that can be held to them; none: any will do."""
+        return ()
+
     def pressing(self) -> bool:
         """Return whether something has happened that needs a thought before the interval is over."""
         return False

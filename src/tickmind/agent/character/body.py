@@ -7,7 +7,7 @@ from tickmind.agent.knowledge import Speech, Surroundings, Thing, Tile, directio
 from tickmind.agent.minds import Start
 from tickmind.ai import Blackboard, Status
 from tickmind.base import Limit
-from tickmind.mind.embeddings import find_embeddings
+from tickmind.mind.embeddings import AskedEmbeddings, find_embeddings
 from tickmind.mind.memory import EntryKind, Memory
 from tickmind.protocol import Intent, Interact, Move, Observation, SelfState, Wait, WorldTime, ZoneInfo
 
@@ -22,7 +22,8 @@ class Body:
 
     Everything that it knows comes from its own observations: `surroundings` (tiles, people, things), `speech` (what
     was said) and `memory` (what it noted); and from what its world says of itself: `persona`,
-    `setting`, `kinds`, `items` and `goals`. With the setting `embeddings: words` it also remembers by meaning.
+    `setting`, `kinds`, `items` and `goals`. With the setting `embeddings: words` it also remembers by meaning;
+    with `embeddings: endpoint`, by that of a model, if its kind has the faculty `EMBED`.
     """
 
     def __init__(self, start: Start) -> None:
@@ -40,10 +41,12 @@ class Body:
         self.surroundings = Surroundings(
             start.floors, passing=(kind.name for kind in start.kinds if kind.comes_and_goes)
         )
+        embed = find_embeddings(start.settings.text("embeddings"))
+        self.meanings = embed if isinstance(embed, AskedEmbeddings) else None
         self.memory = Memory(
             day_ticks=start.setting.calendar.day_ticks,
             interests=(*start.persona.goals, *start.persona.fears),
-            embed=find_embeddings(start.settings.text("embeddings")),
+            embed=embed,
         )
         self._losses_shown = 0  # `losses` of its memory when what it still has was put onto the Blackboard
         self.speech = Speech(start.entity_id, (self.name,))

@@ -84,6 +84,10 @@ class ChoosingCharacter(FreeTimeCharacter):
         """Return the best few of what it could do now."""
         return menu(self.options())
 
+    def choices(self) -> list[str]:
+        """Return the words of the options on the menu."""
+        return [option.words for option in self.menu()]
+
     def fits(self, plan: Mapping[str, Any], asked_tick: int) -> bool:  # noqa: ARG002  however late it is
         """Return whether a model's reply names something that it could do now."""
         return read_choice(str(plan.get("text", "")), self.options()) is not None
@@ -148,7 +152,7 @@ class ChoosingCharacter(FreeTimeCharacter):
     def aim(self) -> str:
         """Return what it has chosen to do, if it is still to be done; whom it would visit, it does not say so to."""
         errand, talk = self._choice, self.talker.talks.current
-        is_here = talk is not None and talk.partner_id == errand.thing
+        is_here = talk is not None and errand.thing in talk.others(self.entity_id)
         if self._chosen is None or errand.state is ErrandState.DONE or is_here:
             return super().aim() if self.provided() else "find something to eat"
         return self._chosen.words

@@ -6,8 +6,9 @@ from functools import cache
 from typing import Any
 
 from tickmind.agent.character.body import NO_WAY_TICKS
-from tickmind.agent.character.sociable import LOOK_TICKS, SociableCharacter
+from tickmind.agent.character.sociable import SociableCharacter
 from tickmind.agent.character.tactics import action
+from tickmind.agent.character.talking import LOOK_TICKS
 from tickmind.agent.character.thinking import Faculty
 from tickmind.agent.knowledge import Thing, distance
 from tickmind.agent.minds import Start
@@ -25,7 +26,7 @@ from tickmind.mind.plans import (
 )
 from tickmind.mind.reflection import REFLECT_TASK, Reflection, insights_by_rule, note_insights
 from tickmind.protocol import ActionInfo, ActionType, Pickup
-from tickmind.protocol.setting import DAY_MINUTES, zone_phrase
+from tickmind.protocol.setting import DAY_MINUTES, clock_of, zone_phrase
 from tickmind.strategy import quoted
 
 ENOUGH_MADE = 3  # of an item to spare, that it gathers or makes at its work before it sells it
@@ -35,7 +36,7 @@ PRESENT_TICKS = 20  # at its work, after which it has been there even if there w
 STROLL_EVERY, STROLL_TICKS = 40, 10  # how often and how long it strolls while it waits
 MEET_MINUTES = 60  # that it stays where it meets others
 RESTED = 800  # energy at which it needs no bed
-FAILURES = 2  # of errands that a model planned, after which the day goes on as usual
+FAILURES = 2  # of errands that a model planned, after which it is asked for a new plan, once a day
 LEAST_REFLECTED = 4  # memories of a day, for a model to be asked about it
 MOST_PLACES, MOST_INSIGHTS = 20, 5  # in a question for a plan
 UNPLANNED = ("eat", "explore", "give", "reconcile", "sit")  # skills that are for the moment
@@ -80,6 +81,8 @@ class DailyCharacter(SociableCharacter):
         self._planned: tuple[int, list[DayErrand]] = (0, [])  # by a model, for a day
         self._knows_facts = False  # whether it has planned to be where its persona knows that something is
         self._follows_model = False  # whether today is as a model planned it
+        self._replans = self._has_replanned = False  # whether it wants a new plan for the rest of today, and wanted one
+        self._failed: list[str] = []  # errands of the plan that was given up
         self._idle_ticks = 0  # of today, at its work
         self._shown: list[ErrandState] = []
         self._place_known, self._known_until = "", 0  # the place whose things were looked up, and how long that is good
@@ -101,13 +104,16 @@ class DailyCharacter(SociableCharacter):
             self._knows_facts = True
             self._day, self._today = self.time.day, self._day_of(self._routine)
             self._follows_model, self._idle_ticks = False, 0
+            self._replans = self._has_replanned = False
             self.look_back()
         for_day, planned = self._planned
         if planned and for_day == self.time.day:  # it may have come in the middle of the day
             self._today, self._follows_model, self._planned = self._day_of(planned), True, (0, [])
         errand = self._today.now(self.time.minute)
         if self._follows_model and self._today.failures >= FAILURES:
-            self._follows_model, self._today = False, self._day_of(self._routine)
+            self._failed = [one.words for one in self._today.errands if one.state is ErrandState.FAILED]
+            self._follows_model, self._today = False, self._day_of(self._routine)  # until a new plan comes
+            self._replans, self._has_replanned = not self._has_replanned, True
             errand = self._today.now(self.time.minute)
         return errand
 
@@ -171,14 +177,16 @@ class DailyCharacter(SociableCharacter):
         elif self.asleep() and not self._sleeps:
             self._sleeps, self._asleep_tick = True, self.tick
             self._reflection = Reflection.of_day(self.memory, self._woke_tick)
-            self._reflected = self._is_planned = False
+            self._reflected = self._is_planned = self._replans = False
             self._plan_day = self.time.day + (self.time.hour >= NOON_HOUR)
         super().decide(tactics)
 
     def wonders(self, faculty: str) -> bool:
-        """Return whether it sleeps, and has not yet been given this night's insights or plan."""
+        """Return whether it sleeps, and has not been given this night's insights or plan; or its plan has failed."""
         if faculty not in (REFLECT.name, PLAN_DAY.name):
             return super().wonders(faculty)
+        if faculty == PLAN_DAY.name and self._replans:
+            return True
         if not self._sleeps or len(self._reflection.entries) < LEAST_REFLECTED:
             return False
         return not (self._reflected if faculty == REFLECT.name else self._is_planned)
@@ -188,10 +196,15 @@ class DailyCharacter(SociableCharacter):
         if faculty not in (REFLECT.name, PLAN_DAY.name):
             return super().ponder(faculty)
         if faculty == PLAN_DAY.name:
-            return "\n".join(self._about_tomorrow())
+            return "\n".join(self._about_the_day())
         return "\n".join(f"{number}: {quoted('memory', text)}" for number, text in self._reflection.numbered())
 
-    def _about_tomorrow(self) -> Iterable[str]:
+    def _about_the_day(self) -> Iterable[str]:
+        if self._replans:
+            failed = "; ".join(self._failed)
+            yield f"It is {clock_of(self.time.minute)}. Plan the rest of today anew, as you could not: {failed}."
+        else:
+            yield "Plan tomorrow."
         places = [zone_phrase(zone.name) for zone in self.setting.zones[:MOST_PLACES]]
         if places:
             yield f"Places: {', '.join(places)}."
@@ -214,8 +227,13 @@ class DailyCharacter(SociableCharacter):
             self._reflected = True
             note_insights(self.memory, self.tick, self._reflection.read(text))
         elif faculty == PLAN_DAY.name:
-            self._is_planned = True
             errands = read_plan(text, self._places, self.skills())
+            if self._replans:
+                self._replans = False
+                later = [one for one in errands if one.minute > self.time.minute]
+                self._planned = (self.time.day, later) if later else self._planned
+                return
+            self._is_planned = True
             self._planned = (self._plan_day, errands) if errands else self._planned
 
     @action

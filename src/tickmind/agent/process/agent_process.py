@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NoReturn
 
-from tickmind.agent.contract import WORLD_TOKEN, Launch
+from tickmind.agent.contract import Launch
 from tickmind.agent.control.streams import ControlStream, TickPart, stream_opener
 from tickmind.agent.control.turns import LONGEST_QUIET_S, Played, TurnPlayer
 from tickmind.agent.errors import AgentError, ControlLostError
@@ -16,6 +16,7 @@ from tickmind.agent.mistakes import Mistakes
 from tickmind.agent.process.heartbeat import Heartbeat, HeartbeatWriter
 from tickmind.agent.process.lease_file import LeaseFile
 from tickmind.agent.process.turn_trace import TurnTrace
+from tickmind.agent.process.world_access import world_endpoint_of
 from tickmind.agent.reporting.masking import masked_intent
 from tickmind.agent.reporting.reporter import ReportSender
 from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
@@ -29,7 +30,6 @@ from tickmind.wire import (
     WireConfigError,
     WireError,
     WorldClient,
-    WorldEndpoint,
 )
 
 MARGIN_S, MARGIN_RATIO = 0.1, 0.2  # how long before the deadline an act must be over, whichever is less
@@ -73,7 +73,7 @@ class AgentProcess:
         self._turns = TurnPlayer(cast, clock=self._clock, on_quiet=on_quiet)
         self._rng = rng or random.SystemRandom()
         self._backoff = backoff or Backoff()
-        self._connection = WorldEndpoint(launch.world_addr, token=(secrets or {}).get(WORLD_TOKEN))
+        self._connection = world_endpoint_of(launch, secrets or {})
         self._lease_file = LeaseFile(launch.state_dir, launch.world_addr, launch.entities[0].controller_id)
         self._pulse = HeartbeatWriter(launch.heartbeat_fd)
         self._stopping = asyncio.Event()
@@ -142,7 +142,7 @@ class AgentProcess:
         secret = self._lease_file.read()
         failures = 0
         while True:
-            wait_s = 0.0
+            wait_s, sent = 0.0, self._connection.present_token()
             try:
                 async with open_line(secret) as line:
                     secret, failures = line.secret, 0
@@ -160,7 +160,10 @@ class AgentProcess:
                 wait_s = self._wait_to_come_back(error, failures)
                 failures += 1
             except _FATAL as error:
-                raise AgentError(str(error)) from None
+                if not isinstance(error, NotAllowedError) or self._connection.present_token() == sent:
+                    raise AgentError(str(error)) from None
+                wait_s = self._wait_to_come_back(error, failures)  # the token was exchanged meanwhile
+                failures += 1
             except WireError as error:
                 wait_s = self._wait_to_come_back(error, failures)
                 failures += 1

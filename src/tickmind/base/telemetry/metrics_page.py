@@ -12,7 +12,7 @@ READ_TIMEOUT_S = 5.0
 
 
 class MetricsPage:
-    """A tiny HTTP server with one page, which is made anew for each request."""
+    """A tiny HTTP server with one page, which is made anew for each request, and `/healthz` for probes."""
 
     def __init__(self, text: Callable[[], str]) -> None:
         self._text = text
@@ -50,8 +50,10 @@ class MetricsPage:
         kind, text = "text/plain; charset=utf-8", ""
         if not _is_from_here(lines):
             status, text = "403 Forbidden", "Use a host name of this machine; pages of other sites are refused.\n"
+        elif words[:2] == ["GET", "/healthz"]:
+            status, text = "200 OK", "ok\n"
         elif words[:2] != ["GET", "/metrics"]:
-            status, text = "404 Not Found", "Not found; use GET /metrics.\n"
+            status, text = "404 Not Found", "Not found; use GET /metrics or /healthz.\n"
         else:
             status, kind, text = "200 OK", CONTENT_TYPE, self._text()
         body = text.encode()

@@ -39,12 +39,13 @@ class _Claim:
     text: str
     advice: str
     look: Callable[[Evidence], _Seen]
+    only_tls: bool = False  # whether it is a claim of worlds behind TLS alone
 
 
 def judge(evidence: Evidence) -> list[Judgement]:
     """Judge all claims, in the order of the specification."""
     judgements = []
-    for claim in CLAIMS:
+    for claim in (claim for claim in CLAIMS if evidence.plan.tls or not claim.only_tls):
         seen = claim.look(evidence)
         if seen.ok is None:
             judgements.append(Judgement(claim.text, ClaimVerdict.UNTRIED, seen.what))
@@ -144,6 +145,14 @@ def _restart(evidence: Evidence) -> _Seen:
     return _Seen(True, f"it acted again {evidence.back_after_restart_s:.1f} s after the world came back")
 
 
+def _exchange(evidence: Evidence) -> _Seen:
+    if not evidence.tried_exchange:
+        return _untried(evidence)
+    if evidence.back_after_exchange_s is None:
+        return _Seen(False, f"it did not act within {evidence.plan.back_s:g} s of the exchange")
+    return _Seen(True, f"it acted again {evidence.back_after_exchange_s:.1f} s after its token was exchanged")
+
+
 def _ends(evidence: Evidence) -> _Seen:
     if evidence.ended_in_time is None:
         return _Seen(None, f"it was no longer there: {evidence.early_end}")
@@ -197,6 +206,12 @@ CLAIMS = (
     ),
     _Claim("comes back after a dropped connection", "connect again, with a growing wait in between", _drop),
     _Claim("comes back after the world's restart", "try again until the world is there, and acquire anew", _restart),
+    _Claim(
+        "comes back after its token was exchanged",
+        "when the world refuses the token, read world_token_file of the launch file again, and connect with it",
+        _exchange,
+        only_tls=True,
+    ),
     _Claim("ends on SIGTERM", "on SIGTERM release the lease and exit with 0 within the grace time", _ends),
     _Claim("gives its character back", "release the lease before the process ends", _gives_back),
     _Claim("leaves no process", "end and wait for every process that the agent has started", _leaves_none),

@@ -28,6 +28,9 @@ def conformance(
     ticks: Annotated[int, typer.Option(min=5, max=10_000, help="How many ticks it is watched undisturbed.")] = 30,
     start_s: Annotated[float, typer.Option(min=0.1, max=600, help="How long its start may take, in seconds.")] = 60.0,
     grace_s: Annotated[float, typer.Option(min=0.1, max=600, help="How long its end may take, in seconds.")] = 5.0,
+    tls: Annotated[
+        bool, typer.Option("--tls", help="Put the world behind TLS and a token that is exchanged meanwhile.")
+    ] = False,
     show_output: Annotated[
         bool, typer.Option("--output", help="Print what the agent printed, secrets masked.")
     ] = False,
@@ -44,7 +47,7 @@ def conformance(
     from tickmind.cli.conformance.claims import ClaimVerdict, judge
     from tickmind.cli.conformance.evidence import TrialPlan
 
-    plan = TrialPlan(tick_ms=tick_ms, ticks=ticks, start_s=start_s, grace_s=grace_s)
+    plan = TrialPlan(tick_ms=tick_ms, ticks=ticks, start_s=start_s, grace_s=grace_s, tls=tls)
     evidence, output = asyncio.run(_try(command, plan, _settings(settings)))
     judgements = judge(evidence)
     if show_output:

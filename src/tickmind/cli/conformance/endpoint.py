@@ -2,15 +2,25 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from tickmind.base.access.tls_files import server_context
+
+if TYPE_CHECKING:
+    from tickmind.cli.conformance.credentials import TrialCredentials
 
 
 @asynccontextmanager
-async def open_socket(world_addr: str) -> AsyncIterator[str]:
-    """Serve a world over WebSocket, and yield the URL."""
+async def open_socket(world_addr: str, credentials: "TrialCredentials | None" = None) -> AsyncIterator[str]:
+    """Serve a world over WebSocket, behind TLS if it is, and yield the URL."""
     from tickmind.adapters.websocket import WebSocketConfig, WebSocketServer
-    from tickmind.wire import WorldEndpoint
+    from tickmind.wire import Tls, WorldEndpoint
 
-    async with WebSocketServer(WorldEndpoint(world_addr), WebSocketConfig(port=0)) as server:
+    world_tls = context = None
+    if credentials is not None:
+        world_tls, context = Tls.load(credentials.tls), server_context(credentials.server)
+    world = WorldEndpoint(world_addr, tls=world_tls)
+    async with WebSocketServer(world, WebSocketConfig(port=0, tls=context)) as server:
         yield server.url
 
 

@@ -17,6 +17,7 @@ class TrialPlan:
     start_s: float = 60.0  # until it is in control
     back_s: float = 20.0  # until it is in control again
     away_s: float = 1.0  # for which the world is gone
+    tls: bool = False  # whether its world is behind TLS and exchanges the token
     grace_s: float = 5.0  # from SIGTERM until it is killed
     least_answered: float = 0.8  # of the ticks under control
     most_late: float = 0.2  # of the ticks under control: intents for ticks that are over
@@ -46,6 +47,8 @@ class Evidence:
     tried_drop: bool = False
     back_after_restart_s: float | None = None
     tried_restart: bool = False
+    back_after_exchange_s: float | None = None
+    tried_exchange: bool = False
     ending: str = ""  # how it ended after SIGTERM
     ended_in_time: bool | None = None
     exit_code: int | None = None

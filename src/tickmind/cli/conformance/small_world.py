@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tickmind.base import secret_token
+from tickmind.cli.conformance.credentials import TrialCredentials
 from tickmind.cli.conformance.evidence import TrialPlan
 from tickmind.cli.conformance.witness import IntentWitness, WatchedInbox
 from tickmind.protocol import Reason, TickRecord
@@ -70,7 +71,13 @@ class PausingSink:
 class TrialWorld:
     """One world for one trial, watched by a witness; `start` it again after `stop`, and it goes on with its run."""
 
-    def __init__(self, plan: TrialPlan, witness: IntentWitness) -> None:
+    def __init__(self, plan: TrialPlan, witness: IntentWitness, credentials: TrialCredentials | None = None) -> None:
+        self._config = ServerConfig(
+            "127.0.0.1:0",
+            lease_ttl_ms=plan.lease_ttl_ms,
+            tls=None if credentials is None else credentials.server_tls(),
+            tokens=() if credentials is None else credentials.tokens(),
+        )
         self.sink = PausingSink()
         self._plan = plan
         self._witness = witness
@@ -84,7 +91,7 @@ class TrialWorld:
         world = TileWorld.from_scenario(meadow(1))
         server = WorldServer(
             world,
-            ServerConfig("127.0.0.1:0", lease_ttl_ms=plan.lease_ttl_ms),
+            self._config,
             pace=TickPace(plan.tick_ms / 1000, DEADLINE * plan.tick_ms / 1000),
             sink=self.sink,
             checkpoints=self._checkpoints,
@@ -107,6 +114,11 @@ class TrialWorld:
         if running is not None:
             with suppress(asyncio.CancelledError):
                 await running
+
+    @property
+    def streams_cut(self) -> int:
+        """How many streams the world has cut off since its last start."""
+        return 0 if self._server is None else self._server.authority.streams.cut
 
     @property
     def is_held(self) -> bool:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from tickmind.agent import Settings
 from tickmind.base import redact
+from tickmind.cli.conformance.credentials import TrialCredentials
 from tickmind.cli.conformance.evidence import Evidence, TrialPlan
 from tickmind.cli.conformance.relay import Relay
 from tickmind.cli.conformance.small_world import ENTITY_ID, TrialWorld
@@ -20,8 +21,8 @@ from tickmind.runner import Warden, WardenError
 _TICKS_TO_ACT = 3  # a run of answers that shows that it is back
 _SPARE_S = 60.0  # for a machine with other work, beside the time that ticks take
 
-# Opens a WebSocket endpoint before a world's address, and yields its URL.
-SocketOpener = Callable[[str], AbstractAsyncContextManager[str]]
+# Opens a WebSocket endpoint before a world's address, behind TLS if there are credentials, and yields its URL.
+SocketOpener = Callable[[str, TrialCredentials | None], AbstractAsyncContextManager[str]]
 
 
 class AgentTrial:
@@ -48,8 +49,10 @@ class AgentTrial:
         self._open_socket = open_socket
         self._say = say
         self._witness = IntentWitness()
-        self._agent = TrialAgent(command, folder, ENTITY_ID, settings or Settings())
-        self._world = TrialWorld(self._plan, self._witness)
+        self._credentials = credentials = TrialCredentials.make(folder / "certificates") if self._plan.tls else None
+        self._agent = TrialAgent(command, folder, ENTITY_ID, settings or Settings(), credentials)
+        self._world = TrialWorld(self._plan, self._witness, credentials)
+        self._tokens = [self._agent.token]  # all that it had
         self._evidence = Evidence(self._plan)
 
     @property
@@ -79,7 +82,7 @@ class AgentTrial:
             if self._open_socket is None:
                 yield to_world, to_socket, ""
                 return
-            async with self._open_socket(to_world.address) as url:
+            async with self._open_socket(to_world.address, self._credentials) as url:
                 parts = urlsplit(url)
                 to_socket.lead_to(parts.netloc)
                 yield to_world, to_socket, urlunsplit(parts._replace(netloc=to_socket.address))
@@ -166,6 +169,14 @@ class AgentTrial:
         witness.controlled = False
         to_world.lead_to(await self._world.start())
         evidence.back_after_restart_s = await self._acts_within(plan.back_s)
+        if self._credentials is not None:
+            self._say("exchanging its token")
+            evidence.tried_exchange = True
+            self._credentials.exchange_token()
+            self._tokens.append(self._credentials.tokens().newest().reveal())
+            cut = self._world.streams_cut
+            await self._witness.until(lambda: self._world.streams_cut > cut, plan.back_s)
+            evidence.back_after_exchange_s = await self._acts_within(plan.back_s)
 
     async def _end(self) -> None:
         agent, evidence, plan = self._agent, self._evidence, self._plan
@@ -198,5 +209,5 @@ class AgentTrial:
         evidence.last_output = redact(self._agent.last_line)
         if any(secret in output for secret in self._witness.secrets):
             evidence.leaked.append("a lease id")
-        if self._agent.token in output:
+        if any(token in output for token in self._tokens):
             evidence.leaked.append("a secret from AGENT_SECRETS_FD")

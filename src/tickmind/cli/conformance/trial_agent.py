@@ -8,6 +8,7 @@ from pathlib import Path
 from tickmind.agent import Launch, Settings
 from tickmind.agent.contract import WORLD_TOKEN, Assignment
 from tickmind.base import Limit, Secret
+from tickmind.cli.conformance.credentials import TrialCredentials
 from tickmind.runner import AgentSpec, Child, Ending, Warden
 from tickmind.runner.launch.launching import HEARTBEAT_FD, SECRETS_FD, agent_command, start_agent
 from tickmind.runner.logs import PacedReader
@@ -20,8 +21,16 @@ _LAST_CHARS = 200
 class TrialAgent:
     """One process of the user's agent for one character. Its `token` is a secret that it gets and must not print."""
 
-    def __init__(self, command: Sequence[str], folder: Path, entity_id: str, settings: Settings) -> None:
-        self.token = secrets.token_urlsafe(24)
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        entity_id: str,
+        settings: Settings,
+        credentials: TrialCredentials | None = None,
+    ) -> None:
+        self._credentials = credentials
+        self.token = secrets.token_urlsafe(24) if credentials is None else credentials.tokens().newest().reveal()
         self._spec = AgentSpec("conformance", tuple(command), Path.cwd(), settings=settings)
         self._folder = folder
         self._entity_id = entity_id
@@ -51,12 +60,15 @@ class TrialAgent:
         """Start it; raises `OSError` or `WardenError` if that fails."""
         state = self._folder / "state"
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        credentials = self._credentials
         launch = Launch(
             entities=(Assignment(self._entity_id, CONTROLLER_ID),),
             world_addr=world_addr,
             world_ws_url=world_ws_url,
             settings=self._spec.settings,
             state_dir=state,
+            tls=None if credentials is None else credentials.tls,
+            world_token_file=None if credentials is None else credentials.token_file,
             config_path=self._folder / "launch.json",
             secrets_fd=SECRETS_FD,
             heartbeat_fd=HEARTBEAT_FD,

@@ -46,6 +46,7 @@ class Ensemble:
     gateway: Sequence[str] = ()
     gateway_port: int | None = None  # 0 is any; with a port no part waits for the gateway, which answers when it can
     viewer: Sequence[str] = ()
+    viewer_port: int | None = None  # 0 is any; with one, agents are told of the WebSocket beside the page
     resume: Sequence[str] = ()  # to resume a killed world; without, its end is the end of all
     world_addr: str = ""  # where the world will be, if that is known in advance
     models: Callable[[], AbstractAsyncContextManager[Mapping[str, str]]] = lambda: nullcontext(os.environ)
@@ -108,12 +109,14 @@ async def _bring_up(
                 gateway = await stack.enter_async_context(service)
             parts: list[Part | KeptPart | ModelService] = [world]
             gone = asyncio.Event()  # a part ended before all are up
+            socket_url = ""
             if ensemble.viewer and _page_is_built(status.say):
                 seen = ensemble.world_addr or await _ready(world, parts, gone)
                 viewer = start("viewer", [*ensemble.viewer, "--world", seen])
                 stack.enter_context(_running(_announce(viewer, ensemble.on_page)))
                 viewer.when_gone(gone.set)
                 parts.append(viewer)
+                socket_url = await _socket_url(ensemble.viewer_port, lambda: _ready(viewer, parts, gone))
             world_addr, gateway_url = await _ready(world, parts, gone), ""
             if gateway is not None:
                 gateway_url = await _ready(gateway, parts, gone)
@@ -122,7 +125,7 @@ async def _bring_up(
             while True:
                 if gateway_url:
                     status.follow(gateway_url)
-                runner = Runner(file.settle(world_addr, gateway_url), folder, warden=warden)
+                runner = Runner(file.settle(world_addr, gateway_url, socket_url), folder, warden=warden)
                 for part in parts:
                     part.when_gone(runner.stop)
                 if gateway is not None:
@@ -189,7 +192,7 @@ async def _exchange(
 
 
 async def _ready(
-    part: KeptPart | ModelService, parts: Sequence[Part | KeptPart | ModelService], gone: asyncio.Event
+    part: Part | KeptPart | ModelService, parts: Sequence[Part | KeptPart | ModelService], gone: asyncio.Event
 ) -> str:
     """Wait for the address of a part; raises the error of any part that ends meanwhile."""
     address, ending = asyncio.ensure_future(part.address()), asyncio.ensure_future(gone.wait())
@@ -213,6 +216,14 @@ def _running(work: Coroutine[None, None, None]) -> Iterator[None]:
         yield
     finally:
         task.cancel()
+
+
+async def _socket_url(port: int | None, page: Callable[[], Coroutine[None, None, str]]) -> str:
+    """Return the WebSocket beside the page, for agents without gRPC; wait for the page only if its port may be any."""
+    if port is None:
+        return ""
+    page_url = f"http://127.0.0.1:{port}/" if port else await page()
+    return f"ws{page_url.removeprefix('http')}ws/v1"
 
 
 async def _announce(viewer: Part, on_page: Callable[[str], None]) -> None:

@@ -7,8 +7,11 @@ import typer
 from typer.core import TyperGroup
 
 from tickmind.base import ConfigError
+from tickmind.cli.viewer import exposure
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from tickmind.gateway.settings.config import GatewayConfig
 
 EXIT_USAGE = 2
@@ -49,6 +52,12 @@ def gateway(
         int | None,
         typer.Option("--fd", min=3, help="The descriptor of a listening socket, instead of a port."),
     ] = None,
+    tls: Annotated[
+        Path | None, typer.Option(help="A folder with the gateway's certificate chain and key: cert.pem, key.pem.")
+    ] = None,
+    client_ca: Annotated[
+        Path | None, typer.Option(help="With --tls: require of each client a certificate of this CA.")
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Explain the settings, or show their errors, and exit.")
     ] = False,
@@ -78,9 +87,9 @@ def gateway(
     if check:
         from tickmind.cli.gateway.report import show_config
 
-        show_config(settings, str(config) if config is not None else "the environment")
+        show_config(settings, str(config) if config is not None else "the environment", has_tls=tls is not None)
     else:
-        _serve(settings, fd)
+        _serve(settings, fd, exposure(tls, None, client_ca)[1])
 
 
 @gateway_app.command(short_help="Make a key for a caller.")
@@ -111,6 +120,7 @@ def key(
 @gateway_app.command()
 def top(
     url: Annotated[str, typer.Option(help="The gateway's address.")] = "http://127.0.0.1:8766",
+    ca: Annotated[Path | None, typer.Option(help="The CA certificate of a gateway behind TLS.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Print the figures once and exit, for scripts.")] = False,
 ) -> None:
     """Watch a running gateway: lanes, sessions, queues, events. q or Ctrl-C quits; TICKMIND_GATEWAY_KEY is the key."""
@@ -123,7 +133,7 @@ def top(
     from tickmind.cli.gateway.picture import picture
     from tickmind.cli.gateway.top import watch
 
-    figures = GatewayFigures(url)
+    figures = GatewayFigures(url, ca=ca)
     console = Console()
     if once or not console.is_terminal:
         if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -156,7 +166,7 @@ def _address_of(fd: int) -> tuple[str, int]:
         listener.detach()
 
 
-def _serve(settings: "GatewayConfig", fd: int | None) -> None:
+def _serve(settings: "GatewayConfig", fd: int | None, tls: "SSLContext | None") -> None:
     """Serve until stopped; print the address when it can be reached."""
     import socket
 
@@ -166,6 +176,7 @@ def _serve(settings: "GatewayConfig", fd: int | None) -> None:
     load_tracer("tickmind-gateway")
     serve(
         settings,
+        tls=tls,
         listener=None if fd is None else socket.socket(fileno=fd),
         on_ready=lambda url: typer.echo(f"The gateway is at {url}; Ctrl-C stops it.", err=True),
     )

@@ -2,6 +2,7 @@
 
 import http.client
 import os
+from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from tickmind.base import ConfigError, Secret, TickmindError
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.cli.screen import harmless, one_line
 
 MOST_BYTES: Final = 8 * 1024 * 1024
@@ -176,12 +178,15 @@ class GatewayFigures:
     It follows no redirect, so the key goes nowhere else.
     """
 
-    def __init__(self, url: str, key: Secret | None = None, *, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self, url: str, key: Secret | None = None, *, ca: Path | None = None, timeout_s: float = TIMEOUT_S
+    ) -> None:
         key = Secret(os.environ.get(KEY_NAME, "")) if key is None else key
         if not key.reveal().isascii() or not key.reveal().isprintable() or " " in key.reveal():
             raise ConfigError(f"the key in {KEY_NAME} has characters that no key has; copy it again")
         self._url = _parse(url)
         self._key = key
+        self._context = None if ca is None else TlsFiles(ca).context()
         self._timeout_s = timeout_s
 
     @property
@@ -208,8 +213,11 @@ class GatewayFigures:
     def _get(self) -> tuple[int, bytes]:
         host, port = self._url.hostname or "", self._url.port
         secure = self._url.scheme == "https"
-        connect = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        connection = connect(host, port, timeout=self._timeout_s)
+        connection = (
+            http.client.HTTPSConnection(host, port, timeout=self._timeout_s, context=self._context)
+            if secure
+            else http.client.HTTPConnection(host, port, timeout=self._timeout_s)
+        )
         headers = {"Authorization": f"Bearer {self._key.reveal()}"} if self._key else {}
         try:
             connection.request("GET", f"{self._url.path.rstrip('/')}{PATH}", headers=headers)

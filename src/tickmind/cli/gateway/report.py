@@ -21,7 +21,7 @@ _RATES: Final = (
 )
 
 
-def show_config(config: GatewayConfig, source: str, console: Console | None = None) -> None:
+def show_config(config: GatewayConfig, source: str, console: Console | None = None, *, has_tls: bool = False) -> None:
     """Print the settings as understood: providers, keys, limits, routes, sharing, callers."""
     console = console or Console()
 
@@ -43,7 +43,7 @@ def show_config(config: GatewayConfig, source: str, console: Console | None = No
     say(f"Callers may name, with their own keys: {', '.join(('the providers', *named))}.")
     if config.redis_url:
         say("State is shared through Redis.")
-    for note in _notes(config):
+    for note in _notes(config, has_tls=has_tls):
         say(f"Note: {note}")
 
 
@@ -95,12 +95,12 @@ def _callers(config: GatewayConfig) -> str:
     return f"callers with keys: {', '.join(names)}"
 
 
-def _notes(config: GatewayConfig) -> Iterable[str]:
+def _notes(config: GatewayConfig, *, has_tls: bool) -> Iterable[str]:
     """Iterate over settings that work, but may not be intended."""
     for provider in config.providers.values():
         url = parse_base_url(provider.base_url)
         secret = provider.secret_headers or any(key.secret for key in provider.keys)
         if url.scheme == "http" and secret and not is_loopback(url.host):
             yield f"the key of {provider.name} goes over the network in the clear; https:// would protect it"
-    if not is_loopback(config.host):
-        yield "callers' keys and prompts cross the network in the clear; put a TLS proxy in front"
+    if not is_loopback(config.host) and not has_tls:
+        yield "callers' keys and prompts cross the network in the clear; give --tls, or put a TLS proxy in front"

@@ -12,6 +12,7 @@ import typer
 
 from tickmind.base import ConfigError
 from tickmind.base.files import RUNS_FOLDER, read_at_most, replace_file, runs_option
+from tickmind.cli.lab.branch_id import free_branch_id
 from tickmind.cli.runs.commands import Folder, RunId
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from tickmind.world import Scenario
 
 CHECKPOINT_TICKS = 60
-_ID_CHARS = 60  # of the parent in the id of a branch
 _INVENTORY = re.compile(r"(?P<who>.+)\.inventory\.(?P<what>[^.]+)")
 _PERSONA = re.compile(r"(?P<who>.+)\.persona\.(?P<what>[^.]+)")
 _STATE = re.compile(r"(?P<who>.+)\.state")
+_RULE = re.compile(r"rules\.(?P<what>[a-z_]+)")
 
 
 class BranchReplies(StrEnum):
@@ -49,7 +50,7 @@ def branch(
         typer.Option(
             "--set",
             metavar="WHAT=VALUE",
-            help="WHO.inventory.ITEM=NUMBER, OBJECT.state=STATE or WHO.persona.FIELD=TEXT.",
+            help="WHO.inventory.ITEM=NUMBER, OBJECT.state=STATE, WHO.persona.FIELD=TEXT or rules.RULE=NUMBER.",
         ),
     ] = None,
     remove: Annotated[
@@ -102,7 +103,7 @@ def branch(
         if not going_on:
             raise ConfigError(f"run {run_id} ends with tick {last:,}, so name how long to go on: --ticks 100")
         check_changes(run, changes)
-        branch_id = new_run_id or _free_id(store, f"{run_id[:_ID_CHARS]}-at-{tick}")
+        branch_id = new_run_id or free_branch_id(store, run_id, tick)
         done, asked = _live(
             store, run, branch_id, tick, going_on, changes, model, gateway, agents, folder, keeps=replies == "keep"
         )
@@ -128,6 +129,7 @@ def _live(
     """Live the branch; return its own ticks, and how often models were asked in them."""
     from tickmind.cli.minds.commands import show_progress
     from tickmind.cli.runs.sealing_progress import SealingProgress
+    from tickmind.cli.world.own_rules import load_own_rules
     from tickmind.lab.branching.branch import Branch
     from tickmind.lab.branching.played_model import ContinuedPast, RecordedModel
     from tickmind.lab.minds.relived import RelivedMinds, recorded_thoughts
@@ -150,6 +152,7 @@ def _live(
             "there is no model to ask after that tick: set LLM_BASE_URL, name a gateway with --gateway URL, or keep "
             "the recorded replies wherever the prompt is the same with --replies keep"
         )
+    rules = load_own_rules(minds.scenario.own_rules)  # of installed packages, as for any world that runs
     new = _begin(store, run, minds.scenario, branch_id, tick, changes, agents, folder)
     show = show_progress(tick + ticks)
 
@@ -159,7 +162,7 @@ def _live(
         if done % CHECKPOINT_TICKS == 0 or done == tick:
             save_checkpoint(new.checkpoints, Checkpoint(1, world.tick_id, world.snapshot()))
 
-    branched = Branch(run, minds, past, new.log, new.scenario, changes=changes, on_tick=on_tick)
+    branched = Branch(run, minds, past, new.log, new.scenario, own_rules=rules, changes=changes, on_tick=on_tick)
     try:
         save_checkpoint(new.checkpoints, Checkpoint(1, 1, branched.world.snapshot()))
         branched.live_past()
@@ -219,7 +222,7 @@ def _begin(
         folder=parent,
         parent=RunParent(run.run_id, tick, (*shared, *changes)),
     )
-    if (parent / TILE_ART).is_file():
+    if (parent / TILE_ART).is_file() and not (parent / TILE_ART).is_symlink():  # a link may lead to anything
         art = read_at_most(parent / TILE_ART, int(MAX_TILE_ART_BYTES.maximum))
         replace_file(store.folder(branch_id) / TILE_ART, art)
     new.log.pace = run.meta.pace
@@ -252,20 +255,12 @@ def _named(tick: int, kind: str, texts: "Sequence[str] | None") -> "list[RunChan
 def _setting(tick: int, text: str) -> "RunChange":
     """Return the change that `--set` means; raises `ConfigError` with what is possible."""
     path, equals, value = text.partition("=")
-    for kind, pattern in (("item", _INVENTORY), ("persona", _PERSONA), ("state", _STATE)):
+    for kind, pattern in (("rule", _RULE), ("item", _INVENTORY), ("persona", _PERSONA), ("state", _STATE)):
         if equals and (found := pattern.fullmatch(path)):
             parts = found.groupdict()
-            return _change(tick, kind, parts["who"], parts.get("what", ""), value)
+            return _change(tick, kind, parts.get("who", ""), parts.get("what", ""), value)
     raise ConfigError(
-        f"--set {text!r} can't be done; possible are WHO.inventory.ITEM=NUMBER, OBJECT.state=STATE and "
-        "WHO.persona.FIELD=TEXT; besides there are --say, --remember, --forget, --remove and --model"
+        f"--set {text!r} can't be done; possible are WHO.inventory.ITEM=NUMBER, OBJECT.state=STATE, "
+        "WHO.persona.FIELD=TEXT and rules.RULE=NUMBER; besides there are --say, --remember, --forget, --remove and "
+        "--model"
     )
-
-
-def _free_id(store: "RunStore", wanted: str) -> str:
-    """Return an id that no run has."""
-    number, name = 1, wanted
-    while store.folder(name).exists():
-        number += 1
-        name = f"{wanted}-{number}"
-    return name

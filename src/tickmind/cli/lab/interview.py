@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +13,7 @@ import typer
 
 from tickmind.base import ConfigError, Limit
 from tickmind.base.files import RUNS_FOLDER, read_at_most
+from tickmind.cli.lab.interview_lines import answer_in_lines, answer_line
 from tickmind.cli.runs.commands import Folder, RunId
 from tickmind.cli.screen import harmless
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = Limit("size of a file of questions", 1_000_000, "bytes")
 MAX_QUESTIONS = Limit("number of questions in an interview", 1000)
 ANSWER_TOKENS, ANSWER_S = 300, 120.0
+STDIN = Path("-")
 
 
 class AnswerFormat(StrEnum):
@@ -30,6 +34,7 @@ class AnswerFormat(StrEnum):
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
+    LINES = "lines"  # an object of JSON in each line, as it comes
 
 
 def interview(
@@ -42,7 +47,8 @@ def interview(
     ] = None,
     question: Annotated[list[str] | None, typer.Option(help="A question; may be given again.")] = None,
     questions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file with a question in each line, for many characters.")
+        Path | None,
+        typer.Option(metavar="FILE", help="A file with a question in each line, for many characters; - is the input."),
     ] = None,
     form: Annotated[AnswerFormat, typer.Option("--format", help="How to print the answers.")] = AnswerFormat.TEXT,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the answers to a file.")] = None,
@@ -67,11 +73,12 @@ def interview(
     """
     from tickmind.record import RunStore
 
-    asked = [*(question or ()), *(_read_questions(questions) if questions is not None else ())]
+    comes = questions == STDIN and form is AnswerFormat.LINES  # questions come one by one
+    asked = [*(question or ()), *(_read_questions(questions) if questions is not None and not comes else ())]
     MAX_QUESTIONS.check(len(asked))
     if not who and questions is None:
         raise ConfigError("name whom to ask, or give a file of questions for all characters with --questions FILE")
-    if not asked and (len(who or ()) != 1 or not sys.stdin.isatty()):
+    if not asked and not comes and (len(who or ()) != 1 or not sys.stdin.isatty()):
         raise ConfigError(
             "there is no question: give --question TEXT or --questions FILE, or ask one actor in a terminal"
         )
@@ -80,6 +87,9 @@ def interview(
         if run.last_tick_id is None or (tick is not None and tick > run.last_tick_id):
             raise ConfigError(f"run {run_id} ends with tick {run.last_tick_id or 0}; choose one up to it")
         interviewers = _interviewers(store, run, who or (), tick or run.last_tick_id, agents, word, replay)
+        if form is AnswerFormat.LINES and out is None:
+            answer_in_lines(interviewers, chain(asked, sys.stdin if comes else ()))
+            return
         if not asked:
             _converse(run_id, interviewers[0])
             return
@@ -140,8 +150,10 @@ def _wording(model: str, *, own_words: bool) -> "Iterator[WordAnswer | None]":
     with SyncModelClient(config) as client:
         call = CallConfig(max_tokens=ANSWER_TOKENS, temperature=0.0, timeout_s=ANSWER_S)
 
-        def word(system: str, asked: str) -> str:
-            return client.complete([Message.system(system), Message.user(asked)], call).content
+        def word(system: str, asked: str) -> Iterator[str]:
+            with client.stream([Message.system(system), Message.user(asked)], call) as stream:
+                for chunk in stream:
+                    yield chunk.content
 
         yield word
 
@@ -155,7 +167,17 @@ def _converse(run_id: str, interviewer: "Interviewer") -> None:
             return
         if not question:
             return
-        typer.echo(harmless(_text(interviewer.ask(question))))
+        shown: list[str] = []
+        answer = interviewer.ask(question, partial(_show, shown))
+        text = _text(answer)
+        if shown:  # it stands there already, unless its citations were all wrong
+            text = "\n".join(["", *text.splitlines()[answer.known :]])
+        typer.echo(harmless(text))
+
+
+def _show(shown: list[str], part: str) -> None:
+    shown.append(part)
+    typer.echo(harmless(part), nl=False)
 
 
 def _put(run_id: str, answers: "Sequence[InterviewAnswer]", form: AnswerFormat, out: Path | None) -> None:
@@ -167,6 +189,7 @@ def _put(run_id: str, answers: "Sequence[InterviewAnswer]", form: AnswerFormat, 
         AnswerFormat.JSON: lambda: as_json(run_id, answers) + "\n",
         AnswerFormat.CSV: lambda: as_csv(answers),
         AnswerFormat.MARKDOWN: lambda: as_markdown(answers),
+        AnswerFormat.LINES: lambda: "".join(answer_line(one) for one in answers),
     }
     text = forms[form]()
     if out is not None:
@@ -193,7 +216,8 @@ def _text(answer: "InterviewAnswer") -> str:
 def _read_questions(path: Path) -> list[str]:
     """Return the questions of a file: its lines that are neither empty nor begin with #."""
     try:
-        data = read_at_most(path, int(MAX_FILE_BYTES.maximum) + 1)
+        most = int(MAX_FILE_BYTES.maximum) + 1
+        data = sys.stdin.buffer.read(most) if path == STDIN else read_at_most(path, most)
         MAX_FILE_BYTES.check(len(data))
         lines = [line.strip() for line in data.decode().splitlines()]
     except OSError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from tickmind.base import ConfigError, Limit
+from tickmind.cli.world.endpoint import WorldCa, WorldCertificate, WorldTokenFile, world_tls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,9 +39,9 @@ _Serving: TypeAlias = "AbstractAsyncContextManager[MCPServer]"
 def character(
     entity: Annotated[str, typer.Option(metavar="ID", help="The character, as the world's scenario names it.")],
     world: Annotated[str, typer.Option(metavar="ADDR", help="The address of the world.")] = "127.0.0.1:50051",
-    world_token_file: Annotated[
-        Path | None, typer.Option(help="A file with the token of a world that wants one, readable by you only.")
-    ] = None,
+    world_token_file: WorldTokenFile = None,
+    world_ca: WorldCa = None,
+    world_certificate: WorldCertificate = None,
     state: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the character's memory and lease here, for the next time.")
     ] = None,
@@ -56,11 +57,15 @@ def character(
     """
     from tickmind.adapters.mcp.playing import playing
     from tickmind.agent import Assignment, Launch
-    from tickmind.agent.contract import WORLD_TOKEN
 
-    secrets = {} if world_token_file is None else {WORLD_TOKEN: _token(world_token_file)}
-    launch = Launch((Assignment(entity, f"mcp:{entity}"),), world_addr=world, state_dir=state)
-    _serve(playing(launch, secrets=secrets), _http_address(host, port, token_file) if http else None)
+    launch = Launch(
+        (Assignment(entity, f"mcp:{entity}"),),
+        world_addr=world,
+        state_dir=state,
+        tls=world_tls(world_ca, world_certificate),
+        world_token_file=world_token_file,
+    )
+    _serve(playing(launch), _http_address(host, port, token_file) if http else None)
 
 
 def _serve(serving: _Serving, address: "HttpAddress | None") -> None:

@@ -2,14 +2,12 @@
 
 import asyncio
 import json
-import signal
-import sys
 from collections import OrderedDict
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tickmind.base import Limit, redact
+from tickmind.base import Limit
+from tickmind.cli.minds.child_process import end_command, last_line, start_command
 from tickmind.viewer.errors import NoWholeMindError
 
 MAX_LIVING_S = Limit("time to live a mind again for a viewer", 600, "s")
@@ -41,12 +39,7 @@ class WholeMinds:
 
     async def _ask(self, entity_id: str, tick_id: int) -> dict[str, Any]:
         words = ("mind", self._run_id, "--json", "--runs", str(self._folder), "--tick", str(tick_id), "--", entity_id)
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tickmind.cli", *words),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
+        process = await start_command(*words)
         try:
             async with asyncio.timeout(MAX_LIVING_S.maximum):
                 printed, errors = await process.communicate()
@@ -55,12 +48,8 @@ class WholeMinds:
                 f"living {tick_id:,} ticks again takes more than {MAX_LIVING_S.maximum:,} s; use `tickmind mind`"
             ) from None
         finally:
-            if process.returncode is None:  # too long, or nobody waits for it any more
-                with suppress(ProcessLookupError):
-                    process.send_signal(signal.SIGKILL)
-                await process.wait()
+            await end_command(process, at_once=True)  # too long, or nobody waits for it any more
         if process.returncode:
-            lines = errors.decode(errors="replace").strip().splitlines()
-            raise NoWholeMindError(redact(lines[-1]) if lines else f"its process ended with {process.returncode}")
+            raise NoWholeMindError(last_line(errors, process.returncode))
         answer: dict[str, Any] = json.loads(printed)
         return answer

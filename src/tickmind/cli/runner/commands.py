@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
+from tickmind.cli.world.endpoint import WorldCa, WorldCertificate, WorldTokenFile, world_tls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,9 @@ def runner(
     ] = None,
     world: Annotated[str, typer.Option(help="The world's address; overrides the file's.")] = "",
     gateway: Annotated[str, typer.Option(help="The gateway for agents; overrides the file's.")] = "",
+    world_token_file: WorldTokenFile = None,
+    world_ca: WorldCa = None,
+    world_certificate: WorldCertificate = None,
     state: StateDir = None,
     metrics_port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve /metrics for Prometheus on this port of this machine.")
@@ -51,7 +55,13 @@ def runner(
     if mapping is None:
         raise ConfigError("which mapping? Write: tickmind runner agents.yaml")
     check_start(mapping, os.environ)  # raises before anything starts
-    file = MappingFile(mapping, world_addr=world, gateway_url=gateway)
+    file = MappingFile(
+        mapping,
+        world_addr=world,
+        gateway_url=gateway,
+        tls=world_tls(world_ca, world_certificate),
+        world_token_file=None if world_token_file is None else world_token_file.absolute(),
+    )
     asyncio.run(_run(file, state_dir(state, mapping), metrics_port))
 
 
@@ -131,7 +141,7 @@ def _missing_world(runner: "Runner") -> str:
     """Return why no agent has started yet."""
     address, refused = runner.mapping.world_addr, runner.sight.refused
     if refused:
-        return f"The world at {address} answers and can't be used: {refused}. Is it of the same version?"
+        return f"The world at {address} answers and can't be used: {refused}."
     return f"No world answers at {address} yet; agents start when it does."
 
 

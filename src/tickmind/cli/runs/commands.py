@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from tickmind.base.files import RUNS_FOLDER, runs_option
+from tickmind.cli.runs.change_options import change_text
 from tickmind.cli.runs.sealing_progress import SealingProgress
 from tickmind.cli.screen import harmless
 from tickmind.protocol.record import AWAY
@@ -14,7 +15,7 @@ from tickmind.protocol.record import AWAY
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tickmind.record import RunChange, RunReader, RunStore, RunSummary
+    from tickmind.record import RunReader, RunStore, RunSummary
     from tickmind.record.meta import RunPace, TableMeta
 
 Folder = Annotated[Path, typer.Option("--runs", help="The folder with the runs.")]
@@ -68,7 +69,7 @@ def list_runs(context: typer.Context, folder: Folder = RUNS_FOLDER) -> None:
     for heading in ("run", "state", "world", "ticks", "actors", "size", "began"):
         right = heading in ("ticks", "actors", "size")
         table.add_column(heading, justify="right" if right else "left", no_wrap=heading != "world")
-    for depth, run in _as_tree(runs):
+    for depth, run in as_tree(runs):
         name, *cells = _cells(run)
         stem = f"{'  ' * (depth - 1)}└ " if depth else ""
         table.add_row(*(Text(harmless(cell)) for cell in (f"{stem}{name}", *cells)))
@@ -81,7 +82,7 @@ def list_runs(context: typer.Context, folder: Folder = RUNS_FOLDER) -> None:
         typer.echo(f"\n{_what_to_do(crashed[0], folder)}")
 
 
-def _as_tree(runs: "Sequence[RunSummary]") -> "Iterator[tuple[int, RunSummary]]":
+def as_tree(runs: "Sequence[RunSummary]") -> "Iterator[tuple[int, RunSummary]]":
     """Yield each run, and behind it the runs that branched off it, with their depth."""
     known = {run.run_id for run in runs}
     branches: dict[str, list[RunSummary]] = {}
@@ -150,28 +151,12 @@ def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
         facts.insert(8, ("finished", meta.finished_at))
     if meta.parent is not None:
         facts.append(("parent", f"{meta.parent.run_id}, tick {meta.parent.tick_id:,}"))
-        facts += [("changed", _change_text(change)) for change in meta.parent.changes]
+        facts += [("changed", change_text(change)) for change in meta.parent.changes]
     if meta.stored_at:
         facts.append(("stored at", meta.stored_at))
     facts += [(f"{name}.parquet", _table_text(table)) for name, table in meta.tables.items()]
     width = max(len(name) for name, _ in facts)
     return [(name.ljust(width), value) for name, value in facts]
-
-
-def _change_text(change: "RunChange") -> str:
-    """Return a change as the option of `tickmind branch` has it."""
-    match change.kind:
-        case "item":
-            what = f"--set {change.who}.inventory.{change.what}={change.value}"
-        case "persona":
-            what = f"--set {change.who}.persona.{change.what}={change.value}"
-        case "state":
-            what = f"--set {change.who}.state={change.value}"
-        case "remove":
-            what = f"--remove {change.who}"
-        case _:
-            what = f"--{change.kind} {change.who}{'=' if change.who else ''}{change.value}"
-    return f"after tick {change.tick_id:,}: {what}"
 
 
 def _pace_text(pace: "RunPace | None") -> str:

@@ -83,7 +83,15 @@ def world(
     tls: Annotated[
         Path | None, typer.Option(help="A folder with the server's certificate chain and key: cert.pem, key.pem.")
     ] = None,
-    token_file: Annotated[Path | None, typer.Option(help="A file with the tokens of clients, one per line.")] = None,
+    client_ca: Annotated[
+        Path | None, typer.Option(help="With --tls: require of each client a certificate of this CA.")
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="A file with the tokens of agents, one per line; it may change meanwhile.")
+    ] = None,
+    viewer_token_file: Annotated[
+        Path | None, typer.Option(help="A file with the tokens of those that may look and not control.")
+    ] = None,
     operator_token_file: Annotated[
         Path | None,
         typer.Option(help="A file with the tokens of operators, one per line: for `tickmind world spawn` and despawn."),
@@ -101,14 +109,18 @@ def world(
         return
     _check_arguments(scenario, run_id, resume, seed, no_record=no_record)
     scenario = find_scenario(scenario) if scenario is not None else None
+    from tickmind.base.access.token_file import TokenFile
     from tickmind.cli.world.serving import Serving
-    from tickmind.server import ServerConfig, ServerTls, TickPace, load_tokens
+    from tickmind.server import ServerConfig, ServerTls, TickPace
 
+    if tls is None and client_ca is not None:
+        raise ConfigError("--client-ca is for certificates of clients, which only TLS has; give --tls too")
     config = ServerConfig(
         address=f"unix:{socket}" if socket is not None else f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
-        tls=ServerTls.load(tls / "cert.pem", tls / "key.pem") if tls is not None else None,
-        tokens=load_tokens(token_file) if token_file is not None else (),
-        operator_tokens=load_tokens(operator_token_file) if operator_token_file is not None else (),
+        tls=ServerTls.load(tls, client_ca) if tls is not None else None,
+        tokens=TokenFile(token_file) if token_file is not None else (),
+        operator_tokens=TokenFile(operator_token_file) if operator_token_file is not None else (),
+        viewer_tokens=TokenFile(viewer_token_file) if viewer_token_file is not None else (),
         reflection=reflection,
         metrics_port=metrics_port,
         checkpoint_every_ticks=checkpoint_every,

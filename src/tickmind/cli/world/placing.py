@@ -8,7 +8,14 @@ import typer
 from tickmind.base import ConfigError
 from tickmind.base.problems import nearest
 from tickmind.cli.screen import harmless
-from tickmind.cli.world.endpoint import WORLD, WorldAddress, WorldCa, WorldTokenFile, world_endpoint
+from tickmind.cli.world.endpoint import (
+    WORLD,
+    WorldAddress,
+    WorldCa,
+    WorldCertificate,
+    WorldTokenFile,
+    world_endpoint,
+)
 
 if TYPE_CHECKING:
     from tickmind.wire import PlacementOutcome, SyncWorldClient, WorldEndpoint
@@ -27,10 +34,12 @@ def spawn(
     world: WorldAddress = WORLD,
     world_token_file: WorldTokenFile = None,
     world_ca: WorldCa = None,
+    world_certificate: WorldCertificate = None,
 ) -> None:
     """Bring an actor that is away into a running world, at the end of the tick. Its run records that."""
     tile = None if at is None else _tile(at)
-    outcome = _place(world_endpoint(world, world_token_file, world_ca, timeout_s=WAIT_S), actor, tile)
+    endpoint = world_endpoint(world, world_token_file, world_ca, world_certificate, timeout_s=WAIT_S)
+    outcome = _place(endpoint, actor, tile)
     assert outcome.at is not None, "it was to come to a tile"
     typer.echo(harmless(f"{actor} is in the world from tick {outcome.tick_id + 1:,} on, at {_text(outcome.at)}."))
 
@@ -40,9 +49,11 @@ def despawn(
     world: WorldAddress = WORLD,
     world_token_file: WorldTokenFile = None,
     world_ca: WorldCa = None,
+    world_certificate: WorldCertificate = None,
 ) -> None:
     """Take an actor out of a running world, with all that it carries, at the end of the tick. Its run records that."""
-    outcome = _place(world_endpoint(world, world_token_file, world_ca, timeout_s=WAIT_S), actor, None, leaves=True)
+    endpoint = world_endpoint(world, world_token_file, world_ca, world_certificate, timeout_s=WAIT_S)
+    outcome = _place(endpoint, actor, None, leaves=True)
     typer.echo(
         harmless(f"{actor} is away from tick {outcome.tick_id + 1:,} on; `tickmind world spawn` brings it back.")
     )

@@ -37,7 +37,7 @@ def check_exposure(config: GatewayConfig) -> None:
         raise ConfigError(
             f"listening on {config.host} lets others spend your quota, so callers need keys: make one with `tickmind "
             "gateway key NAME` and put the entry that it prints under `callers` in the configuration file, or listen "
-            "on 127.0.0.1; keys cross the network in the clear unless a TLS proxy stands in front"
+            "on 127.0.0.1; keys cross the network in the clear without --tls, unless a TLS proxy stands in front"
         )
 
 

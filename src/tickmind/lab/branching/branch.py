@@ -24,7 +24,7 @@ from tickmind.protocol import (
     TickRecord,
 )
 from tickmind.protocol.reports import TurnCode, decode_turns, encode_turns
-from tickmind.world import Scenario, TileWorld
+from tickmind.world import OwnRule, Scenario, TileWorld
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool
@@ -55,7 +55,8 @@ class Branch:
     """One new run out of another.
 
     `live_past` raises `BranchError` at the first tick whose world, intents or thoughts are other than recorded.
-    `scenario` is that of the new run: the parent's, with what is changed about its world. `on_tick` is called after
+    `scenario` is that of the new run: the parent's, with what is changed about its world; `own_rules` are the functions
+    that it names. `on_tick` is called after
     each tick of both parts with the world, as for checkpoints.
     """
 
@@ -67,10 +68,11 @@ class Branch:
         log: BranchLog,
         scenario: Scenario,
         *,
+        own_rules: Mapping[str, OwnRule] | None = None,
         changes: "Sequence[RunChange]" = (),
         on_tick: Callable[[TileWorld], None] = lambda _world: None,
     ) -> None:
-        self.world = TileWorld.from_scenario(scenario)
+        self.world = TileWorld.from_scenario(scenario, own_rules)
         """The world of the new run."""
         self._run = run
         self._minds = minds

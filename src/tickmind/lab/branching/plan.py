@@ -20,7 +20,7 @@ def check_changes(run: "RunReader", changes: "Sequence[RunChange]") -> None:
     """Raise `ConfigError` for the first change that concerns nobody in the run, or says nothing that can be done."""
     names = [actor.entity_id for actor in run.info.actors]
     for change in changes:
-        if change.kind in (ChangeKind.STATE, ChangeKind.MODEL):  # the scenario knows objects and states
+        if change.kind in (ChangeKind.STATE, ChangeKind.MODEL, ChangeKind.RULE):  # the scenario knows objects and rules
             continue
         if change.who not in names:
             more = ", ..." if len(names) > _NAMED else ""
@@ -75,10 +75,13 @@ def _intervention(change: "RunChange") -> Intervention | None:
         return Intervention(change.tick_id + 1, change.who, change.what, _amount(change))
     if change.kind == ChangeKind.STATE:
         return Intervention(change.tick_id + 1, object_id=change.who, state=change.value)
+    if change.kind == ChangeKind.RULE:
+        return Intervention(change.tick_id + 1, rule=change.what, value=_amount(change))
     return None
 
 
 def _amount(change: "RunChange") -> int:
     if change.value.isascii() and change.value.isdigit():
         return int(change.value)
-    raise ConfigError(f"{change.who}.inventory.{change.what} takes a whole number, not {change.value!r}")
+    path = f"rules.{change.what}" if change.kind == ChangeKind.RULE else f"{change.who}.inventory.{change.what}"
+    raise ConfigError(f"{path} takes a whole number, not {change.value!r}")

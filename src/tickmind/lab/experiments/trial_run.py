@@ -13,6 +13,7 @@ from tickmind.lab.experiments.ledger import SpendingLedger
 from tickmind.lab.experiments.trial import TrialOrder, TrialOutcome, TrialReport
 from tickmind.lab.experiments.trial_measures import TrialMeasures
 from tickmind.lab.experiments.trial_world import BudgetUsedUpError, LivedTrial, live_trial
+from tickmind.lab.experiments.user_modules import fresh_modules
 from tickmind.record import RunStore
 from tickmind.world import warm_up
 
@@ -29,7 +30,8 @@ def run_trial(order: TrialOrder) -> TrialReport:
     warm_up()  # of a worker's first trial; not counted, because all others are foretold from it
     began_s = clock.monotonic()
     try:
-        lived, measures = _lived_and_measured(order)
+        with fresh_modules(Path(order.agents_folder), Path(order.measures_file).parent):
+            lived, measures = _lived_and_measured(order)
     except BudgetUsedUpError as error:
         return TrialReport(problem=str(error), is_over_budget=True)
     except TickmindError as error:

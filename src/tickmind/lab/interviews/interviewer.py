@@ -1,7 +1,7 @@
 """`Interviewer`: asks a character what it knew at a tick; every answer cites the memories that it rests on."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
@@ -30,12 +30,16 @@ You are interviewed about your life up to now. Answer in the first person, in on
 memories only. Behind each statement put the number of its memory in square brackets, as in [12]. If these memories do
 not answer the question, answer exactly: {unknown}"""
 
-WordAnswer: TypeAlias = Callable[[str, str], str]
-"""Returns a model's reply to a system prompt and a message."""
+WordAnswer: TypeAlias = Callable[[str, str], Iterable[str]]
+"""Yields the parts of a model's reply to a system prompt and a message as they come."""
 
 
 def _nothing(_question: str) -> str:
     return ""
+
+
+def _not_shown(_part: str) -> None:
+    """Ignore a part of a reply that is under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,10 @@ class AskedMind:
 
 
 class Interviewer:
-    """Ask one mind. Without `word` its own code answers; with it a model words what the memories say."""
+    """Ask one mind. Without `word` its own code answers; with it a model words what the memories say.
+
+    A model that cites none of the memories is not believed, and the mind's own code answers.
+    """
 
     def __init__(self, mind: AskedMind, *, word: WordAnswer | None = None, replay: str = REPLAY) -> None:
         self._mind = mind
@@ -121,12 +128,22 @@ class Interviewer:
         for fact in mind.facts:
             self._facts.note(0, fact)
 
-    def ask(self, question: str) -> InterviewAnswer:
-        """Return the answer to a question; what the mind never perceived it does not know, and says so."""
+    @property
+    def who(self) -> str:
+        """The id of who is asked."""
+        return self._mind.who
+
+    def ask(self, question: str, show: Callable[[str], None] = _not_shown) -> InterviewAnswer:
+        """Return the answer to a question; what the mind never perceived it does not know, and says so.
+
+        `show` gets the parts of what a model words, as they come and before their citations are checked.
+        """
         MAX_QUESTION_CHARS.check(len(question))
         thought = self._thought_about(question)
         if self._word is not None and (entries := self._retrieved(question)):
-            return self._worded(question, entries, thought, self._word)
+            worded = self._worded(question, entries, thought, self._word, show)
+            if worded is not None:
+                return worded
         if _WITH_WHOM.search(question) and (told := self._told()):
             *others, last = [self._mind.people.get(entry.told_by, entry.told_by) for entry in told]
             names = f"{', '.join(others)} and {last}" if others else last
@@ -178,14 +195,23 @@ class Interviewer:
         return fit or list(self._latest(question))
 
     def _worded(
-        self, question: str, entries: Sequence[MemoryEntry], thought: ThoughtBeside | None, word: WordAnswer
-    ) -> InterviewAnswer:
-        """Have a model word an answer. Citations that do not exist are dropped; without any it is not known."""
+        self,
+        question: str,
+        entries: Sequence[MemoryEntry],
+        thought: ThoughtBeside | None,
+        word: WordAnswer,
+        show: Callable[[str], None],
+    ) -> InterviewAnswer | None:
+        """Have a model word an answer. Citations that do not exist are dropped; without any there is no answer."""
         mind = self._mind
         told = {entry.number: entry for entry in entries}
         system = _INSTRUCTIONS.format(name=mind.name, persona=mind.persona, unknown=UNKNOWN)
         lines = "\n".join(f"[{entry.number}] {entry.text}" for entry in sorted(entries, key=lambda one: one.tick))
-        reply = " ".join(word(system, f"Your memories, the oldest first:\n{lines}\n\nThe question: {question}").split())
+        parts = []
+        for part in word(system, f"Your memories, the oldest first:\n{lines}\n\nThe question: {question}"):
+            parts.append(part)
+            show(redact(part))
+        reply = " ".join("".join(parts).split())
         cited: dict[int, MemoryEntry] = {}
 
         def keep(match: re.Match[str]) -> str:
@@ -196,7 +222,7 @@ class Interviewer:
 
         text = _CITED.sub(keep, reply).strip()
         if not cited:
-            return self._unknown(question, thought, by_model=True)
+            return None
         return self._answer(question, text, tuple(cited.values()), thought, by_model=True)
 
     def _answer(
@@ -222,9 +248,9 @@ class Interviewer:
         tick_id = self._mind.tick_id
         return InterviewAnswer(who, tick_id, question, redact(text), True, citations, thought, by_model)
 
-    def _unknown(self, question: str, thought: ThoughtBeside | None, *, by_model: bool = False) -> InterviewAnswer:
+    def _unknown(self, question: str, thought: ThoughtBeside | None) -> InterviewAnswer:
         mind = self._mind
-        return InterviewAnswer(mind.who, mind.tick_id, question, UNKNOWN, False, (), thought, by_model)
+        return InterviewAnswer(mind.who, mind.tick_id, question, UNKNOWN, False, (), thought)
 
     def _thought_about(self, question: str) -> ThoughtBeside | None:
         """Return the last thought up to the tick that shares a word of meaning with a question."""

@@ -26,6 +26,7 @@ class ChangeKind(StrEnum):
     MODEL = "model"  # another model is asked from the next tick on
     ITEM = "item"  # an actor has so many items of a kind after the next tick
     STATE = "state"  # an object is in a state after the next tick
+    RULE = "rule"  # a rule of the world is another from the next tick on
 
 
 OF_MINDS: Final = frozenset({ChangeKind.REMEMBER, ChangeKind.FORGET, ChangeKind.PERSONA})

@@ -31,6 +31,19 @@ class GatewayForm(ChatForm):
     path = "/v1/chat/completions"
 
 
+def _form(config: ModelConfig) -> ChatForm:
+    if config.api == "embeddings":
+        from tickmind.llm.transports.embeddings import EmbeddingForm  # NumPy, which others do without
+
+        class GatewayEmbeddingForm(EmbeddingForm):
+            """Embeddings at a gateway."""
+
+            path = "/v1/embeddings"
+
+        return GatewayEmbeddingForm()
+    return GatewayForm(config.capabilities, max_tokens_field=config.max_tokens_field or "max_tokens")
+
+
 class GatewayEndpoint:
     """One gateway, as one session sees it. All calls share their connections."""
 
@@ -40,7 +53,7 @@ class GatewayEndpoint:
             base_url=config.base_url.removesuffix("/v1"),
             headers={**config.headers, SESSION_HEADER: session},
         )
-        form = GatewayForm(config.capabilities, max_tokens_field=config.max_tokens_field or "max_tokens")
+        form = _form(config)
         self._session = session
         self._headers = {**form.headers(config.api_key), **plain.headers}
         self._http = HttpClient(
@@ -48,6 +61,7 @@ class GatewayEndpoint:
             max_reply_bytes=MAX_REPLY_BYTES.at(config.max_reply_bytes),
             max_connections=MAX_CONNECTIONS.at(config.max_connections),
             trust_proxy_env=config.trust_proxy_env,
+            tls=config.tls,
         )
         wire = WireTransport(plain, form, http=self._http, on_served=on_served)
         self.transport: Transport = wire if config.capabilities.tools else UnionToolsTransport(wire)

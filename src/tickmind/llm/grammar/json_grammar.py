@@ -44,6 +44,15 @@ def line_grammar(schema: Mapping[str, Any], *, separator: str, least: int, limit
     return writer.written(rest)
 
 
+def choice_grammar(choices: Iterable[str]) -> str:
+    """Return the grammar (GBNF) that allows just one of some texts.
+
+    >>> choice_grammar(["visit Bram", "rest"])
+    'root ::= "visit Bram" | "rest"'
+    """
+    return f"root ::= {' | '.join(_quoted(choice) for choice in dict.fromkeys(choices))}"
+
+
 def tool_union_schema(tools: Iterable[ToolSpec], *, reply: bool | Mapping[str, Any] = False) -> dict[str, Any]:
     """One schema for all calls of these tools: `{"tool": name, "arguments": {...}}`.
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from tickmind.base import Clock, Limit, Secret, SystemClock
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.base.background import is_over
 from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, parse_base_url
 from tickmind.llm.errors import (
@@ -55,13 +56,14 @@ class HttpClient:
         max_reply_bytes: Limit = MAX_REPLY_BYTES,
         max_connections: Limit = MAX_CONNECTIONS,
         trust_proxy_env: bool = False,
+        tls: TlsFiles | None = None,
         clock: Clock | None = None,
     ) -> None:
         endpoint = parse_base_url(base_url)
         self.host = endpoint.hostname or ""
         self.max_reply_bytes = max_reply_bytes
         self.clock = clock or SystemClock()
-        self.dialer = Dialer(endpoint, trust_proxy_env=trust_proxy_env)
+        self.dialer = Dialer(endpoint, trust_proxy_env=trust_proxy_env, tls=tls)
         self.origin = f"{endpoint.scheme}://{self.dialer.authority}"
         self._path = endpoint.path.rstrip("/")
         self._max_connections = int(max_connections.maximum)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from tickmind.base import Secret
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.http.protocol import HttpConnection, HttpFormatError, ResponseParser
 
@@ -49,12 +50,13 @@ def _wire_host(host: str) -> str:
 class Dialer:
     """Knows the way to one endpoint."""
 
-    def __init__(self, endpoint: SplitResult, *, trust_proxy_env: bool = False) -> None:
+    def __init__(self, endpoint: SplitResult, *, trust_proxy_env: bool = False, tls: TlsFiles | None = None) -> None:
         self._host = _wire_host(endpoint.hostname or "")
         self._tls = endpoint.scheme == "https"
         self._port = endpoint.port or (443 if self._tls else 80)
         self._proxy = proxy_for(endpoint) if trust_proxy_env else None
         self._context: ssl.SSLContext | None = None
+        self._make_context = ssl.create_default_context if tls is None else tls.context
         name = f"[{self._host}]" if ":" in self._host else self._host
         self.authority = name if endpoint.port is None else f"{name}:{endpoint.port}"
         plain_proxy = self._proxy is not None and not self._tls
@@ -109,5 +111,5 @@ class Dialer:
 
     async def _ssl_context(self, loop: asyncio.AbstractEventLoop) -> ssl.SSLContext:
         if self._context is None:  # reading the certificates takes long enough to stall a loop
-            self._context = await loop.run_in_executor(None, ssl.create_default_context)
+            self._context = await loop.run_in_executor(None, self._make_context)
         return self._context

@@ -30,6 +30,10 @@ def _wire_transport(config: ModelConfig) -> Transport:
         from tickmind.llm.transports.anthropic import AnthropicTransport
 
         return AnthropicTransport(config)
+    if config.api == "embeddings":
+        from tickmind.llm.transports.embeddings import EmbeddingTransport
+
+        return EmbeddingTransport(config)
     from tickmind.llm.transports.chat import ChatTransport
 
     return ChatTransport(config)

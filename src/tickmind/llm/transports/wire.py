@@ -88,6 +88,7 @@ class WireTransport:
             max_reply_bytes=MAX_REPLY_BYTES.at(config.max_reply_bytes),
             max_connections=MAX_CONNECTIONS.at(config.max_connections),
             trust_proxy_env=config.trust_proxy_env,
+            tls=config.tls,
         )
 
     @property

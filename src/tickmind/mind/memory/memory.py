@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
 
 from tickmind.base import Limit
 from tickmind.mind.memory.entries import IMPORTANCE, EntryKind, MemoryEntry
@@ -11,6 +12,10 @@ from tickmind.mind.memory.held import HeldNumbers
 from tickmind.mind.memory.retrieval import EntryIndex, Recalled, Weights
 from tickmind.mind.memory.vectors import Embed
 from tickmind.mind.memory.words import words_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_ENTRIES = Limit("number of entries in a character's memory", 600)
 MAX_ENTRY_CHARS = Limit("length of an entry in memory", 120, "characters")
@@ -24,11 +29,14 @@ _ENTRIES, _ENTRY_CHARS, _SUBJECTS = (int(one.maximum) for one in (MAX_ENTRIES, M
 DAY_TICKS = 600  # where a world does not say how long its days are
 _INTERESTING = 1.5  # what an entry's importance is multiplied by if it has a word of interest
 _WEIGHTS = Weights()
+_RepeatKey: TypeAlias = tuple[EntryKind, str, str, tuple[str, ...]]
 
 
 def entry_text(text: str) -> str:
     """Return a text as an entry has it: in one line, and cut if it is too long."""
     flat = " ".join(text.split())
+    if flat == text:
+        flat = text  # one object for one text, wherever it is kept
     return flat if len(flat) <= _ENTRY_CHARS else f"{flat[: _ENTRY_CHARS - 1].rstrip()}…"
 
 
@@ -54,7 +62,9 @@ class Memory:
         self.losses = 0
         """How often entries were merged away or forgotten, so that readers can detect a change."""
         self._entries: dict[int, MemoryEntry] = {}  # number -> entry, the one experienced last is last
-        self._newest: dict[tuple[EntryKind, str, str, tuple[str, ...]], int] = {}  # what repeats -> number
+        # Text -> number of the newest entry; where other entries have that text, too, theirs are by the whole key.
+        self._newest: dict[str | _RepeatKey, int] = {}
+        self._subjects: dict[tuple[str, ...], tuple[str, ...]] = {}  # subjects -> the one object that entries share
         self._last_number = 0
         self._day_ticks = max(1, day_ticks)
         self._hour_ticks = max(1, day_ticks // 24)
@@ -97,10 +107,17 @@ class Memory:
             weight *= _INTERESTING
         weight = 0.0 if not weight > 0.0 else min(1.0, weight)
         subjects = ((about,) if about else ()) if isinstance(about, str) else about[:_SUBJECTS]
-        key = kind, flat, told_by, subjects
-        number = self._newest.get(key)
-        if number is not None and tick - self._entries[number].tick <= self._hour_ticks:
-            before = self._entries.pop(number)
+        subjects = self._subjects.setdefault(subjects, subjects)
+        key: str | _RepeatKey = flat
+        number = self._newest.get(flat)
+        before = None if number is None else self._entries[number]
+        if before is not None and (before.kind is not kind or before.told_by != told_by or before.about != subjects):
+            key = kind, flat, told_by, subjects
+            number = self._newest.get(key)
+            before = None if number is None else self._entries[number]
+        if before is not None and tick - before.tick <= self._hour_ticks:
+            number = before.number
+            del self._entries[number]
             made = before._replace(
                 tick=max(tick, before.tick),
                 importance=max(weight, before.importance),
@@ -152,6 +169,10 @@ class Memory:
         subjects = ((about,) if about else ()) if isinstance(about, str) else tuple(about)
         return self._index.best(tick, question, subjects, most, weights)
 
+    def learn_meanings(self, rows: "Mapping[str, NDArray[np.float32]]") -> None:
+        """Take over what texts of entries mean, as embeddings that come later say."""
+        self._index.learn(rows)
+
     def held(self) -> "HeldNumbers":
         """Return which of the numbers that it has given belong to entries that it still has."""
         return HeldNumbers(self._last_number, frozenset(self._entries))
@@ -193,17 +214,22 @@ class Memory:
         return True
 
     def tidy(self, tick: int) -> None:
-        """Merge entries of earlier days that are of the same kind, subjects, place and speaker; called at night."""
+        """Merge entries of earlier days that are of the same kind, subjects, place and speaker; called at night.
+
+        Of what others told only the same words are merged.
+        """
         self._merge(tick - self._day_ticks)
 
     def _make_room(self, tick: int) -> None:
         """Merge, and then forget a tenth at once if there are still too many, so that this happens rarely."""
         self._merge(tick)
+        self._subjects = {}
         most = _ENTRIES * 9 // 10
         pinned = self.pinned()
         loose = [entry for entry in self._entries.values() if entry.number not in pinned]
         loose.sort(key=lambda entry: (self._worth(entry, tick), entry.number))
         self._drop(entry.number for entry in loose[: max(0, len(self._entries) - most)])
+        self._newest = dict(self._newest)  # without the room of what is gone
 
     def _worth(self, entry: MemoryEntry, tick: int) -> float:
         recency: float = 0.5 ** (max(0, tick - entry.tick) / self._day_ticks)
@@ -216,7 +242,8 @@ class Memory:
         groups: dict[tuple[object, ...], list[MemoryEntry]] = {}
         for entry in self._entries.values():
             if entry.number not in pinned and entry.tick <= until_tick:
-                groups.setdefault((entry.kind, entry.about, entry.place, entry.told_by), []).append(entry)
+                told = entry.text if entry.kind is EntryKind.HEARD else ""  # of which each is something else
+                groups.setdefault((entry.kind, entry.about, entry.place, entry.told_by, told), []).append(entry)
         for group in groups.values():
             if len(group) < 2:
                 continue
@@ -233,9 +260,10 @@ class Memory:
         for number in numbers:
             self.losses += 1
             entry = self._entries.pop(number)
-            key = entry.kind, entry.text, entry.told_by, entry.about
-            if self._newest.get(key) == number:
-                del self._newest[key]
+            whole_key = entry.kind, entry.text, entry.told_by, entry.about
+            for key in (entry.text, whole_key):
+                if self._newest.get(key) == number:
+                    del self._newest[key]
             self._changed.pop(number, None)
             self._some_gone = True
 
@@ -243,7 +271,12 @@ class Memory:
         """Take over the entries of a memory that was kept; this one must be empty."""
         for entry in entries:
             self._entries[entry.number] = entry
-            self._newest[entry.kind, entry.text, entry.told_by, entry.about] = entry.number
+            known = self._newest.get(entry.text)
+            same = None if known is None else self._entries[known]
+            is_alike = same is None or (same.kind, same.told_by, same.about) == (entry.kind, entry.told_by, entry.about)
+            self._newest[entry.text if is_alike else (entry.kind, entry.text, entry.told_by, entry.about)] = (
+                entry.number
+            )
             self._last_number = max(self._last_number, entry.number)
         self._changed, self._some_gone = {}, True
         self.changes += 1

@@ -6,8 +6,10 @@ shared subjects, importance, recency, and likeness of meaning where there are em
 
 import math
 from array import array
-from collections.abc import Collection, Iterable
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _K1, _B = 1.2, 0.75  # of BM25
-_FIRST_ROOM = 64  # entries
+_MORE_ROOM = 64  # entries
+_number_of = attrgetter("number")
 _NOWHERE: "array[int]" = array("H")  # places of a word that no entry has
 
 
@@ -57,32 +60,35 @@ class EntryIndex:
     def __init__(self, half_life_ticks: int, embed: Embed | None = None) -> None:
         self._half_life_ticks = half_life_ticks
         self._embed = embed
-        self._entries: list[MemoryEntry] = []
-        self._places: dict[int, int] = {}  # number of an entry -> its place
+        self._entries: list[MemoryEntry] = []  # by place, in the order of their numbers
         self._words = 0  # of all entries
         self._with_word: dict[str, array[int]] = {}  # word -> places
         self._about: dict[str, array[int]] = {}  # subject -> places
-        self._ticks: NDArray[np.float64] = np.zeros(_FIRST_ROOM)  # by place, with room for more
-        self._importance: NDArray[np.float64] = np.zeros(_FIRST_ROOM)
-        self._lengths: NDArray[np.float64] = np.zeros(_FIRST_ROOM)  # in words
+        self._ticks: NDArray[np.float64] = np.zeros(0)  # by place, with room for more
+        self._importance: NDArray[np.float64] = np.zeros(0)
+        self._lengths: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)  # in words
         self._vectors = None if embed is None else VectorTable(embed)  # what entries mean, by place
 
     def of(self, entries: Iterable[MemoryEntry]) -> "EntryIndex":
         """Return an index of other entries, which takes over what is known of those in both."""
         made = EntryIndex(self._half_life_ticks, self._embed)
-        if self._vectors is not None:  # those whose vectors are known come first
-            count = len(self._vectors)
-            places = {entry: self._places.get(entry.number, count) for entry in entries}
-            known = [entry for entry, place in places.items() if place < count]
-            made._vectors = self._vectors.picked([places[entry] for entry in known])
-            entries = dict.fromkeys((*known, *places))
-        made.follow(entries)
+        ordered = sorted(entries, key=_number_of)  # so those whose vectors are known come first
+        if self._vectors is not None:
+            known = [place for entry in ordered if (place := self._place(entry)) is not None]
+            made._vectors = self._vectors.picked([place for place in known if place < len(self._vectors)])
+        made.follow(ordered)
         return made
+
+    def _place(self, entry: MemoryEntry) -> int | None:
+        """Return the place of an entry with the same number; None if there is none."""
+        place = bisect_left(self._entries, entry.number, key=_number_of)
+        is_known = place < len(self._entries) and self._entries[place].number == entry.number
+        return place if is_known else None
 
     def follow(self, entries: Iterable[MemoryEntry]) -> None:
         """Take over entries that are new, or were experienced again."""
-        for entry in entries:
-            place = self._places.get(entry.number)
+        for entry in sorted(entries, key=_number_of):
+            place = self._place(entry)
             if place is None:
                 place = self._add(entry)
             self._entries[place] = entry
@@ -91,13 +97,20 @@ class EntryIndex:
         if self._vectors is not None:
             self._vectors.add([entry.text for entry in self._entries[len(self._vectors) :]])
 
+    def learn(self, rows: "Mapping[str, NDArray[np.float32]]") -> None:
+        """Take over what texts mean."""
+        for place in range(0 if self._vectors is None else len(self._vectors)):
+            row = rows.get(self._entries[place].text)
+            if row is not None and self._vectors is not None:
+                self._vectors.put(place, row)
+
     def _add(self, entry: MemoryEntry) -> int:
         place = len(self._entries)
         self._entries.append(entry)
-        self._places[entry.number] = place
         if place == len(self._ticks):
-            columns = self._ticks, self._importance, self._lengths
-            self._ticks, self._importance, self._lengths = (np.concatenate((one, one)) for one in columns)
+            room = np.zeros(_MORE_ROOM)
+            self._ticks, self._importance = (np.concatenate((one, room)) for one in (self._ticks, self._importance))
+            self._lengths = np.concatenate((self._lengths, np.zeros(_MORE_ROOM, dtype=np.uint8)))
         words = indexed_words(entry.text)
         self._words += len(words)
         self._lengths[place] = len(words)

@@ -1,7 +1,7 @@
 """`VectorTable`: what the entries of a memory mean, as rows of whole numbers."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -45,6 +45,12 @@ class VectorTable:
         self._lengths[self._count : end] = lengths
         self._count = end
 
+    def put(self, place: int, row: "NDArray[np.float32]") -> None:
+        """Replace the row of a text, as one that was not known when it was added."""
+        whole = np.zeros((1, self._rows.shape[1]), dtype=np.float64)
+        whole[0, : len(row)] = row
+        (self._rows[place],), (self._lengths[place],) = _whole_rows(whole)
+
     def picked(self, places: Sequence[int]) -> "VectorTable":
         """Return a table that has only these rows, in this order."""
         made = VectorTable(self._embed)
@@ -67,7 +73,11 @@ class VectorTable:
         rows = self._embed(texts)
         if len(rows) != len(texts):
             raise ValueError(f"embed returned {len(rows)} rows for {len(texts)} texts; it must return one for each")
-        largest = np.abs(rows).max(axis=1, keepdims=True)
-        whole = np.rint(rows / np.where(largest > 0, largest, 1) * _LARGEST)
-        lengths = np.sqrt(np.vecdot(whole, whole, dtype=np.float64))
-        return whole.astype(np.int8), np.maximum(1.0, lengths)
+        return _whole_rows(rows)
+
+
+def _whole_rows(rows: "NDArray[Any]") -> "tuple[NDArray[np.int8], NDArray[np.float64]]":
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    whole = np.rint(rows / np.where(largest > 0, largest, 1) * _LARGEST)
+    lengths = np.sqrt(np.vecdot(whole, whole, dtype=np.float64))
+    return whole.astype(np.int8), np.maximum(1.0, lengths)

@@ -34,8 +34,14 @@ def clean_line(text: str, own_names: Iterable[str] = ()) -> str:
 def is_for_code(text: str) -> bool:
     """Return whether no model may say a line: listeners would do something about it, or it is no speech."""
     meaning = read_line(text)
-    acts = meaning.promise is not None or meaning.request is not None or meaning.leaves
-    return acts or names_time(text) or _MARKUP.search(text) is not None
+    invites = meaning.invites is not None or bool(meaning.bids) or meaning.joins
+    acts = meaning.promise is not None or meaning.request is not None or meaning.leaves or invites
+    return acts or names_time(text) or is_markup(text)
+
+
+def is_markup(text: str) -> bool:
+    """Return whether a text has marks of code or forms in it, and so is no speech."""
+    return _MARKUP.search(text) is not None
 
 
 def names_time(text: str) -> bool:

@@ -38,7 +38,20 @@ _FREE_REQUEST = re.compile(
     r"(?: (?:by|before|until) (\d\d?:\d\d|1?\d ?[ap]m|noon))?(?:,? please)?[.?!]?$",
     re.IGNORECASE,
 )
+# The first is said by code and names all who take part; the others are how people bid a guest, or ask to take part.
+_INVITATION = re.compile(
+    r"(?:^|[.!?] )Join us, ([\w':-][\w':\- ]{0,39}): here are ([\w':-][\w':,\- ]{0,249})(?=[.!]|$)"
+)
+_BID = re.compile(r"(?:^|[.!?] )(?:[Cc]ome and )?[Jj]oin us, ([\w':-]{1,40})(?=[.!]|$)")
+_JOIN = re.compile(r"\b(?:(?:may|can|could) I join (?:you|in)|let me join (?:you|in))\b", re.IGNORECASE)
 _NUMBERS = {"": 1, "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "some": 1}
+_HOURS = {
+    name: hour
+    for hour, name in enumerate(
+        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 1
+    )
+}
+_TIMES = re.compile(rf"\b(?:\d\d?:\d\d|1?\d ?[ap]m|noon|(?:at|by|before|until|till) (?:{'|'.join(_HOURS)}))\b")
 _NEWS = re.compile(r"^[^:\"?]{1,60}: (\S.*)$")
 
 
@@ -49,6 +62,10 @@ class Bringing(NamedTuple):
     amount: int
     minute: int  # -1: none is named
 
+    def timed(self, minute: int) -> "Bringing":
+        """Return it with a time, if it names none."""
+        return self if self.minute >= 0 else self._replace(minute=minute)
+
     def promised(self) -> str:
         """Return the sentence that promises it. No other sentence does."""
         return f"I will bring you {self.amount} {self.item} by {clock_of(self.minute)}."
@@ -58,9 +75,21 @@ class Bringing(NamedTuple):
         return f"Will you bring me {self.amount} {self.item} by {clock_of(self.minute)}?"
 
 
+class Invitation(NamedTuple):
+    """Somebody is taken into a talk of others, by the names that are spoken."""
+
+    guest: str
+    members: tuple[str, ...]  # all who take part already, in the order of their turns, the speaker among them
+
+    def spoken(self) -> str:
+        """Return the sentence that invites. No other sentence does."""
+        *first, last = self.members
+        return f"Join us, {self.guest}: here are {', '.join(first)}{' and ' if first else ''}{last}."
+
+
 @dataclass(frozen=True, slots=True)
 class LineMeaning:
-    """What a line does: it greets, asks, tells something, promises, gives the speaker's name, or says farewell."""
+    """What a line does: it greets, asks, tells, promises, invites, gives the speaker's name, or says farewell."""
 
     greets: bool = False
     asks: bool = False
@@ -69,14 +98,18 @@ class LineMeaning:
     told: str = ""  # what it says to be so, without the words that lead to it
     promise: Bringing | None = None  # by the speaker, to the listener
     request: Bringing | None = None
+    invites: Invitation | None = None
+    bids: str = ""  # the name of whom the speaker would have in the talk
+    joins: bool = False  # the speaker would take part
 
     @property
     def is_news(self) -> bool:
         """Whether there is something in it to react to."""
-        return self.asks or bool(self.told) or self.promise is not None
+        return self.asks or bool(self.told) or self.promise is not None or self.invites is not None
 
 
 _FORMS = (  # of what a speaker says of itself, and how others say it
+    (re.compile(r"\b([A-Z]\w*) and I(?= (?:have|do|want|like|know|live|work|need)\b)"), r"\1 and NAME"),
     (re.compile(r"\bI(?: am|'m)\b"), "NAME is"),
     (re.compile(r"\bI have\b"), "NAME has"),
     (re.compile(r"\bI do\b"), "NAME does"),
@@ -95,19 +128,49 @@ def in_third_person(text: str, name: str) -> str:
 
 def read_line(text: str) -> LineMeaning:
     """Return what a line does."""
-    plain = _QUOTED.sub("", text)
+    plain = unquoted(text)
     name = _NAME.search(plain)
     news = _NEWS.match(text.strip())
     promise = _bringing(_PROMISE.search(plain))
+    invited, bid = _INVITATION.search(plain), _BID.search(plain)
+    is_act = promise is not None or invited is not None
     return LineMeaning(
         greets=_GREETING.search(plain) is not None,
         asks="?" in plain,
         leaves=_FAREWELL.search(plain) is not None,
         name=name[1] if name and name[1] not in _NO_NAMES else "",
-        told=news[1] if news and "?" not in news[1] and promise is None else "",
+        told=news[1] if news and "?" not in news[1] and not is_act else "",
         promise=promise,
         request=_bringing(_REQUEST.search(plain)) or _free_request(plain.strip()),
+        invites=Invitation(invited[1], tuple(re.split(r", | and ", invited[2]))) if invited else None,
+        bids=bid[1] if bid else "",
+        joins=_JOIN.search(plain) is not None,
     )
+
+
+def unquoted(text: str) -> str:
+    """Return a line without what stands in quotation marks."""
+    return _QUOTED.sub("", text)
+
+
+def number_of(sentence: str) -> int:
+    """Return the first number of things that a sentence names in digits or as a word; 1 if it names none."""
+    rest = _TIMES.sub(" ", sentence.lower())
+    found = (int(word) if word.isdigit() else _NUMBERS.get(word, 0) for word in re.findall(r"[a-z]+|\d{1,4}", rest))
+    named = [number for number in found if number]
+    return next((number for number in named if number > 1), 1)
+
+
+def minutes_named(sentence: str) -> set[int]:
+    """Return the minutes of the day that a sentence names; "six" is in the morning or in the evening."""
+    minutes = set()
+    for when in (found[0].strip() for found in _TIMES.finditer(sentence.lower())):
+        hour = _HOURS.get(when.split()[-1])
+        try:
+            minutes |= {_minute_in(when)} if hour is None else {hour % 12 * 60, (hour % 12 + 12) * 60}
+        except ValueError:
+            continue  # there is no such time
+    return minutes
 
 
 def says_as_much(line: str, told: str) -> bool:

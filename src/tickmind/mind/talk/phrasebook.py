@@ -19,6 +19,7 @@ class Act(StrEnum):
     REQUEST = "request"
     PROMISE = "promise"
     DECLINE = "decline"
+    INVITE = "invite"
     FAREWELL = "farewell"
     FAREWELL_BACK = "farewell back"
 
@@ -145,6 +146,17 @@ _PARTS: Mapping[str, Sequence[str]] = MappingProxyType(
             "I would if I could, {name}.",
             "Not today, I fear.",
         ),
+        "welcome": (
+            "There is room for one more.",
+            "We were just speaking.",
+            "You come at the right time.",
+            "Do not stand there alone.",
+            "The more, the merrier.",
+            "Come closer.",
+            "You might like to hear this.",
+            "We have only just begun.",
+            "Another pair of ears is welcome.",
+        ),
         "question_person": (
             "Have you seen {person} lately?",
             "What do you think of {person}?",
@@ -221,11 +233,14 @@ _LINES: Mapping[Act, Sequence[str]] = MappingProxyType(
         Act.REQUEST: ("{plea} {request}", "{request}", "{name}, {plea_low} {request}"),
         Act.PROMISE: ("{agree} {promise}", "{agree} {promise}", "{promise}"),
         Act.DECLINE: ("{refuse}",),
+        Act.INVITE: ("{welcome} {invitation}",),
         Act.FAREWELL: ("{reason} {bye}", "{end} {bye}", "{end} {reason} {bye}"),
         Act.FAREWELL_BACK: ("{bye_back} {bye}", "{bye_back} {reason} {bye}", "{bye_back} {end} {bye}"),
     }
 )
 
+
+QUESTIONS = tuple(_PARTS["question"])  # that fit any time and partner
 
 _SENTENCE = re.compile(r"[^.!?;]+")
 _WORD = re.compile(r"[\w']+")

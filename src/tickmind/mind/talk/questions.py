@@ -30,6 +30,12 @@ def is_open(question: str, words: Collection[str]) -> bool:
     return _WHAT.search(question) is not None and _TIMES.issuperset(words)
 
 
+def search_text(question: str, words: Collection[str]) -> str:
+    """Return the words by which the memory is searched for an answer."""
+    things = frozenset(words) - VERBS
+    return " ".join(sorted(things if _WHO_SAID.search(question) else words))  # no entry says that it was told
+
+
 def remembered_answer(
     memory: Memory,
     tick: int,
@@ -44,8 +50,7 @@ def remembered_answer(
     """
     anything = is_open(question, words)
     things = frozenset(words) - VERBS
-    asked = things if _WHO_SAID.search(question) else words  # an entry does not say of itself that it was told
-    for found in memory.scored(tick, " ".join(sorted(asked)), about=about, most=_MOST_LOOKED_AT):
+    for found in memory.scored(tick, search_text(question, words), about=about, most=_MOST_LOOKED_AT):
         entry = found.entry
         if not may_tell(entry):
             continue

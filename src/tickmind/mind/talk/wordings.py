@@ -1,12 +1,15 @@
 """`Wordings`: lines in a model's words that are still to be said."""
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 
 from tickmind.base import Limit
 from tickmind.mind.talk.phrasebook import Act
 
-MAX_WORDINGS = Limit("number of lines in a model's words that a mind keeps to say later", 24)
-REUSED = (Act.TELL, Act.ANSWER, Act.ADMIT)  # acts whose words fit another talk as well
+MAX_WORDINGS = Limit("number of lines in a model's words that a mind keeps to say later", 48)
+WORDINGS_EACH = 2  # lines for the same news or question, as several people are told or asked
+REUSED = (Act.TELL, Act.ANSWER, Act.ASK)  # acts whose words fit another talk as well
 _NAME = "\0"  # stands for whom a line is said to
 
 
@@ -29,25 +32,40 @@ class Wordings:
 
     @property
     def news(self) -> list[str]:
-        """What its lines tell."""
+        """What its lines tell or ask."""
         return [told for _, told, _ in self._lines if told]
 
-    def add(self, act: Act, news: str, text: str, name: str = "") -> None:
-        """Keep a line that was meant for a person of that name; empty: for anybody.
+    def add(self, act: Act, news: str, text: str, name: str = "") -> bool:
+        """Keep a line that was meant for a person of that name; empty: for anybody. Return whether it is kept.
 
-        One that names the person twice, or tells of it, is for nobody else.
+        One that names the person twice, or tells of it, is for nobody else; one that it has is nothing new.
         """
         named = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
         if act not in REUSED or _NAME in text or (name and (named.search(news) or len(named.findall(text)) > 1)):
-            return
-        line = named.sub(_NAME, text) if name else text
-        self._lines[_key(act, news, line)] = None
+            return False
+        key = _key(act, news, named.sub(_NAME, text) if name else text)
+        if key in self._lines:
+            return False
+        self._lines[key] = None
         if not MAX_WORDINGS.allows(len(self._lines)):
             del self._lines[next(iter(self._lines))]
+        return True
+
+    def scarcest(self, wanted: Sequence[str]) -> str:
+        """Return what of some news or questions it has the fewest lines for; nothing if it has enough for each."""
+        counts = Counter(self.news)
+        least = min(wanted, key=lambda told: counts[told], default="")
+        return least if counts[least] < WORDINGS_EACH else ""
 
     def take(self, act: Act, news: str, name: str) -> str:
         """Return a line for an act, said to a person of that name, and forget it; empty if there is none."""
-        key = next((one for one in self._lines if one[:2] == _key(act, news, "")[:2]), None)
+        return self._take(next((one for one in self._lines if one[:2] == _key(act, news, "")[:2]), None), name)
+
+    def take_question(self, name: str) -> str:
+        """Return the oldest question, said to a person of that name, and forget it; empty if there is none."""
+        return self._take(next((one for one in self._lines if one[0] is Act.ASK), None), name)
+
+    def _take(self, key: tuple[Act, str, str] | None, name: str) -> str:
         if key is None:
             return ""
         del self._lines[key]
@@ -55,4 +73,4 @@ class Wordings:
 
 
 def _key(act: Act, news: str, line: str) -> tuple[Act, str, str]:
-    return (Act.TELL if news else act), news, line  # what answers a question may be told as well
+    return (Act.TELL if act is Act.ANSWER and news else act), news, line  # what answers a question may be told as well

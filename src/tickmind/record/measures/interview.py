@@ -116,7 +116,7 @@ def _heard(found: MindMaterial, who: str) -> Iterator[tuple[str, str]]:
     for span in found.talks:
         if span.who == who:
             for line in found.lines_between(span.first_tick_id, span.last_tick_id):
-                told = read_line(line.text).told if line.speaker_id == span.partner_id else ""
+                told = read_line(line.text).told if line.speaker_id in span.others else ""
                 if told and in_third_person(told, line.speaker_id) == told:
                     yield line.speaker_id, told.rstrip(".")
 

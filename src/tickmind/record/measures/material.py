@@ -39,12 +39,18 @@ class SaidLine(NamedTuple):
 
 
 class TalkSpan(NamedTuple):
-    """A talk as one of the two saw it, from the first tick to the last."""
+    """A talk as one of those who took part saw it, from the first tick to the last."""
 
     who: str
     partner_id: str
     first_tick_id: int
     last_tick_id: int
+    more: tuple[str, ...] = ()  # who else took part at any time, in a circle
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """All with whom it talked."""
+        return self.partner_id, *self.more
 
 
 class BondChange(NamedTuple):
@@ -183,6 +189,9 @@ def _read_insights(found: MindMaterial, insights: "Iterable[Insight]") -> None:
                 span = None
             if partner and span is None:
                 going[who] = TalkSpan(who, partner, tick_id, tick_id)
+            if partner and (circle := _circle(board["talk"])):
+                known = going[who]
+                going[who] = known._replace(more=(*known.more, *(one for one in circle if one not in known.others)))
     found.talks += [span._replace(last_tick_id=found.last_tick_id) for span in going.values()]
 
 
@@ -209,6 +218,13 @@ def _partner(value_json: str) -> str:
     value = _value(value_json)
     partner = value.get("with") if isinstance(value, Mapping) else ""
     return partner if isinstance(partner, str) else ""
+
+
+def _circle(value_json: str) -> list[str]:
+    """Return the others in a talk of more than two."""
+    value = _value(value_json)
+    circle = value.get("circle") if isinstance(value, Mapping) else None
+    return [one for one in circle if isinstance(one, str)] if isinstance(circle, list) else []
 
 
 def _value(value_json: str) -> object:

@@ -10,7 +10,7 @@ from tickmind.mind.memory import EntryKind
 from tickmind.mind.memory.memory import entry_text
 from tickmind.mind.promises import PromiseState
 from tickmind.mind.talk.meaning import in_third_person, read_line
-from tickmind.mind.talk.sessions import MAX_TALK_LINES
+from tickmind.mind.talk.sessions import LINES_EACH, MAX_TALK_LINES
 from tickmind.protocol import MemoryNote
 from tickmind.record.measures.interview import interview
 from tickmind.record.measures.lines import SAMPLE, distinct_2, masked, repeated, self_bleu, spread
@@ -19,6 +19,7 @@ from tickmind.record.measures.promise_history import promise_history
 
 RESUMED_TICKS = 60  # within which a talk that goes on has not ended
 _T_95 = (0.0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)  # degrees of freedom -> t
+_SAID = " said to me: "  # after who said it, in the notes of characters without talks
 _MET = "I met "  # how the note begins that has no more than a name
 
 
@@ -122,8 +123,9 @@ def _rate(name: str, count: int, villager_days: float, of: int) -> Measure:
 
 
 def _ended(found: MindMaterial) -> tuple[int, int]:
-    """Return how many talks of two were ended by a farewell within their lines, and not resumed soon; and all."""
-    spans = sorted(set(map(_of_pair, found.talks)), key=lambda span: (span.who, span.partner_id, span.first_tick_id))
+    """Return how many talks were ended by a farewell within their lines, and all; of two, they are not resumed soon."""
+    pairs = {_of_pair(span) for span in found.talks if not span.more}
+    spans = sorted(pairs, key=lambda span: (span.who, span.partner_id, span.first_tick_id))
     talks: list[TalkSpan] = []
     for span in spans:
         before = talks[-1] if talks else None
@@ -143,7 +145,29 @@ def _ended(found: MindMaterial) -> tuple[int, int]:
         closes = any(read_line(line.text).leaves for line in lines[-2:])
         count += 1
         ended += closes and len(lines) <= MAX_TALK_LINES.maximum and not resumed
+    for circle in _circles(found):
+        members = {member for span in circle for member in (span.who, *span.others)}
+        first, last = min(span.first_tick_id for span in circle), max(span.last_tick_id for span in circle)
+        lines = [line for line in found.lines_between(first - 1, last) if line.speaker_id in members]
+        count += 1
+        ended += any(read_line(line.text).leaves for line in lines[-2:]) and len(lines) <= LINES_EACH * len(members)
     return ended, count
+
+
+def _circles(found: MindMaterial) -> list[list[TalkSpan]]:
+    """Return the talks of more than two, each as all who took part saw it."""
+    circles: list[list[TalkSpan]] = []
+    for span in sorted((one for one in found.talks if one.more), key=lambda one: one.first_tick_id):
+        same = (one for one in circles if any(span.who in each.others and _overlap(span, each) for each in one))
+        if (circle := next(same, None)) is not None:
+            circle.append(span)
+        else:
+            circles.append([span])
+    return circles
+
+
+def _overlap(one: TalkSpan, other: TalkSpan) -> bool:
+    return one.first_tick_id <= other.last_tick_id and other.first_tick_id <= one.last_tick_id
 
 
 def _of_pair(span: TalkSpan) -> TalkSpan:
@@ -187,12 +211,18 @@ def related(found: MindMaterial) -> list[tuple[str, str]]:
         for who in found.minds
         for note in found.remembered(who)
         if note.kind != EntryKind.SAW and not note.text.startswith(_MET)
-        for name in mentions.findall(note.text)
+        for name in mentions.findall(_content(note.text))
         for other in named[name]
     }
     minds = sorted(found.minds)
     pairs = ((one, other) for place, one in enumerate(minds) for other in minds[place + 1 :])
     return [(one, other) for one, other in pairs if (one, other) in known and (other, one) in known]
+
+
+def _content(text: str) -> str:
+    """Return what a note says, without who said it; nothing if that was a greeting, which gives no more than a name."""
+    said = text.partition(_SAID)[2]
+    return "" if read_line(said).greets else said or text
 
 
 def _diffusion(found: MindMaterial, fact: str) -> tuple[int, int]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from tickmind.protocol import TickRecord, WorldInfo
 
-TRADE = frozenset({ActionType.PICKUP, ActionType.INTERACT, ActionType.BUY, ActionType.SELL, ActionType.GIVE})
-"""Actions with which one works, where they change what one carries."""
+TRADE = frozenset({ActionType.PICKUP, ActionType.INTERACT, ActionType.SELL})
+"""Actions with which one works, where they change what one carries; who buys or gives may do so for other reasons."""
 AT_WORK = 0.5  # share of an hour at its place of work that counts as worked
 ON_THE_WAY = 2  # hours of walking between two worked ones, as to fetch ore, that count as worked at most
 MAX_LOOKS = Limit("number of hours of which it is kept where all were", 2_000)
@@ -57,8 +57,9 @@ class Presence:
             return
         state, time = record.actor_state, self._calendar.at(record.tick_id)
         x, y = state.x[self._of], state.y[self._of]
-        awake = (x >= 0) & (state.status_bits[self._of] & ActorStatus.ASLEEP == 0)
-        zones = np.where(awake, self._grid[y, x], _OUTSIDE)
+        (height, width), bits = self._grid.shape, state.status_bits[self._of]
+        awake = (x >= 0) & (x < width) & (y >= 0) & (y < height) & (bits & ActorStatus.ASLEEP == 0)
+        zones = np.where(awake, self._grid[y.clip(0, height - 1), x.clip(0, width - 1)], _OUTSIDE)
         if not time.night:
             inside = zones >= 0
             np.add.at(self._counts, (self._of[inside], zones[inside]), 1)

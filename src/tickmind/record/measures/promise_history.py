@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tickmind.mind.promises import Promise, Promises, PromiseState
-from tickmind.mind.talk.meaning import read_line
+from tickmind.mind.talk.meaning import LineMeaning, read_line
 from tickmind.record.measures.material import MindMaterial, SaidLine, TalkSpan
 from tickmind.record.tables.gifts import Gift
 
@@ -58,9 +58,13 @@ class TalkPartners:
 
     def at(self, who: str, tick_id: int) -> str:
         """Return the partner of the last talk that had begun, as its first line is said a tick before; or nothing."""
+        return next(iter(self.all_at(who, tick_id)), "")
+
+    def all_at(self, who: str, tick_id: int) -> tuple[str, ...]:
+        """Return all with whom it was in that talk."""
         spans = self._spans[who]
         place = bisect_right(spans, tick_id + 1, key=lambda span: span.first_tick_id) - 1
-        return spans[place].partner_id if place >= 0 and tick_id <= spans[place].last_tick_id else ""
+        return spans[place].others if place >= 0 and tick_id <= spans[place].last_tick_id else ()
 
 
 def promise_history(found: MindMaterial) -> PromiseHistory:
@@ -96,7 +100,7 @@ class _Follower:
     def say(self, line: SaidLine) -> None:
         tick_id, speaker = line.tick_id, line.speaker_id
         meaning = read_line(line.text)
-        partner = self._partners.at(speaker, tick_id) if meaning.request or meaning.promise else ""
+        partner = self._partner(speaker, tick_id, meaning) if meaning.request or meaning.promise else ""
         asker, wanted = self._asked.pop(speaker, ("", ""))
         if (promise := meaning.promise) is not None:
             asked_tick = self._requests.get((partner, promise.item))
@@ -113,6 +117,14 @@ class _Follower:
             self._requests[speaker, meaning.request.item] = tick_id
             if partner:
                 self._asked[partner] = speaker, meaning.request.item
+
+    def _partner(self, speaker: str, tick_id: int, meaning: LineMeaning) -> str:
+        """Return to whom a line speaks: of several in a circle to the one that asked last for what it promises."""
+        partners = self._partners.all_at(speaker, tick_id)
+        if meaning.promise is None or len(partners) < 2:
+            return next(iter(partners), "")
+        item = meaning.promise.item
+        return max(partners, key=lambda one: self._requests.get((one, item), -1))
 
     def finish(self) -> PromiseHistory:
         for who in list(self._ledgers):

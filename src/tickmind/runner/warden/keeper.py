@@ -96,7 +96,7 @@ class _Keeper:
         try:
             self._pid = _start(self._order, given, warm=self._warm)
         except OSError as error:
-            return Ending(trouble=f"it can't be started: {error.strerror}")
+            return Ending(trouble=f"{self._order.argv[0]} can't be started: {error.strerror}")
         for each in given:
             os.close(each)
         poll = select.poll()

@@ -75,6 +75,8 @@ class BatchGrant:
 class Leases:
     """All leases of a world. Times are monotonic; `secrets` makes unguessable lease ids.
 
+    `caller_name` says in whose name a lease is asked for or used now; it is worth nothing to callers of another name.
+
     `incarnation` counts the starts of the server: of two leases of an actor the newer has the greater epoch, also
     when the older was granted before a restart. `on_change` is called with rows whose control began or ended, and
     `on_lost` with the rows that a grant has lost and the reason.
@@ -90,6 +92,7 @@ class Leases:
         clock: Clock,
         ttl_ms: int = LEASE_TTL_MS,
         secrets: Callable[[], str] = secret_token,
+        caller_name: Callable[[], str] = lambda: "",
         incarnation: int = 1,
         on_change: "Callable[[Int32, bool], None]" = lambda _rows, _controlled: None,
         on_lost: "Callable[[Grant, Int32, Reason], None]" = lambda _grant, _rows, _reason: None,
@@ -101,6 +104,7 @@ class Leases:
         self._ttl_ms = ttl_ms
         self._ttl_s = ttl_ms / 1000
         self._secrets = secrets
+        self._caller_name = caller_name
         self._hash_key = secrets().encode()[:64]
         self._incarnation = incarnation
         self._on_change = on_change
@@ -285,7 +289,9 @@ class Leases:
         return Lease(secret, self._entity_ids[row], controller_id, int(self._epoch[row]), self._ttl_ms)
 
     def _hash(self, secret: Secret) -> bytes:
-        return hashlib.blake2b(secret.reveal().encode(), key=self._hash_key, digest_size=32).digest()
+        """Return the key of a lease, which is another one for each caller's name: a stolen secret finds no lease."""
+        shown = f"{self._caller_name()}\0{secret.reveal()}"
+        return hashlib.blake2b(shown.encode(), key=self._hash_key, digest_size=32).digest()
 
     def _find(self, lease_id: Secret) -> Grant | Reason:
         key = self._hash(lease_id)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+from tickmind.server.callers import WorldCaller, current_caller
 from tickmind.server.delivery.outbox import Outbox
 from tickmind.server.limits import MAX, ServerLimits
 
@@ -31,11 +32,14 @@ LARGE = frozenset({StreamKind.VIEWER, StreamKind.WORLD})  # large messages: refu
 class Stream(Generic[T]):
     """An open stream, apart from the network: its outbox, and whether a message is being sent."""
 
-    __slots__ = ("cut_off", "kind", "looks", "on_cut", "outbox", "peer", "unread_bytes", "writing", "writing_bytes")
+    __slots__ = (
+        "caller", "cut_off", "kind", "looks", "on_cut", "outbox", "peer", "unread_bytes", "writing", "writing_bytes",
+    )  # fmt: skip
 
-    def __init__(self, kind: StreamKind, peer: str, outbox: Outbox[T]) -> None:
+    def __init__(self, kind: StreamKind, peer: str, outbox: Outbox[T], caller: WorldCaller) -> None:
         self.kind = kind
         self.peer = peer
+        self.caller = caller
         self.outbox = outbox
         self.writing = False
         self.writing_bytes = 0
@@ -88,7 +92,7 @@ class Streams:
 
     def open(self, kind: StreamKind, peer: str, outbox: Outbox[T]) -> Stream[T]:
         """Add a stream; call `why_not` before."""
-        stream = Stream(kind, peer, outbox)
+        stream = Stream(kind, peer, outbox, current_caller())
         self._open[stream] = None
         self._by_peer[peer] += 1
         self.by_kind[kind] += 1
@@ -115,6 +119,11 @@ class Streams:
         self.cut += 1
         stream.outbox.drop()
         stream.on_cut()
+
+    def cut_where(self, condition: Callable[[Stream[Any]], bool], why: str) -> None:
+        """Cut off all streams for which a condition holds."""
+        for stream in [stream for stream in self._open if condition(stream)]:
+            self.cut_off(stream, why)
 
     def cut_stalled(self) -> None:
         """Check all readers, every `LOOK_S`, and cut off those that have not taken a message in time.

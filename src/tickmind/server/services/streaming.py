@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 import grpc
 
 from tickmind.server.authority import Authority
+from tickmind.server.callers import WITHDRAWN
 from tickmind.server.delivery.outbox import Outbox
 from tickmind.server.delivery.streams import Stream, StreamKind
 from tickmind.server.services.ack_batcher import AckBatcher
@@ -70,7 +71,9 @@ class Sender:
             await self._context.send_initial_metadata(())
             await self._send_until_cut(expand)
             if self._stream.cut_off:
-                await self._context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, self._stream.cut_off)
+                withdrawn = self._stream.cut_off == WITHDRAWN
+                status = grpc.StatusCode.UNAUTHENTICATED if withdrawn else grpc.StatusCode.RESOURCE_EXHAUSTED
+                await self._context.abort(status, self._stream.cut_off)
         finally:
             self._authority.streams.close(self._stream)
 

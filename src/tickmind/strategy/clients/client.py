@@ -32,6 +32,7 @@ class Question:
     on_retry: Callable[[], None] | None = None  # called when what came so far can't be used and is asked for again
     waits: bool = False  # for its turn at a shared client, where it would else be refused
     one_line: bool = False  # the reply is one short line; without a schema only
+    choices: tuple[str, ...] = ()  # the reply is one of these texts; without a schema only
 
     def folded(self) -> str:
         """Return the user message with the earlier turns in front, for clients without conversations."""

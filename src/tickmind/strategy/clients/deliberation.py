@@ -9,6 +9,7 @@ from tickmind.llm.cassettes.replies import CallSite, call_site
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, merge_config
 from tickmind.llm.errors import ErrorType, LLMCooldownError, LLMError, LLMRateLimitError
+from tickmind.llm.grammar.json_grammar import choice_grammar
 from tickmind.llm.messages import Message, Text
 from tickmind.llm.results import CUT_OFF, LLMResult, StructuredResult
 from tickmind.llm.served import Served
@@ -46,7 +47,8 @@ async def deliberate(
     """Ask for a text, or for an object if the question has a schema.
 
     A flat object is requested as one line where a grammar constrains the endpoint, that is, a small model on this
-    machine: its form is in the system message, and a reminder at the end. Calls `question.on_field` for each field as
+    machine: its form is in the system message, and a reminder at the end. There a question with choices gets one of
+    them to the letter; elsewhere the prompt has to say them. Calls `question.on_field` for each field as
     it is complete, and `question.on_retry` when a reply could not be used, so that its fields don't count.
     """
     settings = _settings(client, call, question.timeout_s, extra)
@@ -55,6 +57,8 @@ async def deliberate(
     if question.schema is None:
         if question.one_line:
             settings = replace(settings, max_tokens=min(settings.max_tokens, LINE_TOKENS), stop=("\n",))
+        if question.choices and client.transport.capabilities.output == "grammar":
+            settings = replace(settings, extra={"grammar": choice_grammar(question.choices), **settings.extra})
         result = await client.complete(messages, settings)
     elif question.on_field is None:
         form = ReplySchema.of(question.schema)

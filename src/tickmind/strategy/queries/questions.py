@@ -44,6 +44,7 @@ class Prepared:
     user_message: str
     turns: tuple[tuple[str, str], ...]
     presses: bool = False
+    choices: tuple[str, ...] = ()
 
     @property
     def priority(self) -> int:
@@ -233,6 +234,7 @@ class QueryDispatcher:
         try:
             prompt = manager.make_prompt(world, eid, agent)
             turns = manager.turns_within(agent, prompt)
+            choices = manager.choices(world, eid, agent)
             unchanged = config.skip_unchanged and agent.prompt_hash == manager.prompt_hash(*prompt)
             if manager.estimates and not unchanged:
                 tokens = manager.count_tokens(f"{prompt[0]}\n{folded(prompt[1], turns)}")
@@ -249,7 +251,7 @@ class QueryDispatcher:
             self._roster.asked(eid, agent)
             self._roster.put(eid, agent)
             return None
-        return Prepared(eid, agent, client, *prompt, turns, presses)
+        return Prepared(eid, agent, client, *prompt, turns, presses, choices)
 
     def _give_up(self, world: "World", eid: int, agent: LLMAgent, problem: str) -> None:
         """Count a question that could not be sent as failed."""
@@ -376,6 +378,7 @@ class QueryDispatcher:
             (lambda: fields.append(None)) if streams else None,
             waits=self._config.lockstep,
             one_line=self._manager.wants_line(first.agent),
+            choices=first.choices,
         )
 
     def _submit(self, name: str, question: Question) -> WorkItem[Any]:

@@ -22,7 +22,7 @@ from tickmind.viewer.sources.shelf import LiveReportHistory
 from tickmind.viewer.sources.source import Span, window_ticks
 from tickmind.viewer.sources.states import AgentStates
 from tickmind.viewer.sources.watchers import Watchers
-from tickmind.wire import Backoff, OverloadedError, UnreachableError, WireError
+from tickmind.wire import Backoff, NotAllowedError, OverloadedError, UnreachableError, WireError, why_unusable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -156,11 +156,11 @@ class LiveSource:
                 async for event in self._events():
                     failures = 0
                     self._take(event)
-            except (UnreachableError, OverloadedError) as error:
-                self.refused = ""
+            except (UnreachableError, OverloadedError, NotAllowedError) as error:
+                self.refused = why_unusable(error)
                 _log.info("the world can't be reached", error=str(error))
             except WireError as error:
-                self.refused = str(error)
+                self.refused = why_unusable(error)
                 _log.exception("watching the world failed")
             self._connected = False
             await asyncio.sleep(self._retry.wait_s(min(failures, 30), self._rng))

@@ -30,7 +30,7 @@ from tickmind.wire.client.backoff import Backoff
 from tickmind.wire.client.calls import call_error, open_channel
 from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.control import ControlSession
-from tickmind.wire.errors import LeaseRefusedError, MessageError, OverloadedError, UnreachableError
+from tickmind.wire.errors import LeaseRefusedError, MessageError, NotAllowedError, OverloadedError, UnreachableError
 from tickmind.wire.messages.frames import BatchOpen, Closed, ControlOpen
 from tickmind.wire.messages.placements import PlacementOutcome, PlacementRequest
 from tickmind.wire.messages.requests import (
@@ -305,7 +305,8 @@ class WorldClient:
         """Read a stream, and reopen it after a break; `again` reopens it after every end that follows an item."""
         failures = 0
         while True:
-            call, brought = method(request, metadata=self._connection.metadata), False
+            sent = self._connection.metadata
+            call, brought = method(request, metadata=sent), False
             try:
                 if on_open:
                     await call.wait_for_connection()
@@ -319,7 +320,8 @@ class WorldClient:
                     return
             except grpc.aio.AioRpcError as error:
                 failure = call_error(error, self._connection)
-                lasting = not isinstance(failure, (UnreachableError, OverloadedError))
+                exchanged = isinstance(failure, NotAllowedError) and self._connection.metadata != sent  # the token
+                lasting = not (exchanged or isinstance(failure, (UnreachableError, OverloadedError)))
                 if retry is None or lasting or failures >= retry.attempts:
                     raise failure from None
             finally:

@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass, field
 
 from tickmind.base import Secret
+from tickmind.base.access.tls_files import TlsFiles, read_certificates, read_key
+from tickmind.base.access.token_file import TokenFile
 from tickmind.wire.errors import WireConfigError
 from tickmind.wire.messages.limits import MAX_CONNECTION_CALLS, MAX_PENDING_CALLS, MAX_REPLY_BYTES, MAX_REQUEST_BYTES
 
@@ -24,17 +26,25 @@ class Tls:
     private_key: bytes | None = field(default=None, repr=False)
     server_name: str = ""  # the name in the world's certificate, if it is not the host's
 
+    @classmethod
+    def load(cls, files: TlsFiles) -> "Tls":
+        """Read the files; raises `ConfigError` for one that can't be used."""
+        files.check()
+        chain = None if files.certificate is None else read_certificates(files.certificate)
+        key = None if files.key is None else read_key(files.key)
+        return cls(read_certificates(files.ca), chain, key, files.server_name)
+
 
 @dataclass(frozen=True, slots=True)
 class WorldEndpoint:
     """The address of a world (`host:port` or `unix:/path`) and its credentials.
 
-    Lease secrets travel in messages, so any other machine needs `tls`.
+    Lease secrets travel in messages, so any other machine needs `tls`. Of a token file each call sends the newest.
     """
 
     address: str
     tls: Tls | None = None
-    token: Secret | None = None
+    token: Secret | TokenFile | None = None
     timeout_s: float = 10.0  # of one plain call, and of opening a stream
 
     def __post_init__(self) -> None:
@@ -42,13 +52,18 @@ class WorldEndpoint:
             raise WireConfigError(f"timeout_s must be more than 0, not {self.timeout_s}")
         if not is_local(self.address) and self.tls is None:
             raise WireConfigError(
-                f"{self.address} is not on this machine, so leases and tokens would travel in the clear; set tls"
+                f"{self.address} is not on this machine, so leases and tokens would travel in the clear; set tls "
+                "(--world-ca, or `tls` in a mapping)"
             )
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """The metadata of every call."""
-        return (("authorization", f"Bearer {self.token.reveal()}"),) if self.token else ()
+        """The metadata of a call that is made now."""
+        return (("authorization", f"Bearer {token.reveal()}"),) if (token := self.present_token()) else ()
+
+    def present_token(self) -> Secret | None:
+        """Return the token that a call sends now, if there is one."""
+        return self.token.newest() if isinstance(self.token, TokenFile) else self.token
 
 
 def is_local(address: str) -> bool:

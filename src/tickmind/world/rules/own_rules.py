@@ -372,6 +372,9 @@ def intervene(turn: Turn) -> None:
         return
     tick = RuleTick(turn, INTERVENTION, 0)
     for one in due:
+        if one.rule:
+            turn.rule_events.append(RuleEvent(INTERVENTION, own=True, text=f"{one.rule} is {one.value} now"))
+            continue
         problem = _set_state(tick, one) if one.object_id else _set_items(tick, one)
         if problem:
             turn.rule_events.append(RuleEvent(INTERVENTION, own=True, text=problem))

@@ -41,7 +41,7 @@ class Turn:
     def __init__(self, tick_id: int, tables: Tables, state: WorldColumns, maps: Maps, intents: IntentColumns) -> None:
         self.tick_id = tick_id
         self.tables = tables
-        self.rules = tables.scenario.rules
+        self.rules = tables.scenario.rules_at(tick_id)
         self.state = state
         self.maps = maps
         self.intents = intents

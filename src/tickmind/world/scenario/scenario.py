@@ -60,7 +60,7 @@ class GroundSpawn:
 
 @dataclass(frozen=True, slots=True)
 class Intervention:
-    """An actor has so many items of a kind after a tick, or an object is in a state."""
+    """An actor has so many items of a kind after a tick, an object is in a state, or a rule holds from the tick on."""
 
     tick_id: int
     actor_id: str = ""
@@ -68,6 +68,8 @@ class Intervention:
     amount: int = 0
     object_id: str = ""
     state: str = ""
+    rule: str = field(default="", repr=False)  # so that scenarios without changed rules keep their digest
+    value: int = field(default=0, repr=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,6 +108,14 @@ class Scenario:
         if tick_duration_ms is None or tick_duration_ms == self.rules.tick_duration_ms:
             return self
         return replace(self, rules=self.rules.with_ticks_of(tick_duration_ms))
+
+    def rules_at(self, tick_id: int) -> Rules:
+        """Return the rules of a tick, with what interventions have changed about them by then."""
+        rules = self.rules
+        for one in self.interventions:
+            if one.rule and one.tick_id <= tick_id:
+                rules = rules.with_setting(one.rule, one.value)
+        return rules
 
     @property
     def mind_seed(self) -> int:
@@ -183,6 +193,8 @@ class Scenario:
             yield "goal", goal, () if zone is None else zone.areas
         if self.interventions:
             yield "interventions", self.interventions
+            if changed := tuple((one.tick_id, one.rule, one.value) for one in self.interventions if one.rule):
+                yield "changed rules", changed
         if self.own_rules:  # they see places and times
             yield "own rules", self.own_rules, self.setting
             days = calendar.seasons, calendar.weather, calendar.festivals, calendar.night

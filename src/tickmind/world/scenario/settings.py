@@ -1,9 +1,12 @@
 """`Rules` and `Needs`: the settings of a scenario's rules, with version, distances, times and needs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any, Final
 
 from tickmind.protocol.entity import NeedChanges
+from tickmind.world.scenario.limits import MAX_INVENTORY, MAX_TEXT_CHARS
 
 NEED_MOST = 1000  # all needs go from 0 to this
 
@@ -47,6 +50,15 @@ class Needs:
     when_starving: NeedChanges = field(default=(), repr=False)  # to own needs, in each tick with a hunger of 1000
 
 
+CHANGEABLE: Final[Mapping[str, tuple[int, int]]] = {
+    "gifts_need_consent": (0, 1),
+    "inventory_limit": (1, int(MAX_INVENTORY.maximum)),
+    "offer_ticks": (1, 1_000_000),
+    "text_limit_chars": (1, int(MAX_TEXT_CHARS.maximum)),
+}
+"""Rules that an intervention may change in a tick, with their least and largest value: what a tick alone looks at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of a world. `world_version` names the rule set, and with it the rule of sight."""
@@ -68,6 +80,11 @@ class Rules:
         """Return the rules with ticks of another length; the deadline keeps its share of them."""
         deadline_ms = max(1, round(tick_duration_ms * self.intent_deadline_ms / self.tick_duration_ms))
         return replace(self, tick_duration_ms=tick_duration_ms, intent_deadline_ms=deadline_ms)
+
+    def with_setting(self, name: str, value: int) -> "Rules":
+        """Return the rules with one of `CHANGEABLE` set to a value."""
+        setting: dict[str, Any] = {name: bool(value) if name == "gifts_need_consent" else value}
+        return replace(self, **setting)
 
     @property
     def sight_rule(self) -> str:

@@ -12,18 +12,21 @@ from tickmind.adapters.websocket import SocketLimits, WebSocketAddressError, Web
 from tickmind.adapters.websocket.frames import JSON_SUBPROTOCOL
 from tickmind.adapters.websocket.limits import MAX_FIRST_FRAME_S, MAX_FRAME_BYTES, MAX_IDLE_S, MAX_SOCKETS
 from tickmind.base import ManualClock, Secret
+from tickmind.base.access.token_file import TokenFile, rotate
 from tickmind.server import ServerConfig
 from tickmind.wire import WorldEndpoint
 from tickmind.wire.v1 import door_pb2
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 TOKEN = "a-token-of-this-world"
+OPERATOR = "a-token-of-its-operator"
 OPENING = {"open": {"entityId": "entity:1", "controllerId": "me"}}
 REPORT = {"entityId": "entity:1", "tickId": "1", "state": "AGENT_STATE_RUNNING"}
 THOUGHT = {"entityId": "entity:1", "tickId": "1", "thought": {"answeredTick": "1"}}
 INSIGHT = {"entityId": "entity:1", "tickId": "1", "whole": True}
 FRAMES: dict[str, dict[str, Any]] = {
     "control": {"control": OPENING},
+    "play": {"control": {"open": {**OPENING["open"], "play": True}}},
     "watch": {"watch": {}},
     "describe": {"describe": {}},
     "status": {"telemetry": {"status": {"leaseId": "x" * 32, "status": REPORT}}},
@@ -35,13 +38,13 @@ FRAMES: dict[str, dict[str, Any]] = {
 
 
 def with_tokens():
-    return ServerConfig("127.0.0.1:0", tokens=(Secret(TOKEN),))
+    return ServerConfig("127.0.0.1:0", tokens=(Secret(TOKEN),), operator_tokens=(Secret(OPERATOR),))
 
 
 async def test_the_table_names_every_frame_that_a_client_can_begin_with():
     names = {field.name for field in door_pb2.SocketRequest.DESCRIPTOR.oneofs_by_name["frame"].fields}
     reports = {field.name for field in door_pb2.TelemetryReport.DESCRIPTOR.oneofs_by_name["report"].fields}
-    assert set(FRAMES) == (names - {"telemetry"}) | reports
+    assert set(FRAMES) == (names - {"telemetry"}) | reports | {"play"}
 
 
 async def first_answer(url, frame, *, headers=None, subprotocol=JSON_SUBPROTOCOL):
@@ -97,8 +100,8 @@ async def test_every_frame_is_answered_with_a_token_of_the_world_and_no_log_has_
     async with serve(config=with_tokens(), running=False) as (world, server):
         world.authority.begin()
         for name, frame in FRAMES.items():
-            if name == "watch":
-                continue  # it answers with the next tick
+            if name in {"watch", "play"}:
+                continue  # the first answers with the next tick, the other takes more than this token
             for given in ({"token": TOKEN}, {}):
                 headers = {} if given else {"Authorization": f"Bearer {TOKEN}"}
                 answer = await first_answer(server.url, frame | given, headers=headers, subprotocol=subprotocol)
@@ -106,16 +109,34 @@ async def test_every_frame_is_answered_with_a_token_of_the_world_and_no_log_has_
     assert TOKEN not in caplog.text + "".join(capfd.readouterr())
 
 
-@pytest.mark.parametrize("kind", ["none", "wrong", "expired", "another's"])
+@pytest.mark.parametrize("subprotocol", SUBPROTOCOLS)
+async def test_persons_play_with_a_token_of_the_operator_only(serve, subprotocol):
+    async with serve(config=with_tokens(), running=False) as (world, server):
+        world.authority.begin()
+        for token in ("", "another-token", TOKEN):
+            answer = await first_answer(server.url, FRAMES["play"] | {"token": token}, subprotocol=subprotocol)
+            assert answer.error.code == door_pb2.SOCKET_ERROR_CODE_NOT_ALLOWED, (token, answer)
+        assert not world.authority.leases.played.any()
+        answer = await first_answer(server.url, FRAMES["play"] | {"token": OPERATOR}, subprotocol=subprotocol)
+        assert answer.control.opened.lease.entity_id == "entity:1"
+        assert world.authority.leases.played.tolist()[0]
+
+
+@pytest.mark.parametrize("kind", ["none", "wrong", "expired", "released", "another's"])
 async def test_no_frame_does_anything_with_a_lease_that_is_not_the_callers(serve, kind):
     clock = ManualClock()
     async with serve(running=False, clock=clock) as (world, server):
         world.authority.begin()
         lease_id = {"none": "", "wrong": "w" * 32}.get(kind, "")
         async with connected(server.url) as old:
-            if kind == "expired":
+            if kind in {"expired", "released"}:
                 lease_id = (await old.open("entity:1", "me")).lease.lease_id
-                clock.advance(11)
+                if kind == "expired":
+                    clock.advance(11)
+                else:
+                    await old.send(control={"release": {}})
+                    while await old.receive() is not None:
+                        pass
             if kind == "another's":
                 lease_id = (await old.open("entity:2", "thief")).lease.lease_id
         async with connected(server.url) as rightful:
@@ -150,6 +171,27 @@ async def test_with_tokens_of_its_own_an_endpoint_admits_no_others(serve):
             assert answer.error.code == door_pb2.SOCKET_ERROR_CODE_NOT_ALLOWED
         answer = await first_answer(server.url, FRAMES["describe"] | {"token": TOKEN})
         assert len(answer.describe.entities) == 4
+
+
+async def test_a_withdrawn_token_of_its_own_ends_what_goes_on(serve, tmp_path):
+    path = tmp_path / "tokens"
+    rotate(path)
+    tokens = TokenFile(path)
+    async with (
+        serve(running=False, door=WebSocketConfig(port=0, tokens=tokens)) as (_, server),
+        connected(server.url, JSON_SUBPROTOCOL) as client,
+    ):
+        await client.send(FRAMES["describe"] | {"token": tokens.newest().reveal()})
+        assert (await client.receive()).describe.entities
+        rotate(path)
+        await client.send(FRAMES["describe"])
+        assert (await client.receive()).describe.entities
+        rotate(path, only=True)
+        await client.send(FRAMES["describe"])
+        answer = await client.receive()
+        assert answer.error.code == door_pb2.SOCKET_ERROR_CODE_NOT_ALLOWED
+        assert "was withdrawn" in answer.error.message
+        assert await client.receive() is None
 
 
 async def test_beyond_this_machine_an_endpoint_needs_tls_and_tokens():

@@ -61,11 +61,11 @@ def test_named_caller_has_one_place_and_gives_it_up_when_it_comes():
     places, who = Reservations(), session("s")
     reserve(places, who, "ash", 10.0)
     reserve(places, who, "ash", 12.0)
-    assert len(places) == 1
+    assert len(places.places) == 1
     assert places.of(who, "ash") == 12.0
     assert arrive(places, who, "ash", 5.0).at_s == 12.0
     assert places.arrived(who, "ash", 5.0, 0.25) is None
-    assert not places
+    assert not places.places
 
 
 def test_agents_of_one_session_use_each_others_places_and_no_place_is_lost():
@@ -87,7 +87,7 @@ def test_callers_without_names_take_the_first_place_that_is_due():
     assert places.arrived(who, "", 9.0, 0.25) is None  # it may be one more
     assert arrive(places, who, "", 9.9).at_s == 10.0
     assert arrive(places, who, "", 20.0).at_s == 12.0
-    assert len(places) == 1
+    assert len(places.places) == 1
 
 
 def test_places_are_bounded_for_callers_without_names_and_in_all():
@@ -95,10 +95,10 @@ def test_places_are_bounded_for_callers_without_names_and_in_all():
     for number in range(2 * MAX_UNNAMED):
         places.arrived(who, "", 0.0, 0.25)
         reserve(places, who, "", 100.0 + number)
-    assert len(places) == MAX_UNNAMED
+    assert len(places.places) == MAX_UNNAMED
     for number in range(2 * MAX_RESERVATIONS):
         reserve(places, session(f"s{number}"), "a", 100.0)
-    assert len(places) == MAX_RESERVATIONS
+    assert len(places.places) == MAX_RESERVATIONS
 
 
 def test_who_does_not_come_is_forgotten():

@@ -2,15 +2,17 @@
 
 import json
 import shutil
+import sys
 from dataclasses import replace
 
 import pytest
-from tests.kits.experiments import QuietProgress, quiet_run
+from tests.kits.experiments import CLEARING, QuietProgress, quiet_run
 from tests.kits.lived_runs import AGENTS
 
 from tickmind.agent import CharacterHost
 from tickmind.base import ConfigError
 from tickmind.lab.experiments.experiment import Keep, MeasureKind, MeasureSpec, ModelEndpoint, TrialBudget
+from tickmind.lab.experiments.experiment_file import read_experiment
 from tickmind.lab.experiments.ledger import SpendingLedger
 from tickmind.lab.experiments.results.tables import write_tables
 from tickmind.lab.experiments.trial import TrialOrder, TrialOutcome
@@ -190,3 +192,44 @@ def test_a_program_that_is_not_python_is_refused_and_costs_no_other_trial(finish
     result = quiet_run(replace(experiment, conditions=(first, odd), seeds=(1,)), tmp_path / "out")
     assert [one.condition for one in result.outcomes] == ["sight=far"]
     assert "is no Python program" in result.problems["sight=near, seed 1"]
+
+
+WALKER = """
+from tickmind.agent import agent
+from tickmind.protocol import Direction, Move
+import steps
+
+steps.programs += 1
+
+
+@agent
+def act(observation):
+    return Move(Direction.E)
+
+
+act.run()
+"""
+COUNTS = """
+import steps
+
+
+def programs(run):
+    return steps.programs
+"""
+
+
+def test_no_trial_sees_what_another_left_in_modules_of_the_users(tmp_path):
+    (tmp_path / "steps.py").write_text("programs = 0\n")
+    (tmp_path / "walker.py").write_text(WALKER)
+    (tmp_path / "counts.py").write_text(COUNTS)
+    (tmp_path / "agents.yaml").write_text(
+        "agents: {walker: {cmd: [python, walker.py], per_process: 8}}\nassignments: [{match: {}, use: walker}]\n"
+    )
+    file = tmp_path / "walk.yaml"
+    file.write_text(
+        f"experiment: walk\nscenario: {CLEARING}\nagents: agents.yaml\nticks: 2\nseeds: 3\n"
+        "measures: {programs: {python: 'counts:programs'}}\n"
+    )
+    result = quiet_run(read_experiment(file), tmp_path / "out")
+    assert [one.values["programs"] for one in result.outcomes] == [1, 1, 1], result.problems
+    assert "steps" not in sys.modules

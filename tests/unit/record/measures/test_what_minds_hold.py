@@ -111,6 +111,17 @@ def test_to_have_seen_another_or_to_have_heard_its_news_of_others_is_no_relation
     assert figure(lived("ada", "bram", "cleo", notes=known), "density").value == 1 / 3
 
 
+def test_to_be_greeted_by_name_is_no_relation():
+    def heard(mind, text):
+        other = "bram" if mind == "ada" else "ada"
+        return mind, MemoryNote(1, f"{other.capitalize()} said to me: {text}", other, kind="heard", number=1)
+
+    greeted = [heard("ada", "Hello, ada! I am Bram."), heard("bram", "Good day, Bram. I am Ada.")]
+    assert figure(lived("ada", "bram", notes=greeted), "density").value == 0
+    told = [heard("ada", "Bram has a mill."), heard("bram", "Ada is afraid of geese.")]
+    assert figure(lived("ada", "bram", notes=told), "density").value == 1
+
+
 # Plans
 
 

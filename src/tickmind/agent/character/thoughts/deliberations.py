@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tickmind.agent.character.base import BaseCharacter
-from tickmind.agent.character.thinking import Faculty, Thinking
+from tickmind.agent.character.thinking import EMBEDDINGS, Faculty, Thinking
 from tickmind.agent.character.thoughts.prompting import (
     CONTEXT,
     FITS,
@@ -65,6 +65,7 @@ class Deliberations:
         self._requested: dict[int, int] = {}  # entity of a faculty -> the tick from which on its question is wanted
         self._budget = TokenBudget(thinking.tokens_per_day)
         self._tick_id = 0  # of the world
+        self._lockstep = False
         self._limited: list[int] = []  # characters that make plans and have a budget of tokens
         self._mistakes = Mistakes()
         self._thoughts: list[tuple[str, Thought]] = []
@@ -99,6 +100,7 @@ class Deliberations:
         A question is put after all have acted, and a reply taken in then acts in the next tick. So a reply that takes
         one tick, as in lockstep at least, is taken in at once.
         """
+        self._lockstep = lockstep
         reply_ticks = max(0, thinking_ticks - 1) if lockstep or thinking_ticks else None
         self._system.change_timing(reply_ticks=reply_ticks, lockstep=lockstep)
 
@@ -124,9 +126,13 @@ class Deliberations:
             )
             self._engine.world.attach(eid, agent)
             self._manager.ask_soon(eid)
-        served = [one for one in self._thinking.faculties if self._tiers is None or one.tier in self._tiers]
+        served = [one for one in self._thinking.faculties if self._serves(one)]
         character.faculties = frozenset(one.name for one in served)
         return [self._enrol_faculty(eid, faculty) for faculty in served]
+
+    def _serves(self, faculty: Faculty) -> bool:
+        """Return whether there is a model for a faculty; one of words does not serve for embeddings."""
+        return faculty.tier != EMBEDDINGS if self._tiers is None else faculty.tier in self._tiers
 
     def _enrol_faculty(self, eid: int, faculty: Faculty) -> int:
         agent = LLMAgent(
@@ -198,11 +204,20 @@ class Deliberations:
                 del self._requested[eid]
                 agent.deferred_until = _NEVER
         elif wanted_from is None:
-            soonest = self._prompts.faculties[name].soonest_ticks
+            soonest = self._soonest_ticks(eid, self._prompts.faculties[name])
             if not agent.last_query_tick or next_tick - agent.last_query_tick >= soonest:
                 agent.deferred_until = 0
                 self._requested[eid] = next_tick
                 self._manager.ask_soon(eid)
+
+    def _soonest_ticks(self, eid: int, faculty: Faculty) -> int:
+        """Return the least ticks between two questions: none for what fills the time of a model of this machine.
+
+        In lockstep no time of a model is left over: the world waits for each answer.
+        """
+        settings = self._prompts.character(eid).settings
+        is_free = settings.flag("local_model") and not self._client_of(faculty.tier) and not self._lockstep
+        return 1 if faculty.fills and is_free else faculty.soonest_ticks
 
     def _wonders(self, eid: int, name: str) -> bool:
         character = self._prompts.character(eid)

@@ -3,7 +3,8 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tickmind.agent.character.thinking import TIERS, served_tiers
+from tickmind.agent.character.thinking import EMBEDDINGS, TIERS, served_tiers
+from tickmind.base import ConfigError
 from tickmind.llm import (
     CallConfig,
     CallSite,
@@ -15,6 +16,7 @@ from tickmind.llm import (
     load_gateway_config,
     load_model_config,
 )
+from tickmind.llm.config import Api
 from tickmind.llm.transport import Capabilities, Transport
 from tickmind.llm.transports import make_transport
 from tickmind.strategy import GatewayAdapter, ModelAdapter
@@ -39,8 +41,8 @@ def find_model(stage: "ProcessContext", model: str = "") -> "AnyClient | None":
     return stage.played(_found_model(stage, model))
 
 
-def _found_model(stage: "ProcessContext", model: str) -> "AnyClient | None":
-    client = find_client(stage, model)
+def _found_model(stage: "ProcessContext", model: str, *, api: Api = "chat") -> "AnyClient | None":
+    client = find_client(stage, model, api=api)
     max_tokens = stage.launch.settings.whole("max_tokens", MAX_TOKENS)
     call = CallConfig(max_tokens=max_tokens, timeout_s=MOST_PATIENCE_S)  # the strategic layer learns its own timeout
     site_of = partial(call_site_of, stage)
@@ -70,13 +72,25 @@ def find_tiers(stage: "ProcessContext", client: "AnyClient") -> "dict[str, AnyCl
     """
     named = stage.launch.settings.section("models")
     tiers: dict[str, AnyClient] = dict.fromkeys(served_tiers(stage.launch.settings), client)
+    if EMBEDDINGS in tiers:
+        del tiers[EMBEDDINGS]
+        if (embedder := _find_embedder(stage)) is not None:
+            tiers[EMBEDDINGS] = embedder
     for tier in TIERS:
         if (model := named.text(tier)) and (other := find_model(stage, model)) is not None:
             tiers[tier] = other
     return tiers
 
 
-def find_client(stage: "ProcessContext", model: str = "") -> ModelClient | None:
+def _find_embedder(stage: "ProcessContext") -> "AnyClient | None":
+    """Return the client of the setting `embeddings: endpoint`; its model is the setting `embedding_model`."""
+    model = stage.launch.settings.text("embedding_model")
+    if not model:
+        raise ConfigError("embeddings of an endpoint need the setting embedding_model, the name of its model")
+    return stage.played(_found_model(stage, model, api="embeddings"))
+
+
+def find_client(stage: "ProcessContext", model: str = "", *, api: Api = "chat") -> ModelClient | None:
     """Return the model of `find_model` as a plain client, for characters that ask by themselves."""
     launch, replies = stage.launch, stage.launch.replies
     name = model or launch.settings.text("model") or None
@@ -94,11 +108,18 @@ def find_client(stage: "ProcessContext", model: str = "") -> ModelClient | None:
     if launch.gateway_url:
         key = stage.secrets.get(GATEWAY_KEY)
         config = load_gateway_config(
-            url=launch.gateway_url, api_key=key, model=name, env=stage.env, capabilities=capabilities
+            url=launch.gateway_url,
+            api_key=key,
+            model=name,
+            env=stage.env,
+            capabilities=capabilities,
+            api=api,
+            tls=launch.tls,
         )
         return GatewayClient(config, session=launch.session, wrap=keep_replies)
     if stage.env.get("LLM_BASE_URL"):
         key = stage.secrets.get(API_KEY)
-        config = load_model_config(api_key=key, model=name, env=stage.env, capabilities=capabilities)
+        given = {} if api == "chat" else {"api": api}  # else as the environment says
+        config = load_model_config(api_key=key, model=name, env=stage.env, capabilities=capabilities, **given)
         return ModelClient(config, keep_replies(make_transport(config)))
     return None

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tickmind.agent.character.base import BaseCharacter
-from tickmind.agent.character.thinking import MANNERS, Faculty, Thinking
+from tickmind.agent.character.thinking import MANNERS, Faculty, Thinking, has_small_model
 from tickmind.llm.texts import shortened
 from tickmind.protocol import GoalInfo
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, Section
@@ -32,6 +32,7 @@ class CharacterPrompts:
         manager.define_role(ROLE, thinking.role, keys=[PLAN])
         manager.define_personality(RULES, MANNERS)
         manager.define_context(CONTEXT, lambda _world, eid: self._situation(self._characters[eid]))
+        manager.define_choices(CONTEXT, lambda _world, eid: self._characters[eid].choices())
         self.faculties = {faculty.name: faculty for faculty in thinking.faculties}
         self._owners: dict[int, int] = {}  # entity of a faculty -> that of its character
         self._own: dict[int, list[int]] = {}  # entity of a character -> those of its faculties
@@ -77,7 +78,12 @@ class CharacterPrompts:
     def _about(self, faculty: Faculty, _world: "World", eid: int) -> Iterable[Section]:
         """Yield the identity, what the question is about, and the task at the end."""
         character = self.character(eid)
-        yield self._identity(character, brief=faculty.brief)
+        if faculty.bare:
+            about = character.ponder(faculty.name)
+            yield from [Section(about, priority=_IDENTITY)] if isinstance(about, str) else about
+            return
+        if not (faculty.brief and has_small_model(character.settings)):
+            yield self._identity(character, brief=faculty.brief)
         about = character.ponder(faculty.name)
         yield from [Section(about, priority=_SITUATION)] if isinstance(about, str) else about
         yield Section(faculty.task, priority=_IDENTITY)

@@ -199,13 +199,15 @@ def _calendar() -> Schema:
 
 def _intervention() -> Schema:
     return table(
-        "An actor has so many items after a tick, or an object is in a state.",
+        "An actor has so many items after a tick, an object is in a state, or a rule holds from the tick on.",
         tick=number("The tick after which it is so.", 1),
         actor=name("The id of the actor."),
         item=name("The kind of items."),
         amount=number("How many of them it has.", 0),
         object=name("The id of the object."),
         state=name("The state of the object."),
+        rule=name("The rule that changes: gifts_need_consent, inventory_limit, offer_ticks or text_limit_chars."),
+        value=number("Its value; 1 is true, 0 is false.", 0),
     )
 
 

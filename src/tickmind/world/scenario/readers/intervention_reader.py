@@ -8,6 +8,7 @@ from tickmind.world.scenario.kinds import ObjectKind
 from tickmind.world.scenario.limits import MAX_INVENTORY
 from tickmind.world.scenario.readers.kind_reader import known
 from tickmind.world.scenario.scenario import Intervention, ObjectSpawn
+from tickmind.world.scenario.settings import CHANGEABLE
 from tickmind.world.scenario.yaml_nodes import Node, YamlMapping, many, quoted, table
 
 MAX_INTERVENTIONS = Limit("number of interventions in a world", 1000)
@@ -45,6 +46,12 @@ class InterventionReader:
     def _intervention(self, given: YamlMapping) -> Intervention:
         given.need("tick")
         tick_id = given.integer("tick", 1, 1, MAX_TICK)
+        if "rule" in given.entries:
+            given.nothing_but("tick", "rule", "value")
+            rule = known(given.need("rule"), CHANGEABLE, "rule that can change")
+            given.need("value")
+            least, most = CHANGEABLE[rule]
+            return Intervention(tick_id, rule=rule, value=given.integer("value", least, least, most))
         if "object" in given.entries:
             given.nothing_but("tick", "object", "state")
             object_id = known(given.need("object"), self._objects, "object")
@@ -65,6 +72,8 @@ def interventions_text(interventions: Sequence[Intervention]) -> str:
 
 
 def _as_text(one: Intervention) -> str:
+    if one.rule:
+        return f"{{tick: {one.tick_id}, rule: {quoted(one.rule)}, value: {one.value}}}"
     if one.object_id:
         return f"{{tick: {one.tick_id}, object: {quoted(one.object_id)}, state: {quoted(one.state)}}}"
     who, item = quoted(one.actor_id), quoted(one.item)

@@ -1,0 +1,3 @@
+module example.com/wanderer
+
+go 1.19

@@ -1,0 +1,42 @@
+"""Interviews for programs: questions line by line, and an object of JSON in a line for all that happens.
+
+`{"ready": ["ada"]}` comes once the minds are there. To each question then come `{"part": "..."}` for what a model says,
+and at last `{"answer": {...}}`, or `{"error": "..."}` for a question that can't be asked.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tickmind.base import TickmindError, redact
+
+if TYPE_CHECKING:
+    from tickmind.lab.interviews.interviewer import InterviewAnswer, Interviewer
+
+
+def answer_in_lines(interviewers: "Sequence[Interviewer]", questions: Iterable[str]) -> None:
+    """Answer each question by all; a question that can't be asked costs no other one."""
+    _put({"ready": [one.who for one in interviewers]})
+    for line in questions:
+        question = line.strip()
+        if not question:
+            continue
+        for one in interviewers:
+            try:
+                answer = one.ask(question, lambda part: _put({"part": part}))
+            except TickmindError as error:
+                _put({"error": redact(str(error))})
+            else:
+                typer.echo(answer_line(answer), nl=False)
+
+
+def answer_line(answer: "InterviewAnswer") -> str:
+    """Return an answer as a line."""
+    return f"{json.dumps({'answer': asdict(answer)})}\n"
+
+
+def _put(said: dict[str, Any]) -> None:
+    typer.echo(json.dumps(said))

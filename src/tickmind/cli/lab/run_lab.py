@@ -1,0 +1,185 @@
+"""`FolderLab`: what a viewer can do with the recorded runs of a folder: show others, branch, compare and ask."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tickmind.base import Limit, TickmindError, redact
+from tickmind.cli.lab.branch_id import free_branch_id
+from tickmind.cli.lab.branch_process import BranchProcess
+from tickmind.cli.lab.interview_process import InterviewProcess
+from tickmind.cli.minds.asking import WholeMinds
+from tickmind.cli.runs.change_options import change_text
+from tickmind.cli.runs.commands import as_tree
+from tickmind.cli.world.scenarios import TILE_ART
+from tickmind.record import RunStore
+from tickmind.record.report.divergence import diverge
+from tickmind.viewer.errors import RunLabError
+from tickmind.viewer.frames.tile_art import read_tile_art
+from tickmind.viewer.sources.replay import ReplaySource
+
+if TYPE_CHECKING:
+    from tickmind.record import RunChange, RunSummary
+    from tickmind.viewer.run_lab import BranchOrder
+    from tickmind.viewer.sources.source import FrameSource
+
+MAX_SOURCES = Limit("number of runs that a viewer keeps open", 6)
+MAX_INTERVIEWS = Limit("number of minds that a viewer keeps for questions", 3)
+MAX_DIVERGENCES = Limit("number of comparisons that a viewer keeps", 32)
+
+
+class FolderLab:
+    """Serves the runs of one folder. All processes and sources end with `close`."""
+
+    def __init__(self, folder: Path, *, gateway: str = "") -> None:
+        self._folder = folder
+        self._gateway = gateway
+        self._store = RunStore(folder)
+        self._sources: OrderedDict[str, ReplaySource] = OrderedDict()  # least recently used first
+        self._opening = asyncio.Lock()
+        self._branch: BranchProcess | None = None
+        self._branching = asyncio.Lock()
+        self._interviews: OrderedDict[tuple[str, str, int], InterviewProcess] = OrderedDict()
+        self._divergences: OrderedDict[tuple[str, str, int | None, int | None], dict[str, Any]] = OrderedDict()
+        self._comparing = asyncio.Lock()  # reading two runs takes a processor for a while
+
+    async def source(self, run_id: str) -> "FrameSource":
+        """Return the frames of a run, opened at its first request."""
+        async with self._opening:
+            if run_id not in self._sources:
+                try:
+                    art = read_tile_art(self._store.folder(run_id) / TILE_ART)
+                    open_run = partial(self._store.open, run_id)
+                    whole_minds = WholeMinds(self._folder, run_id)
+                    source = await asyncio.to_thread(ReplaySource, open_run, whole_minds=whole_minds, tile_art=art)
+                except TickmindError as error:
+                    raise RunLabError(redact(str(error))) from error
+                self._sources[run_id] = await source.__aenter__()
+            self._sources.move_to_end(run_id)
+            while not MAX_SOURCES.allows(len(self._sources)):
+                _, unused = self._sources.popitem(last=False)
+                await unused.__aexit__(None, None, None)
+            return self._sources[run_id]
+
+    async def runs(self, run_id: str) -> list[dict[str, Any]]:
+        """Return all runs as a tree; those that share a past with one of them are its relatives."""
+        return await asyncio.to_thread(self._tree, run_id)
+
+    def _tree(self, run_id: str) -> list[dict[str, Any]]:
+        shown: list[dict[str, Any]] = []
+        root, roots = "", {}
+        for depth, run in as_tree(self._store.runs()):
+            root = root if depth else run.run_id
+            roots[run.run_id] = root
+            shown.append({**self._shown(run), "depth": depth})
+        return [{**one, "related": roots[one["run_id"]] == roots.get(run_id)} for one in shown]
+
+    def _shown(self, run: "RunSummary") -> dict[str, Any]:
+        branched_at, changes = self._origin(run) if run.parent else (None, ())
+        return {
+            "run_id": run.run_id,
+            "parent": run.parent,
+            "branched_at": branched_at,
+            "changes": [redact(change_text(change)) for change in changes],
+            "state": str(run.state),
+            "ticks": run.ticks,
+            "world": run.world,
+            "problem": redact(run.problem),
+        }
+
+    def _origin(self, run: "RunSummary") -> "tuple[int | None, tuple[RunChange, ...]]":
+        try:
+            with self._store.open(run.run_id) as reader:
+                parent = reader.meta.parent
+        except TickmindError:  # it is being written or removed; its summary says so
+            return None, ()
+        if parent is None:
+            return None, ()
+        return parent.tick_id, tuple(change for change in parent.changes if change.tick_id == parent.tick_id)
+
+    async def divergence(self, run_id: str, other_id: str) -> dict[str, Any]:
+        """Return where two runs differ; kept as long as neither grows."""
+        async with self._comparing:
+            try:
+                last = await asyncio.to_thread(self._last_tick, run_id)
+                key = (run_id, other_id, last, await asyncio.to_thread(self._last_tick, other_id))
+                found = self._divergences.pop(key, None)
+                if found is None:
+                    found = await asyncio.to_thread(self._diverge, run_id, other_id)
+            except TickmindError as error:
+                raise RunLabError(redact(str(error))) from error
+            self._divergences[key] = found
+            while not MAX_DIVERGENCES.allows(len(self._divergences)):
+                self._divergences.popitem(last=False)
+            return found
+
+    def _last_tick(self, run_id: str) -> int | None:
+        return self._store.summary(run_id).last_tick_id
+
+    def _diverge(self, run_id: str, other_id: str) -> dict[str, Any]:
+        with self._store.open(run_id) as one, self._store.open(other_id) as other:
+            found = asdict(diverge(one, other))
+        return {**found, "state": redact(found["state"]), "thought": redact(found["thought"])}
+
+    async def begin_branch(self, run_id: str, order: "BranchOrder") -> dict[str, Any]:
+        """Begin a branch; one is made at a time."""
+        async with self._branching:
+            if self._branch is not None and not self._branch.is_over:
+                raise RunLabError(f"the branch {self._branch.run_id} is still being made; wait until it is done")
+            try:
+                branch_id = free_branch_id(self._store, run_id, order.tick_id)
+                self._branch = await BranchProcess.begin(
+                    self._store, self._folder, run_id, branch_id, order, self._gateway
+                )
+            except RunLabError:
+                raise
+            except TickmindError as error:
+                raise RunLabError(redact(str(error))) from error
+            return await self._branch.state()
+
+    async def branch_state(self) -> dict[str, Any]:
+        """Return how far the last branch is; `none` if there was none."""
+        return {"state": "none"} if self._branch is None else await self._branch.state()
+
+    async def interview(
+        self, run_id: str, entity_id: str, tick_id: int, question: str
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """Ask a mind, which stays for more questions; raises `RunLabError` if there is no answer."""
+        key = (run_id, entity_id, tick_id)
+        try:
+            self._store.folder(run_id)
+        except TickmindError as error:
+            raise RunLabError(redact(str(error))) from error
+        process = self._interviews.pop(key, None) or InterviewProcess(self._folder, *key)
+        self._interviews[key] = process
+        await self._end_unused_interviews()
+        async with aclosing(process.ask(question)) as steps:
+            async for step in steps:
+                yield step
+
+    async def _end_unused_interviews(self) -> None:
+        for key in list(self._interviews):
+            if MAX_INTERVIEWS.allows(len(self._interviews)):
+                return
+            if not self._interviews[key].is_busy:
+                await self._interviews.pop(key).close()
+        if not MAX_INTERVIEWS.allows(len(self._interviews)):
+            _, newest = self._interviews.popitem()
+            await newest.close()
+            raise RunLabError("too many characters are being asked; wait for an answer")
+
+    async def close(self) -> None:
+        """End all processes, and close the sources."""
+        if self._branch is not None:
+            await self._branch.close()
+        for process in self._interviews.values():
+            await process.close()
+        self._interviews.clear()
+        while self._sources:
+            _, source = self._sources.popitem()
+            await source.__aexit__(None, None, None)
