@@ -34,7 +34,10 @@ NEWS_LINES, NEWS_CHARS = 3, 120  # of what was said since the last choice
 
 
 class Villager(ChoosingCharacter):
-    """Settings: `name`, `personality`, `food` (what it eats, first choice first), `embeddings` (see `Body`)."""
+    """Settings: `name`, `personality`, `food` (what it eats, first choice first), `embeddings` (see `Body`).
+
+    `enough` is how many items to spare it makes or gathers of a kind before it stops or sells them.
+    """
 
     thinking: ClassVar[Thinking] = Thinking(ROLE, one_line=True, faculties=(TALK, EMBED, EXTRACT, REHEARSE, *NIGHT))
     tree: ClassVar[Node] = Selector(

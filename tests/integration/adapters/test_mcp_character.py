@@ -191,6 +191,7 @@ async def test_wrong_arguments_give_errors_that_say_what_to_do(open_market, play
             assert words in text_of(result), name
         for name, arguments, words in (
             ("go_to", {"target": "the moon"}, "zones: square; people: bob"),
+            ("go_to", {"target": "-1,-1", "ticks": 60}, "no way to -1,-1 is known"),
             ("trade", {"action": "buy", "item": "gold"}, "no open container"),
             ("use", {"verb": "sing", "target": "oven"}, "what can be done with it: heat"),
             ("trade", {"action": "give", "item": "bread", "to": "bob"}, "it carries 0 bread, not 1"),

@@ -230,6 +230,13 @@ def test_ways_lead_around_others_and_through_doors():
     assert find_path(open_field, (0, 0), (0, 0)) == []
 
 
+@pytest.mark.parametrize("goal", [(-1, -1), (-1, 0), (0, -1), (-(10**9), 3)])
+def test_there_is_no_way_to_a_tile_beyond_the_map(goal):
+    tiles = seen("#####\n#@..#\n#####")
+    assert find_path(tiles, (1, 1), goal) is None
+    assert find_path(tiles, (1, 1), goal, beside=True) is None
+
+
 def test_a_way_that_takes_too_long_to_find_is_given_up():
     tiles = seen("@" + "." * 40)
     assert find_path(tiles, (0, 0), (40, 0), max_tiles=MAX_TILES_TRIED.at(10)) is None

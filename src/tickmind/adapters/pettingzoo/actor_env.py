@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 
 from tickmind.adapters.pettingzoo.drawing import RENDER_FPS, RENDER_MODES, checked_mode, draw
-from tickmind.adapters.pettingzoo.episodes import Episodes, row_of, whole_actions
+from tickmind.adapters.pettingzoo.episodes import Episodes, row_of, whole_actions, whole_seed
 from tickmind.base import ConfigError
 from tickmind.world.scenario.limits import MAX_SEED
 
@@ -52,7 +52,7 @@ class ActorEnv(gymnasium.Env[Any, Any]):
         self, *, seed: "int | np.integer[Any] | None" = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin again. With the same seed all happens again; without one the next seed follows from the last."""
-        seed = None if seed is None else int(seed)  # NumPy's whole numbers are none to Gymnasium
+        seed = None if seed is None else whole_seed(seed)  # NumPy's whole numbers are none to Gymnasium
         super().reset(seed=seed, options=options)
         first = self._episodes.scenario.seed if not self._begun else int(self.np_random.integers(MAX_SEED))
         self._begun = True

@@ -24,6 +24,13 @@ USUAL_WINDOW = 5
 _LARGEST_CODE = 255
 
 
+def whole_seed(given: object) -> int:
+    """Return a seed, which may be a whole number of NumPy's; raises `ConfigError` for anything else."""
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
+        raise ConfigError(f"a seed must be a whole number, not {str(given)[:100]!r}")
+    return int(given)
+
+
 @dataclass(frozen=True, slots=True)
 class TickOutcome:
     """What a tick has brought, by copy and actor."""

@@ -8,7 +8,7 @@ from gymnasium.utils import seeding
 from pettingzoo import ParallelEnv
 
 from tickmind.adapters.pettingzoo.drawing import RENDER_FPS, RENDER_MODES, checked_mode, draw
-from tickmind.adapters.pettingzoo.episodes import Episodes, whole_actions
+from tickmind.adapters.pettingzoo.episodes import Episodes, whole_actions, whole_seed
 from tickmind.base import ConfigError
 from tickmind.world.scenario.limits import MAX_SEED
 
@@ -67,7 +67,7 @@ class ScenarioEnv(ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZ
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Begin again. With the same seed all happens again; without one the next seed follows from the last."""
         if seed is not None:
-            self._seed = int(seed)
+            self._seed = whole_seed(seed)
             self._random = seeding.np_random(self._seed)[0]
         self._episodes.begin([self._seed])
         self._seed = int(self._random.integers(MAX_SEED))

@@ -60,6 +60,7 @@ class DailyCharacter(SociableCharacter):
 
     def __init__(self, start: Start) -> None:
         super().__init__(start)
+        self.enough = start.settings.whole("enough", ENOUGH_MADE)
         self._places = [zone.name for zone in self.setting.zones]
         self._routine = usual_day(self.persona, self._places)
         self._appointments: list[tuple[int, DayErrand]] = []  # day and errand; days that are over are forgotten
@@ -294,7 +295,7 @@ class DailyCharacter(SociableCharacter):
 
     def do_make(self, errand: DayErrand) -> Status:
         """Make some of a thing."""
-        if not errand.thing or self.carries(errand.thing) >= ENOUGH_MADE:
+        if not errand.thing or self.carries(errand.thing) >= self.enough:
             errand.state = ErrandState.DONE
             return Status.FAILURE
         return self.make(errand.thing)
@@ -305,7 +306,7 @@ class DailyCharacter(SociableCharacter):
         here = self._things_at(place)
         kinds = {one.seen.kind for one in here}
         steps: tuple[Callable[[], Status], ...] = (
-            lambda: self._sell_goods(here, kinds, ENOUGH_MADE),
+            lambda: self._sell_goods(here, kinds, self.enough),
             lambda: self._gather_at(here, kinds),
             lambda: self._make_at(kinds),
             lambda: self._sell_goods(here, kinds, 1),
@@ -353,7 +354,7 @@ class DailyCharacter(SociableCharacter):
         return around.nearest(fit, self.at)
 
     def _lacks(self, item: str) -> bool:
-        return self.to_spare(item) < ENOUGH_MADE
+        return self.to_spare(item) < self.enough
 
     def _sell_goods(self, here: list[Thing], kinds: set[str], least: int) -> Status:
         """Sell what grows or is made at its work, from when it has so many to spare until it has none."""

@@ -1,8 +1,8 @@
 """`FreeTimeCharacter`: what a character could do in its free time, and how it does it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from tickmind.agent.character.daily import ENOUGH_MADE, ENOUGH_MEALS, RESTED, ROAMING, DailyCharacter
+from tickmind.agent.character.daily import ENOUGH_MEALS, RESTED, ROAMING, DailyCharacter
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.knowledge import Person, Thing, distance, nearest_tile
 from tickmind.agent.minds import Start
@@ -68,10 +68,13 @@ class FreeTimeCharacter(DailyCharacter):
 
     @action
     def find_food(self) -> Status:
-        """Eat, or else get something to eat."""
+        """Eat, or else get something to eat; who starves makes it, if there is no other way."""
         if self.me.hunger >= HUNGRY and self.eat_something() is not Status.FAILURE:
             return Status.SUCCESS
-        statuses = (way(item) for item in self.food for way in (self.gather, self.take, self.buy))
+        ways: tuple[Callable[[str], Status], ...] = (self.gather, self.take, self.buy)
+        if self.me.hunger >= STARVING:
+            ways += (self.make,)
+        statuses = (way(item) for item in self.food for way in ways)
         return next((status for status in statuses if status is not Status.FAILURE), Status.FAILURE)
 
     def could_eat(self) -> Iterable[Option]:
@@ -183,7 +186,7 @@ class FreeTimeCharacter(DailyCharacter):
     def could_make(self) -> Iterable[Option]:
         """Yield what it lacks and could make of what it has or knows."""
         for item, kind, state, recipe in self._recipes:
-            if self.carries(item) >= ENOUGH_MADE or not self._is_time(recipe):
+            if self.carries(item) >= self.enough or not self._is_time(recipe):
                 continue
             missing = self._missing(recipe)
             if missing is not None and self.nearest_lying(missing) is None:

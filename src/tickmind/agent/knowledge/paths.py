@@ -65,6 +65,8 @@ def find_path(
     if start == goal or (beside and distance(start, goal) <= 1):
         return []
     goal_x, goal_y = goal
+    if goal_x < 0 or goal_y < 0:  # no map has such a tile
+        return None
     lines = _Lines(ground, avoid, doors)
     if not beside and not lines.line(goal_y)[1] >> goal_x & 2:
         return None

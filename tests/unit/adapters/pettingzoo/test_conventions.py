@@ -54,6 +54,13 @@ def test_equal_seeds_give_equal_episodes(field):
     parallel_seed_test(lambda: parallel_env(field, ticks=30), num_cycles=60)
 
 
+@pytest.mark.parametrize("seed", [1.5, "3", True, [1], np.float64(2)])
+def test_a_seed_that_is_no_whole_number_is_refused(field, seed):
+    for environment in (parallel_env(field, ticks=30), actor_env(field, actor="ada", ticks=30)):
+        with pytest.raises(ConfigError, match="whole number"):
+            environment.reset(seed=seed)
+
+
 def test_the_sequential_environment_passes_the_test_of_pettingzoo():
     field = parse_scenario(FIELD.replace("ada", "eater_1").replace("bo,", "eater_2,"))  # as it wants them to be named
     api_test(env(field, ticks=20, flat=True), num_cycles=50)
