@@ -24,7 +24,7 @@ from benchmarks.world_load import Figures, world
 from tickmind.adapters.ray import RayLauncher, connect_ray
 from tickmind.agent import Launch
 from tickmind.protocol import ACTION_CODES, UNUSED, ActionType, IntentColumns
-from tickmind.runner import AgentLauncher, AgentSpec, LocalLauncher, Match, Placement, Rule, Runner, RunnerMapping
+from tickmind.runner import AgentLauncher, AgentSpec, LocalLauncher, Match, ResourceRequest, Rule, Runner, RunnerMapping
 from tickmind.wire import WorldClient, WorldEndpoint
 
 ACTORS, PROCESSES = 100_000, 10
@@ -42,7 +42,7 @@ HOST = AgentSpec(
     heartbeat_timeout_ms=0,
     missed_intents=0,
     start_timeout_ms=120_000,
-    place=Placement(cpus=0.5, memory_mb=200),
+    place=ResourceRequest(cpus=0.5, memory_mb=200),
 )
 
 

@@ -27,8 +27,8 @@ class Fleet(World):
         super().__init__(server, limits, **given)
         self.config = GatewayConfig(queue=QueueConfig(capacity=10_000, max_wait_s=600.0))
         self.beat_script = server.register_script(timed(BEAT))
-        self.served = Counter()  # session -> its answers
-        self.refused = Counter()
+        self.served: Counter[str] = Counter()  # session -> its answers
+        self.refused: Counter[str] = Counter()
         self._turn = 0
         self.members = [Member(self, number) for number in range(gateways)]
         for member in self.members:

@@ -283,6 +283,7 @@ def tree_of(file: Path) -> ast.Module:
 # File -> why it may open a name by itself; all others write through `base.files`, which follows no link.
 OPENS_BY_ITSELF = {
     "base/files.py": "the one place",
+    "cli/runner/commands.py": "writes to /dev/null",
     "base/secret_sources.py": "reads only",
     "llm/local/fetch.py": "writes into a folder that it has just made",
     "llm/local/guard.py": "writes to /proc",

@@ -11,7 +11,7 @@ none of them, and nothing that they fork, outlives the runner.
 from tickmind.runner.checking import check_mapping, check_start
 from tickmind.runner.errors import RunnerError, StateChangeError, WardenError
 from tickmind.runner.folder import hold_folder
-from tickmind.runner.launch.launcher import AgentCallbacks, AgentLauncher, AgentStart, StartedAgent
+from tickmind.runner.launch.launcher import AgentCallbacks, AgentLauncher, AgentStart, LaunchedAgent
 from tickmind.runner.launch.local import LocalLauncher
 from tickmind.runner.lifecycle import LifeState, ProcessLifecycle
 from tickmind.runner.logs import AgentLog
@@ -22,8 +22,8 @@ from tickmind.runner.runner import CharacterRow, Runner, RunnerStatistics
 from tickmind.runner.spec import (
     AgentSpec,
     Match,
-    Placement,
     ResourceLimits,
+    ResourceRequest,
     RestartPolicy,
     Rule,
     RunnerMapping,
@@ -46,14 +46,15 @@ __all__ = [
     "Group",
     "GroupRoster",
     "Isolation",
+    "LaunchedAgent",
     "LifeState",
     "LocalLauncher",
     "MappingFile",
     "Match",
     "Moves",
-    "Placement",
     "ProcessLifecycle",
     "ResourceLimits",
+    "ResourceRequest",
     "RestartPolicy",
     "Rule",
     "Runner",
@@ -61,7 +62,6 @@ __all__ = [
     "RunnerMapping",
     "RunnerStatistics",
     "SecretSource",
-    "StartedAgent",
     "StateChangeError",
     "Warden",
     "WardenError",

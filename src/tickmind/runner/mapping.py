@@ -22,8 +22,8 @@ from tickmind.runner.spec import (
     DEFAULT_NAME,
     AgentSpec,
     Match,
-    Placement,
     ResourceLimits,
+    ResourceRequest,
     RestartPolicy,
     Rule,
     RunnerMapping,
@@ -175,8 +175,8 @@ class _Reader:
         policy = _laid_over(RestartPolicy, self._defaults.get("restart", {}), said.get("restart", {}))
         return RestartPolicy(policy.max_restarts_per_10m, tuple(policy.backoff_ms))
 
-    def _place(self, said: Table[str, Any]) -> Placement:
-        place: Placement = _laid_over(Placement, self._defaults.get("place", {}), said.get("place", {}))
+    def _place(self, said: Table[str, Any]) -> ResourceRequest:
+        place: ResourceRequest = _laid_over(ResourceRequest, self._defaults.get("place", {}), said.get("place", {}))
         return replace(place, resources=tuple(sorted(dict(place.resources).items())))
 
     def _env(self, name: str, said: Table[str, Any]) -> tuple[tuple[str, str], ...]:

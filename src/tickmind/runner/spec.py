@@ -37,7 +37,7 @@ class ResourceLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class ResourceRequest:
     """What one process of an agent asks of a cluster; on one machine it means nothing."""
 
     cpus: float = 1.0
@@ -67,7 +67,7 @@ class AgentSpec:
     fallback: str = ""  # another spec, which takes over when this one has failed too often
     per_process: int = 1  # how many characters one process hosts at most
     limits: ResourceLimits = field(default_factory=ResourceLimits)
-    place: Placement = field(default_factory=Placement)
+    place: ResourceRequest = field(default_factory=ResourceRequest)
     start_timeout_ms: int = 60_000  # until the first sign of life
     heartbeat_timeout_ms: int = 10_000  # silence that counts as death; 0: it sends no heartbeats
     missed_intents: int = 10  # ticks under control without an intent that count as death; 0: any number is fine

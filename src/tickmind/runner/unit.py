@@ -11,7 +11,7 @@ from tickmind.base.access.token_file import TokenFile
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.protocol import AgentState
 from tickmind.runner.errors import RunnerError
-from tickmind.runner.launch.launcher import STATE, AgentCallbacks, AgentLauncher, AgentStart, StartedAgent
+from tickmind.runner.launch.launcher import STATE, AgentCallbacks, AgentLauncher, AgentStart, LaunchedAgent
 from tickmind.runner.launch.secrets import find_secret, find_world_token
 from tickmind.runner.lifecycle import ALIVE, LifeState, ProcessLifecycle
 from tickmind.runner.logs import AgentLog
@@ -43,7 +43,7 @@ class Unit:
         self._clock = clock
         self._environment = environment
         self._on_change = on_change
-        self._agent: StartedAgent | None = None
+        self._agent: LaunchedAgent | None = None
         self._log: AgentLog | None = None
         self._beat_rest = b""
         self._why_killed = ""

@@ -36,9 +36,10 @@ TALK = {3: ("ada", "Good day, Bram!"), 4: ("bram", "Good day, Ada!"), 5: ("ada",
 def hamlet(tmp_path):
     """A recorded run in which two meet and talk."""
     world = TileWorld.from_scenario(parse_scenario(HAMLET))
+    ids = [actor.entity_id for actor in world.info.actors]
     with RunStore(tmp_path).create(world.info, "hamlet") as log:
         for tick in range(1, 9):
-            intents = {world.row_of(TALK[tick][0]): Say(TALK[tick][1])} if tick in TALK else {}
+            intents = {ids.index(TALK[tick][0]): Say(TALK[tick][1])} if tick in TALK else {}
             log.publish(world.step(intents))
     return lambda: RunStore(tmp_path).open("hamlet")
 

@@ -11,8 +11,8 @@ from tickmind.base.problems import ConfigFileError
 from tickmind.protocol import EntityInfo
 from tickmind.runner import (
     MappingFile,
-    Placement,
     ResourceLimits,
+    ResourceRequest,
     RestartPolicy,
     SecretSource,
     load_mapping,
@@ -241,8 +241,8 @@ def test_what_a_process_asks_of_a_cluster_is_read_over_its_defaults(tmp_path):
         "assignments: [{match: {}, use: a}]\n"
     )
     agents = load_mapping(file).agents
-    assert agents["a"].place == Placement(0.5, 300)
-    assert agents["b"].place == Placement(2, 300, (("village", 1),))
+    assert agents["a"].place == ResourceRequest(0.5, 300)
+    assert agents["b"].place == ResourceRequest(2, 300, (("village", 1),))
 
 
 def test_agents_are_told_of_the_socket_that_is_known_only_now_unless_the_mapping_names_one(tmp_path):

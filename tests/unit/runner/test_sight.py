@@ -122,7 +122,11 @@ def test_the_last_error_that_an_agent_tells_is_seen_until_it_is_over(sight):
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
-    ("error", "refused"), [(MessageError("floors", "set"), "floors must be set"), (UnreachableError("gone"), "")]
+    ("error", "refused"),
+    [
+        (MessageError("floors", "set"), "floors must be set; it may be of another version"),
+        (UnreachableError("gone"), ""),
+    ],
 )
 async def test_a_world_that_can_not_be_read_is_told_from_one_that_is_not_there(error, refused, tmp_path):
     asked = asyncio.Event()

@@ -36,7 +36,7 @@ class AgentCallbacks:
     ended: Callable[[Ending], None]
 
 
-class StartedAgent(Protocol):
+class LaunchedAgent(Protocol):
     """An agent that a launcher has started."""
 
     @property
@@ -65,7 +65,7 @@ class AgentLauncher(Protocol):
         """Return who keeps the agents, for people; raises `RunnerError` if none can be started."""
         ...
 
-    def start(self, start: AgentStart, callbacks: AgentCallbacks) -> StartedAgent:
+    def start(self, start: AgentStart, callbacks: AgentCallbacks) -> LaunchedAgent:
         """Start an agent; raises `OSError`, `LaunchError` or `RunnerError` if that fails at once."""
         ...
 

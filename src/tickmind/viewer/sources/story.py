@@ -5,7 +5,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tickmind.base import Limit
-from tickmind.record.story import as_json, chronicle, read_story
+from tickmind.viewer.errors import NoStoryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +35,10 @@ class RecordedStory:
             return story
 
     def _read(self) -> dict[str, Any]:
+        try:
+            from tickmind.record.story import as_json, chronicle, read_story
+        except ModuleNotFoundError as missing:
+            raise NoStoryError(f"a story needs {missing.name}: pip install 'tickmind[report]'") from None
         with self._open_run() as run:
             told = chronicle(read_story(run), per_day=SENTENCES_A_DAY)
         story: dict[str, Any] = json.loads(as_json(told, ""))
