@@ -68,6 +68,7 @@ class Meadow(mesa.Model):  # type: ignore[misc]  # as above
         chance = random.Random(start)
         for _ in range(ACTORS):
             self.grid.place_agent(Wanderer(self), (chance.randrange(WIDTH), chance.randrange(HEIGHT)))
+        self.datacollector = mesa.DataCollector(model_reporters={"tiles": lambda model: len(model.grid.empties)})
 
     def step(self) -> None:
         """Let all walk."""

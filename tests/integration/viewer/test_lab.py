@@ -124,7 +124,7 @@ async def asked(page, keep):
     ("path", "body", "status", "says"),
     [
         ("branch", {"tick": 999, "changes": []}, 400, "ends with tick 24"),
-        ("branch", {"tick": 3, "changes": [{"kind": "sun", "who": "x"}]}, 400, "can't be changed from here"),
+        ("branch", {"tick": 3, "changes": [{"kind": "sun", "who": "x"}]}, 400, "can't be made here"),
         ("branch", {"tick": "3"}, 400, "tick must be a whole number"),
         ("branch", {"tick": 3, "ticks": 0}, 400, "ticks must be a whole number from 1 on"),
         ("branch", {"tick": 3, "changes": [{"kind": "say", "who": "a\0"}]}, 400, "who must be a text on one line"),

@@ -233,33 +233,6 @@ def test_a_conversation_goes_on_until_an_empty_line(mind, monkeypatch, capsys):
     assert next(lines) == "Who sells salt?"
 
 
-def test_questions_of_a_program_are_answered_line_by_line_as_they_come(runs):
-    words = ["interview", "lived", "entity:1", "--questions", "-", "--format", "lines", "--runs", str(runs)]
-    asked = f"What happened?\n\n{'x' * 1001}\nWho stole velvet?\n"
-    done = CliRunner().invoke(app, words, input=asked, prog_name="tickmind")
-    assert done.exit_code == 0, done.output
-    ready, first, refused, last = map(json.loads, done.stdout.splitlines())
-    assert ready == {"ready": ["entity:1"]}
-    assert first["answer"]["known"]
-    assert "1000 characters" in refused["error"].replace(",", "")
-    assert last["answer"]["text"] == "I do not know."
-
-
-def test_what_a_model_says_is_shown_as_it_comes_and_checked_at_the_end(mind, monkeypatch, capsys):
-    seen = []
-
-    def word(_system, _asked):
-        for part in ("Gita gave me ", "honey [999]."):
-            seen.append(capsys.readouterr().out)
-            yield part
-
-    lines = iter(["Who gave you honey?", ""])
-    monkeypatch.setattr("builtins.input", lambda _prompt: next(lines))
-    _converse("lived", Interviewer(mind, word=word))
-    assert seen == ["", "Gita gave me "]
-    assert capsys.readouterr().out == "honey [999].\nI do not know.\n"  # no memory has this number
-
-
 @pytest.mark.slow
 def test_a_model_that_is_configured_words_the_answers(runs, monkeypatch):
     def answer(request):
