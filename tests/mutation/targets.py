@@ -20,7 +20,7 @@ TARGETS = {
         {
             "leases: 0 -> 1 in self._next_number = 0": "a grant's number only has to differ from that of other grants",
             "leases: 1 -> 2 in self._next_number += 1": "a grant's number only has to differ from that of other grants",
-            "leases: 32 -> 33 in return hashlib.blake2b(secret.reveal().e": "the length of a digest that nobody sees",
+            "leases: 32 -> 33 in return hashlib.blake2b(shown.encode(), k": "the length of a digest that nobody sees",
         },
     ),
     "log": Target(

@@ -72,7 +72,7 @@ def test_whatever_a_model_says_the_character_only_does_what_is_legal(solo):
         assert isinstance(intent, ALLOWED)
         assert decode_intent(encode_intent(intent)) == intent
         acts.add(type(intent))
-        assert set(blackboard.data) <= keys | {NAMESPACE, "talk", "people", "promises", "today", "choice"}
+        assert set(blackboard.data) <= keys | {NAMESPACE, "talk", "people", "promises", "today", "choice", "remembers"}
         if isinstance(intent, Say):
             assert intent.text.isprintable()
             assert len(intent.text) <= 300

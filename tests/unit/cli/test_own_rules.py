@@ -163,7 +163,7 @@ def test_only_a_world_that_runs_loads_rules():
         for file in SRC.rglob("*.py")
         if re.search(r"load_own_rules\(|entry_points\(", file.read_text()) and file.name != "own_rules.py"
     }
-    assert calls == {"cli/world/serving.py"}
+    assert calls == {"cli/lab/branch.py", "cli/world/serving.py"}  # a branch runs its world on
 
 
 def test_a_reader_has_all_ticks_of_a_run_without_its_rules(recorded):

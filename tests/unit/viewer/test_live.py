@@ -157,7 +157,7 @@ async def test_a_world_that_can_not_be_shown_is_told_from_one_that_is_not_there(
             raise MessageError("floors", "set")
 
     async with live(Odd()) as source:
-        await until(lambda: source.refused == "floors must be set")
+        await until(lambda: source.refused == "floors must be set; it may be of another version")
     worlds = Worlds()
     async with live(worlds) as source:
         source.refused = "floors must be set"

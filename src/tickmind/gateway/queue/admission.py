@@ -21,7 +21,7 @@ from tickmind.gateway.settings.config import QueueConfig
 
 PROBE_S = 30.0  # after which a slow lane is tried again even if the next in the chain has room
 MIN_WAIT_S = 0.05  # shortest wait in a refusal for lack of time
-MAX_WAIT_S = 30.0  # longest wait in a refusal: who waits longer misses the recovery of a lane, and others get its share
+MAX_WAIT_S = 45.0  # longest wait in a refusal: who waits longer misses the recovery of a lane, and others get its share
 HASTY_S = 0.02  # how early a caller may be: clocks and networks are no more exact
 MIN_LATE_S = 0.25  # how late a caller may be for its place, whatever the pace
 LOOK_S_A_JOB = 5e-4  # between two looks through a queue, for each job in it: a few hundredths of the processor

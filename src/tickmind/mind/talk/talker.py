@@ -65,7 +65,7 @@ class Talker(Listener):
 
     `answer` returns what the character knows about a question, or nothing; `wants` what it would ask others for, and
     `can_bring` whether it could bring that. `on_news` is called with what others say that it trusts. `tick_at` returns
-    in which tick from another on a minute of the day comes. For `facts` and the `secret` see [`Teller`][].
+    in which tick from another on a minute of the day comes. For `facts` and the `secret` see `Teller`.
     """
 
     def __init__(

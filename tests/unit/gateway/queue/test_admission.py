@@ -44,11 +44,11 @@ def test_callers_are_told_different_times_as_far_apart_as_answers_take(slow, tim
     assert gaps == pytest.approx([10.0] * 2, rel=0.05)
 
 
-def test_what_is_told_is_never_more_than_half_a_minute(slow):
+def test_what_is_told_is_never_more_than_three_quarters_of_a_minute(slow):
     d = slow()
     d.submit("s", timeout_s=12)
     waits = [d.submit("s", timeout_s=12, agent=f"a{number}").refused.retry_after_s for number in range(20)]
-    assert max(waits) == 30.0
+    assert max(waits) == 45.0
 
 
 def test_free_slot_takes_even_what_it_is_too_slow_for(slow, time):
