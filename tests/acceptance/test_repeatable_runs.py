@@ -22,6 +22,7 @@ from tickmind.record.report.comparison import compare_runs
 pytestmark = [pytest.mark.slow(weight=10), pytest.mark.timeout(short_or_long(290, 20_000))]
 TICKS = short_or_long(25, 60)
 PATIENCE_S = 240
+WORLD_KILLED_AFTER = 8  # ticks on record
 MAPPING = """
 agents:
   villager:
@@ -68,8 +69,8 @@ class Village:
         self._warm = warm
         self._count = 0
 
-    def live(self, *options, per_process, seed=5, model="", kill=False, ticks=TICKS):
-        """Live for some ticks and return the run's id; `kill` kills one process of agents on the way."""
+    def live(self, *options, per_process, seed=5, model="", kill=False, kill_world=False, ticks=TICKS):
+        """Live for some ticks and return the run's id; `kill` kills a process of agents on the way, or the world."""
         self._count += 1
         state, log = self.folder / f"state-{self._count}", self.folder / f"{self._count}.log"
         mapping = self.folder / f"agents-{per_process}.yaml"
@@ -81,10 +82,13 @@ class Village:
             process = self._warm.start(["-c", RUN_CLI, *words], cwd=self.folder, env=env, stdout=opened, stderr=opened)
         if kill:
             self._kill_one(state, process, log)
+        if kill_world:
+            self._kill_world(process, log)
         assert process.wait(PATIENCE_S) == 0, log.read_text()
         text = log.read_text()
         assert ("1 restart;" in text) is kill, text
         (run_id,) = re.findall(r"Run (\S+) begins", text)
+        assert (f"Run {run_id} resumes after tick" in text) is kill_world, text
         return run_id
 
     def _kill_one(self, state, process, log):
@@ -97,6 +101,22 @@ class Village:
                 pids = list(processes_with(journal, process.pid))
                 if pids and journal.stat().st_size > 6_000:
                     os.kill(pids[0], signal.SIGKILL)
+                    return
+            time.sleep(0.005)
+
+    def _kill_world(self, process, log):
+        """Kill the world when some of its ticks are on record."""
+        known, until_s = (
+            {run.run_id for run in self.store.runs() if run.state == "clean"},
+            time.monotonic() + PATIENCE_S,
+        )
+        while True:
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < until_s, log.read_text()
+            for run in self.store.runs() if (self.folder / "runs").is_dir() else ():
+                pids = list(processes_with(self.folder / "runs" / run.run_id, process.pid))
+                if run.run_id not in known and pids and run.ticks >= WORLD_KILLED_AFTER:
+                    os.kill(pids[-1], signal.SIGKILL)
                     return
             time.sleep(0.005)
 
@@ -158,6 +178,13 @@ def check_pairs(village, model, pairs):
 
 
 if LONG:
+
+    def test_null_branches_of_a_run_whose_world_was_killed_equal_it(village, model):
+        alone = village.live(per_process=12, model=model)
+        killed = village.live(per_process=4, model=model, kill_world=True)
+        assert village.difference(alone, killed) == ""
+        for tick in random.Random(26).sample(range(TICKS), 20):
+            assert village.difference(killed, village.branched(killed, tick)) == "", f"tick {tick}"
 
     def test_fifty_pairs_of_runs_are_the_same_and_other_seeds_differ(village, model):
         check_pairs(village, model, 50)

@@ -264,3 +264,42 @@ def test_an_interview_that_cannot_be_had_says_what_to_do(runs, words, says):
     done = interview(runs, "lived", *words)
     assert done.exit_code == 1
     assert says in done.output
+
+
+def test_questions_of_a_program_are_answered_line_by_line_as_they_come(runs):
+    words = ["interview", "lived", "entity:1", "--questions", "-", "--format", "lines", "--runs", str(runs)]
+    asked = f"What happened?\n\n{'x' * 1001}\nWho stole velvet?\n"
+    done = CliRunner().invoke(app, words, input=asked, prog_name="tickmind")
+    assert done.exit_code == 0, done.output
+    ready, first, refused, last = map(json.loads, done.stdout.splitlines())
+    assert ready == {"ready": ["entity:1"]}
+    assert first["answer"]["known"]
+    assert refused == {
+        "error": "length of a question in an interview is 1,001 characters, more than the limit of 1,000"
+    }
+    assert last["answer"]["text"] == "I do not know."
+
+
+@pytest.mark.parametrize(
+    ("parts", "checked"),
+    [
+        (("Gita gave me ", "some [6]."), ""),
+        (("Gita gave me ", "some [6, 999]."), "Gita gave me some [6].\n"),
+        (("A dragon gave me ", "honey [999]."), "Gita gave me 2 honey.\n"),  # the mind's own words
+    ],
+)
+def test_what_a_model_says_is_shown_as_it_comes_and_again_if_its_check_changes_it(
+    mind, monkeypatch, capsys, parts, checked
+):
+    seen = []
+
+    def word(_system, _asked):
+        for part in parts:
+            seen.append(capsys.readouterr().out)
+            yield part
+
+    lines = iter(["Who gave you honey?", ""])
+    monkeypatch.setattr("builtins.input", lambda _prompt: next(lines))
+    _converse("lived", Interviewer(mind, word=word))
+    assert seen == ["", parts[0]]
+    assert capsys.readouterr().out.startswith(f"{parts[1]}\n{checked}  memory 6, tick 6: Gita gave me 2 honey.")

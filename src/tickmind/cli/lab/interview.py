@@ -169,10 +169,12 @@ def _converse(run_id: str, interviewer: "Interviewer") -> None:
             return
         shown: list[str] = []
         answer = interviewer.ask(question, partial(_show, shown))
-        text = _text(answer)
-        if shown:  # it stands there already, unless its citations were all wrong
-            text = "\n".join(["", *text.splitlines()[answer.known :]])
-        typer.echo(harmless(text))
+        lines = _text(answer).splitlines()
+        if shown:
+            typer.echo()
+        if answer.by_model and " ".join("".join(shown).split()) == answer.text:
+            del lines[0]  # it stands there already; what citations have changed is shown as it is now
+        typer.echo(harmless("\n".join(lines)))
 
 
 def _show(shown: list[str], part: str) -> None:
