@@ -18,10 +18,10 @@ from tickmind.world import TileWorld, parse_scenario
 from tickmind.world.generators import generate_village
 
 pytestmark = [pytest.mark.slow(weight=8), pytest.mark.realtime(alone=True), pytest.mark.timeout(280)]
-VILLAGERS, PROCESSES = short_or_long((24, 4), (200, 4))
+VILLAGERS, PROCESSES = short_or_long((8, 2), (200, 4))
 BACK_S = short_or_long(60.0, 15.0)  # the short form runs beside other tests, on any machine
 WAIT_S = 120.0
-TICK = TickPace(0.5, 0.3)
+TICK = short_or_long(TickPace(0.2, 0.15), TickPace(0.5, 0.3))
 MAPPING = """
 world_addr: "{address}"
 agents:
