@@ -32,8 +32,8 @@ class Reservations:
     __slots__ = ("_number", "places")
 
     def __init__(self) -> None:
-        self.places: dict[tuple[Session, str, int], Reservation] = {}  # and a number for those without an agent
-        """Whether there are any is asked several times in each request, so it is asked without a call."""
+        # (session, agent, a number for callers without an agent) -> place; read by name, as each request asks for it
+        self.places: dict[tuple[Session, str, int], Reservation] = {}
         self._number = 0
 
     def arrived(self, session: Session, agent: str, now: float, early_s: float) -> Reservation | None:
