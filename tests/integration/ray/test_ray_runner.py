@@ -17,7 +17,7 @@ from tickmind.wire import ViewerEventType, ViewFilter, WorldClient
 from tickmind.world import TileWorld, parse_scenario
 from tickmind.world.generators import generate_village
 
-pytestmark = [pytest.mark.slow(weight=8), pytest.mark.realtime(alone=True), pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.slow(weight=8), pytest.mark.realtime, pytest.mark.timeout(280)]
 VILLAGERS, PROCESSES = short_or_long((8, 2), (200, 4))
 BACK_S = short_or_long(60.0, 15.0)  # the short form runs beside other tests, on any machine
 WAIT_S = 120.0

@@ -154,7 +154,7 @@ async def test_a_world_that_is_not_there_or_can_not_be_used_is_told_once(
     monkeypatch.setattr(runner_command, "_MISS_WORLD_S", 0.0)
     monkeypatch.setattr(runner_command, "EVERY_S", 0.001)
 
-    async def isolation():
+    async def keeper():
         return "a fence"
 
     shown_often = asyncio.Event()
@@ -169,7 +169,7 @@ async def test_a_world_that_is_not_there_or_can_not_be_used_is_told_once(
                 shown_often.set()
 
     found = runner()
-    found.isolation, found.run, found.stop = isolation, shown_often.wait, lambda: None
+    found.keeper, found.run, found.stop = keeper, shown_often.wait, lambda: None
     found.sight = SimpleNamespace(tick_s=tick_s, refused=refused)
     found.mapping = SimpleNamespace(world_addr="127.0.0.1:9")
     file: Any = SimpleNamespace(reload=lambda **_: None)
