@@ -38,6 +38,7 @@ from tickmind.wire import (
     UnreachableError,
     codec,
 )
+from tickmind.wire.client.link import STATUS_LOST
 from tickmind.wire.v1 import control_pb2
 from tickmind.world import parse_scenario
 
@@ -400,13 +401,17 @@ async def test_reflection_is_there_on_this_machine_unless_it_is_switched_off(ser
     async def names(config):
         async with serve(config=config) as server:
             channel = grpc.aio.insecure_channel(server.address)
+            stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+            request = reflection_pb2.ServerReflectionRequest(list_services="")
             try:
-                stub = reflection_pb2_grpc.ServerReflectionStub(channel)
-                request = reflection_pb2.ServerReflectionRequest(list_services="")
-                answers = [answer async for answer in stub.ServerReflectionInfo(iter([request]))]
-                return {service.name for service in answers[0].list_services_response.service}
-            except grpc.aio.AioRpcError as error:
-                return error.code()
+                while True:
+                    try:
+                        answers = [answer async for answer in stub.ServerReflectionInfo(iter([request]))]
+                    except grpc.aio.AioRpcError as error:
+                        if error.details() == STATUS_LOST:  # gRPC's own: the stream was closed before it was written to
+                            continue
+                        return error.code()
+                    return {service.name for service in answers[0].list_services_response.service}
             finally:
                 await channel.close()
 
