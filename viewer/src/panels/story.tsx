@@ -29,7 +29,6 @@ function Sentence({ app, sentence }: { app: App; sentence: StorySentence }) {
   const go = () => {
     app.player.playing = false;
     app.seek(sentence.tick_id);
-    if (row >= 0) app.follow(app.selected.peek() === row && app.following.peek());
   };
   const now = app.tick.value >= sentence.tick_id;
   return (
