@@ -130,9 +130,11 @@ fmt: $(READY) ## Format the code and mend what ruff can
 docs: $(READY) ## Build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site && echo "build/site/index.html"
 
-# The page of the viewer. Where Node is missing it is not built, and the tests that need it are skipped.
-page: ## Build the viewer's page into the package (needs Node)
-	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory $(PAGE); else echo "No Node here, so the viewer's page is not built"; fi
+# The page of the viewer. Where Node is missing it is not built, and the tests that need it are skipped. The page and the
+# client are made by this make and not by two more, which would both fill viewer/node_modules at the same time.
+NPM := $(shell command -v npm)
+page: $(if $(NPM),$(PAGE)) ## Build the viewer's page into the package (needs Node)
+	@$(if $(NPM),:,echo "No Node here, so the viewer's page is not built")
 
 viewer/node_modules/.ready: viewer/package.json viewer/package-lock.json
 	@echo "Setting up viewer/node_modules"
@@ -148,8 +150,8 @@ $(CLIENT): viewer/node_modules/.ready $(wildcard clients/typescript/src/*.ts) cl
 	@touch $@
 
 .PHONY: client
-client: ## Build the TypeScript client (needs Node)
-	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory $(CLIENT); else echo "No Node here, so the TypeScript client is not built"; fi
+client: $(if $(NPM),$(CLIENT)) ## Build the TypeScript client (needs Node)
+	@$(if $(NPM),:,echo "No Node here, so the TypeScript client is not built")
 
 proto: $(READY) ## Write the code of the schema in proto/ anew
 	@$(BIN)/python proto/generate.py src/tickmind/wire/v1 clients/typescript/src/protocol.ts clients/godot/addons/tickmind/protocol.gd

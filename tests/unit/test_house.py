@@ -6,6 +6,7 @@ import importlib
 import inspect
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -399,6 +400,14 @@ def test_make_alone_lists_every_target_that_explains_itself():
     shown = dict(re.findall(r"^  make (\S+) +(.+)$", done.stdout, re.MULTILINE))
     assert shown == texts
     assert {"demo", "test", "check", "bench", "fmt", "docs"} <= shown.keys()
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="without Node neither is built")
+def test_the_page_and_the_client_set_up_their_packages_once():
+    """Two at the same time remove each other's files: then neither is built."""
+    command = ["make", "--dry-run", "--what-if=viewer/package-lock.json", "page", "client"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.count("npm ci") == 1
 
 
 def test_the_version_is_the_same_in_both_places():
