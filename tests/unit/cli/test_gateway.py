@@ -171,7 +171,9 @@ def test_it_does_not_open_to_others_without_keys(tickmind, served, host):
     assert served == []
 
 
-@pytest.mark.parametrize(("options", "where", "is_served"), [((), "", False), (("--plaintext",), "", True), ((), "plaintext: true", True)])
+@pytest.mark.parametrize(
+    ("options", "where", "is_served"), [((), "", False), (("--plaintext",), "", True), ((), "plaintext: true", True)]
+)
 def test_it_does_not_open_to_others_without_tls(tickmind, served, tmp_path, options, where, is_served):
     settings = tmp_path / "gateway.yaml"
     callers = f"callers: [{{name: arena, key_hash: {hash_key('k')}}}]"

@@ -150,6 +150,23 @@ def test_a_program_beside_the_mapping_is_found_from_everywhere(tickmind, runs, t
     assert "lived again: 5 of 5 intents" in done.output
 
 
+def test_what_a_program_prints_is_kept_out_of_the_answer(tickmind, runs, tmp_path):
+    """It would be no JSON with it; programs print while they are loaded, and whenever they act."""
+    (tmp_path / "chatty.py").write_text(
+        "from tickmind.characters.villager import Villager\n"
+        "print('loaded')\n"
+        "class Chatty(Villager):\n"
+        "    def decide(self, tactics):\n"
+        "        print('deciding')\n"
+        "        super().decide(tactics)\n"
+        "Chatty.run()\n"
+    )
+    done = tickmind(*with_agent(runs, tmp_path, "[python, chatty.py]"), "--tick", "3", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["tick"] == 3
+    assert "loaded\ndeciding" in done.stderr
+
+
 def test_a_program_finds_what_lies_beside_it_and_its_own_variables(tickmind, runs, tmp_path, monkeypatch):
     (tmp_path / "beside_it.py").write_text("from tickmind.characters.villager import Villager as Poet\n")
     (tmp_path / "poet.py").write_text(

@@ -73,8 +73,8 @@ class RayExecutor:
                 thread = threading.Thread(target=self._follow, args=(reference, future), daemon=True)
                 self._threads.add(thread)
                 thread.start()
-        for future, error in refused:  # without the lock, as its callbacks may submit more
-            future.set_exception(_lost(error))
+        for future, fault in refused:  # without the lock, as its callbacks may submit more
+            future.set_exception(_lost(fault))
 
     def _follow(self, reference: Any, future: "Future[Any]") -> None:
         """Wait for one answer and pass it on."""

@@ -61,7 +61,8 @@ def gateway(
     plaintext: Annotated[
         bool,
         typer.Option(
-            "--plaintext", help="Listen beyond this machine without TLS, where a TLS proxy or the network protects keys."
+            "--plaintext",
+            help="Listen beyond this machine without TLS, where a TLS proxy or the network protects keys.",
         ),
     ] = False,
     check: Annotated[

@@ -29,7 +29,8 @@ Host = Annotated[
 ]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="With --http: the port to listen on; 0 takes any free one.")]
 TokenFile = Annotated[
-    Path | None, typer.Option(help="With --http: a file with the tokens of clients, one per line; it may change meanwhile.")
+    Path | None,
+    typer.Option(help="With --http: a file with the tokens of clients, one per line; it may change meanwhile."),
 ]
 Tls = Annotated[
     Path | None, typer.Option(help="With --http: a folder with the certificate chain and key: cert.pem, key.pem.")
