@@ -283,7 +283,7 @@ def test_every_act_has_words_and_the_phrasebook_avoids_what_was_said():
     ("text", "wanted"),
     [
         ("Could you bring me some bread?", Bringing("bread", 1, -1)),
-        ("Could you bring me ſome bread?", Bringing("bread", 1, -1)),  # a pattern that ignores case takes ſ for s
+        ("Could you bring me \u017fome bread?", Bringing("bread", 1, -1)),  # a long s, which is an s to patterns
         ("Ada, would you please bring me two berries by 6 pm?", Bringing("berries", 2, 1080)),
         ("Good day. Can you fetch me a bucket before noon, please?", Bringing("bucket", 1, 720)),
         ("please give me 3 wood", Bringing("wood", 3, -1)),
@@ -317,7 +317,7 @@ PARTS = (
         "Ada",
         "Bram",
         "some",
-        "ſome",
+        "\u017fome",
         "Five",
         "an",
         "12",
