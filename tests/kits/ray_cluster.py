@@ -25,6 +25,7 @@ RAY_SETTINGS = {
     "RAY_enable_metrics_collection": "0",
     "RAY_prestart_worker_first_driver": "0",  # else each node starts a Python for each of its CPUs
     "RAY_enable_worker_prestart": "0",
+    "RAY_worker_niceness": "0",  # else 15: beside other tests its workers would hardly run
 }
 
 
@@ -67,11 +68,11 @@ def answer(process: "subprocess.Popen[str]") -> dict[str, str]:
 
 
 @contextmanager
-def local_ray(*, nodes: int = 2, cpus: int = 4) -> Iterator[LocalRay]:
-    """A cluster of so many nodes, of which one is its head."""
+def local_ray(*, nodes: int = 2, cpus: int = 4, client_port: int = 0) -> Iterator[LocalRay]:
+    """A cluster of so many nodes, of which one is its head; with a port for `ray://`, if it is given."""
     folder = Path(tempfile.mkdtemp(prefix="ray-"))  # short, because the names of sockets are
     (folder / "ray").mkdir()
-    command = [sys.executable, "-m", "tests.kits.ray_cluster", str(folder), str(nodes), str(cpus)]
+    command = [sys.executable, "-m", "tests.kits.ray_cluster", str(folder), *map(str, (nodes, cpus, client_port))]
     env = {**os.environ, **RAY_SETTINGS, "RAY_TMPDIR": str(folder)}
     errors = folder / "errors.log"
     with errors.open("wb") as file:
@@ -117,7 +118,7 @@ def _of_cluster(folder: Path) -> list[int]:
     return found
 
 
-def _main(folder: str, nodes: int, cpus: int) -> None:
+def _main(folder: str, nodes: int, cpus: int, client_port: int) -> None:
     from ray.cluster_utils import Cluster
 
     given: dict[str, Any] = {
@@ -128,7 +129,8 @@ def _main(folder: str, nodes: int, cpus: int) -> None:
         "object_store_memory": 80_000_000,
         "node_ip_address": "127.0.0.1",
     }
-    cluster = Cluster(initialize_head=True, head_node_args={"temp_dir": f"{folder}/ray", "no_monitor": True, **given})
+    head = {"temp_dir": f"{folder}/ray", "no_monitor": True, "ray_client_server_port": client_port or None, **given}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     _say(address=cluster.address)
     running = [cluster.add_node(**given) for _ in range(nodes - 1)]
     for node in (*running, cluster.head_node):
@@ -146,4 +148,4 @@ def _say(**words: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    _main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -26,10 +26,10 @@ from tickmind.wire import Tls, ViewerEventType, ViewFilter, WorldClient, WorldEn
 from tickmind.world import TileWorld, parse_scenario
 from tickmind.world.generators import generate_village
 
-pytestmark = [pytest.mark.slow(weight=8), pytest.mark.realtime, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.slow(weight=8), pytest.mark.realtime, pytest.mark.timeout(580)]
 VILLAGERS, PROCESSES = short_or_long((8, 2), (200, 4))
 BACK_S = short_or_long(60.0, 15.0)  # the short form runs beside other tests, on any machine
-WAIT_S = 120.0
+WAIT_S = 240.0
 TICK = short_or_long(TickPace(0.2, 0.15), TickPace(0.5, 0.3))
 TOKEN = "a-token-of-this-village"
 SMALL_STUDY = """
@@ -211,5 +211,6 @@ async def test_a_killed_node_costs_villagers_neither_their_memories_nor_the_worl
         assert first >= ticks[0]
         text = output.read_text("utf-8")
         assert "kept by Ray at" in text
-        assert "its node or its actor was lost" in text
+        # The node's processes end in any order: the last that is heard may be that the agent was killed.
+        assert re.search(r"backing off \((its node or its actor was lost|the warden was killed)", text), text
     assert f"{VILLAGERS} characters" in output.read_text("utf-8")

@@ -1,6 +1,7 @@
 """Where the runner's agents start again when an actor of theirs is lost, by a cluster that only notes what is asked."""
 
 import asyncio
+import socket
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -62,6 +63,7 @@ class Cluster:
     def __init__(self):
         self.actors = []
         self.resources = {"aa": dict(ROOM), "bb": dict(ROOM)}
+        self.port = 0  # on which the nodes listen
         self.api = self
         self.exceptions = SimpleNamespace(RayError=RayError, ActorUnavailableError=ActorUnavailableError)
 
@@ -77,7 +79,8 @@ class Cluster:
         return SimpleNamespace(remote=make)
 
     def nodes(self):
-        return [{"NodeID": name, "Alive": True, "Resources": has} for name, has in self.resources.items()]
+        where = {"NodeManagerAddress": "127.0.0.1", "NodeManagerPort": self.port}
+        return [{"NodeID": name, "Alive": True, "Resources": has, **where} for name, has in self.resources.items()]
 
     def kill(self, actor, *, no_restart):
         assert no_restart
@@ -107,6 +110,11 @@ def on_cluster(tmp_path):
     def run(history):
         async def live():
             cluster = Cluster()
+            with socket.create_server(("127.0.0.1", 0)) as raylet:
+                cluster.port = raylet.getsockname()[1]
+                await on(cluster)
+
+        async def on(cluster):
             launcher = RayLauncher(RayCluster(cluster, "here"))
             try:
                 await history(cluster, Agents(launcher, tmp_path))
@@ -158,6 +166,23 @@ def test_an_actor_that_ray_starts_again_in_time_keeps_its_place(on_cluster):
         await until(lambda: again.node)
         assert len(cluster.actors) == 1
         assert not cluster.actors[0].killed
+
+    on_cluster(history)
+
+
+def test_an_actor_whose_node_accepts_no_connection_is_not_waited_for(on_cluster):
+    async def history(cluster, agents):
+        agent, ended = await agents.life()
+        await until(lambda: agent.node)
+        cluster.actors[0].state = "lost"
+        await ended
+        with socket.socket() as deaf:  # bound, and nobody listens
+            deaf.bind(("127.0.0.1", 0))
+            cluster.port, begun_s = deaf.getsockname()[1], now_s()
+            again, _ = await agents.life()
+            await until(lambda: again.node)
+        assert now_s() - begun_s < COMES_BACK_S / 2, "as long as a start takes"
+        assert cluster.actors[1].node_id == "bb"
 
     on_cluster(history)
 

@@ -2,7 +2,7 @@
 
 Ray starts a lost actor again, but takes a node for lost only when five checks of its health have failed, three seconds
 apart. The runner hears of the loss within a second or two, from the call that waits for news. So an actor that does not
-come back soon is given up, and another is asked for, on any node but that one.
+come back soon is given up, or at once if its node accepts no connection, and another is asked for, on any other node.
 """
 
 import asyncio
@@ -57,9 +57,9 @@ class CastActors:
     async def get(self, key: str, spec: "AgentSpec") -> CastHandle:
         """Return the actor that was kept for a group if it is there or may come back soon, else a new one."""
         handle = self._kept.pop(key, None)
-        if handle is not None and not self._is_given_up(handle):
-            return handle
         if handle is not None:
+            if not await self._is_given_up(handle):
+                return handle
             if handle.node_id:
                 self._shunned[handle.node_id] = self._clock_s() + SHUNNED_S
             self._cluster.api.kill(handle.actor, no_restart=True)
@@ -93,9 +93,13 @@ class CastActors:
         """Return how long a lost actor is still hoped for; None for one that is not lost."""
         return None if handle.lost_s is None else max(0.0, handle.lost_s + COMES_BACK_S - self._clock_s())
 
-    def _is_given_up(self, handle: CastHandle) -> bool:
-        """Whether a lost actor is not waited for: it is away for too long, or others of its node did not come back."""
-        return handle.lost_s is not None and (handle.node_id in self._shunned or self.hoped_for_s(handle) == 0)
+    async def _is_given_up(self, handle: CastHandle) -> bool:
+        """Return whether an actor is lost and not waited for: it is away for too long, or its node is gone."""
+        if handle.lost_s is None:
+            return False
+        if self._shunned.get(handle.node_id, 0.0) > self._clock_s() or self.hoped_for_s(handle) == 0:
+            return True
+        return await asyncio.to_thread(self._cluster.is_refused_by, handle.node_id)
 
     def _new(self, spec: "AgentSpec", nodes: list[dict[str, Any]]) -> Any:
         place = spec.place
