@@ -212,5 +212,5 @@ async def test_a_killed_node_costs_villagers_neither_their_memories_nor_the_worl
         text = output.read_text("utf-8")
         assert "kept by Ray at" in text
         # The node's processes end in any order: the last that is heard may be that the agent was killed.
-        assert re.search(r"backing off \((its node or its actor was lost|the warden was killed)", text), text
+        assert re.search(r"\((its node or its actor was lost|the warden was killed)", text), text
     assert f"{VILLAGERS} characters" in output.read_text("utf-8")
