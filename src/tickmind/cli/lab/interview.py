@@ -56,6 +56,10 @@ def interview(
     model: Annotated[
         str, typer.Option(help="Have this model at LLM_BASE_URL word the answers, instead of LLM_MODEL.")
     ] = "",
+    held: Annotated[
+        bool,
+        typer.Option("--local-model", help="The model is served by llama.cpp: hold it to citing, by a grammar."),
+    ] = False,
     own_words: Annotated[
         bool, typer.Option("--own-words", help="Ask no model, even if there is one: the mind's own code answers.")
     ] = False,
@@ -84,7 +88,7 @@ def interview(
             "there is no question: give --question TEXT or --questions FILE, or ask one actor in a terminal"
         )
     store = RunStore(folder)
-    with store.open(run_id) as run, _wording(model, own_words=own_words) as word:
+    with store.open(run_id) as run, _wording(model, own_words=own_words, held=held) as word:
         if run.last_tick_id is None or (tick is not None and tick > run.last_tick_id):
             raise ConfigError(f"run {run_id} ends with tick {run.last_tick_id or 0}; choose one up to it")
         with programs_print_to_stderr() as output:
@@ -139,20 +143,22 @@ def _interviewers(
 
 
 @contextmanager
-def _wording(model: str, *, own_words: bool) -> "Iterator[WordAnswer | None]":
-    """Yield what asks the model that is configured; None if there is none."""
+def _wording(model: str, *, own_words: bool, held: bool) -> "Iterator[WordAnswer | None]":
+    """Yield what asks the model that is configured, held to citing by a grammar or not; None if there is none."""
     import os
 
     if own_words or not (model or os.environ.get("LLM_BASE_URL")):
         yield None
         return
+    from tickmind.lab.interviews.interviewer import citing_grammar
     from tickmind.llm import CallConfig, Message, SyncModelClient, load_model_config
 
     config = load_model_config(model=model or None)
     with SyncModelClient(config) as client:
-        call = CallConfig(max_tokens=ANSWER_TOKENS, temperature=0.0, timeout_s=ANSWER_S)
 
-        def word(system: str, asked: str) -> Iterator[str]:
+        def word(system: str, asked: str, numbers: Sequence[int]) -> Iterator[str]:
+            extra = {"grammar": citing_grammar(numbers)} if held else {}
+            call = CallConfig(max_tokens=ANSWER_TOKENS, temperature=0.0, timeout_s=ANSWER_S, extra=extra)
             with client.stream([Message.system(system), Message.user(asked)], call) as stream:
                 for chunk in stream:
                     yield chunk.content
