@@ -342,10 +342,9 @@ class TalkingCharacter(Character):
         talk, people = self.talker.talks.current, self.surroundings.people
         partners = [] if talk is None else [people[who] for who in talk.others(self.entity_id) if who in people]
         for one in self.awake_within(MEET_STEPS):
-            who = one.entity_id
-            if not self._is_in_another_talk(who) and not self._is_cold_to(who):
-                if all(distance(one.at, partner.at) <= TALK_STEPS for partner in partners):
-                    yield who
+            who, is_heard = one.entity_id, all(distance(one.at, partner.at) <= TALK_STEPS for partner in partners)
+            if is_heard and not self._is_in_another_talk(who) and not self._is_cold_to(who):
+                yield who
 
     def awake_within(self, steps: int) -> list[Person]:
         """Return others in sight that are awake, within so many steps, the nearest first."""
