@@ -55,8 +55,8 @@ def test_four_bits_rank_memories_as_whole_numbers_do(seed):
         found = table.likeness(str(asked))
         same.append(len({*np.argsort(-exact)[:5].tolist()} & {*np.argsort(-found)[:5].tolist()}))
         alike = exact > 0
-        ranks = [np.argsort(np.argsort(one[alike])) for one in (exact, found)]
-        assert np.corrcoef(*ranks)[0, 1] > 0.95
+        ranks = [np.argsort(np.argsort(one[alike])).astype(np.float64) for one in (exact, found)]
+        assert np.corrcoef(ranks[0], ranks[1])[0, 1] > 0.95
     assert np.mean(same) >= 4
 
 
