@@ -146,6 +146,7 @@ def test_a_program_gets_its_arguments_and_leaves_those_of_the_process(tmp_path):
     )
     before = list(sys.argv)
     host = load_host("", str(tmp_path / "poet.py"), context(), ["sonnet", "ode"])
+    assert isinstance(host, CharacterHost)
     assert host.character("entity:1").rhymes == ["sonnet", "ode"]
     assert sys.argv == before
 
