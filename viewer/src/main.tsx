@@ -13,6 +13,8 @@ import { BranchDialog } from "./panels/branch";
 import { Help, Legend, SidePanel, TopBar } from "./panels/frame";
 import { Pad } from "./panels/play";
 import { Timeline } from "./panels/timeline";
+import { beginTheme } from "./theme";
+import "../../src/tickmind/base/pages/theme.css";
 import "./style.css";
 import "./lab/lab.css";
 
@@ -131,6 +133,7 @@ function TokenForm({ source, again }: { source: HttpSource; again: () => void })
 }
 
 async function open(): Promise<void> {
+  beginTheme();
   const root = document.getElementById("app") as HTMLElement;
   const clip = await ClipSource.find();
   const source: Source = clip ?? new HttpSource(baseOf(new URLSearchParams(location.search).get("run") ?? ""));
