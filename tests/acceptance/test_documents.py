@@ -171,8 +171,7 @@ CLI_COMMANDS = [(block, words[1:]) for block, words in COMMANDS if words[:1] == 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-SNIPPET_TIMEOUT_S)
+@pytest.mark.timeout(SNIPPET_TIMEOUT_S)
 @pytest.mark.parametrize(("block", "code"), SNIPPETS, ids=[str(block) for block, _ in SNIPPETS])
 def test_a_python_snippet_runs(block, code, tmp_path, warm_python):
     script = tmp_path / "snippet.py"

@@ -92,7 +92,15 @@ function Page({ app }: { app: App }) {
           <Legend app={app} />
           <Pad app={app} />
           <canvas class="minimap" ref={minimap} role="img" aria-label="The whole map, small" />
-          {app.waiting.value && <p class="waiting">Loading ticks</p>}
+          {app.waiting.value ? (
+            <p class="waiting">Loading ticks</p>
+          ) : (
+            app.awaits && (
+              <p class="waiting" role="status">
+                {app.awaits}
+              </p>
+            )
+          )}
           {beside && (
             <p class="of-run">
               <bdi>{app.world.info.run_id}</bdi>

@@ -88,7 +88,7 @@ export function Charts({ app }: { app: App }) {
         lines={[
           { name: "awake", colour: "var(--series-1)", values: columns.awake },
           { name: "asleep", colour: "var(--series-6)", values: columns.asleep },
-          { name: "uncontrolled", colour: "var(--idle)", values: columns.uncontrolled },
+          { name: "uncontrolled", colour: "var(--muted)", values: columns.uncontrolled },
           { name: "fallen", colour: "var(--bad)", values: columns.incapacitated },
         ]}
       />

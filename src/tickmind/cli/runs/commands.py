@@ -10,7 +10,6 @@ from tickmind.base.files import RUNS_FOLDER, runs_option
 from tickmind.cli.runs.change_options import change_text
 from tickmind.cli.runs.sealing_progress import SealingProgress
 from tickmind.cli.screen import harmless
-from tickmind.protocol.record import AWAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -134,6 +133,8 @@ def show(run_id: RunId, folder: Folder = RUNS_FOLDER) -> None:
 
 
 def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
+    from tickmind.protocol.record import AWAY
+
     info, meta = run.info, run.meta
     facts = [
         ("run", run.run_id),
