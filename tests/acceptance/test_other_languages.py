@@ -14,7 +14,9 @@ def blocks(language, page="other-languages"):
 def test_the_agents_of_the_guide_are_the_examples():
     assert blocks("js")[0] == (ROOT / "examples" / "node" / "agent.mjs").read_text(encoding="utf-8")
     assert blocks("go", "agent-in-go") == [(ROOT / "examples" / "go" / "agent.go").read_text(encoding="utf-8")]
-    assert blocks("python3", "agent-in-anything") == [(ROOT / "examples" / "plain" / "agent.py").read_text(encoding="utf-8")]
+    assert blocks("python3", "agent-in-anything") == [
+        (ROOT / "examples" / "plain" / "agent.py").read_text(encoding="utf-8")
+    ]
 
 
 def test_the_mapping_of_the_guide_names_the_socket_of_the_world(tmp_path):
