@@ -64,8 +64,8 @@ summary{cursor:pointer}summary small{color:var(--muted)}
 .one h3{margin:0;font-size:17px;overflow-wrap:anywhere}.one header{display:flex;gap:11px;align-items:center}
 .one p{margin:9px 0 6px;font-size:14px}.one .sub{margin:0;font-size:13px}
 .one .told{font-size:14px}.one .told li{grid-template-columns:6.6em 1fr;padding:2px 0}
-.face{display:grid;place-items:center;flex:none;width:38px;height:38px;border-radius:50%;color:#fff;font-weight:700;
-text-shadow:0 1px 2px rgb(0 0 0/55%)}
+.face{display:grid;place-items:center;flex:none;width:38px;height:38px;border-radius:50%;color:var(--on-face);font-weight:700;
+text-shadow:0 1px 2px var(--under-face)}
 .both{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,340px),1fr));gap:4px 26px}
 @media (max-width:560px){body{padding:18px 14px 60px}h1{font-size:23px}.told li,.one .told li{grid-template-columns:1fr;
 gap:0}.cards{grid-template-columns:repeat(2,1fr)}}
