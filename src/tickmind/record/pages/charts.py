@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SERIES: Final = tuple(f"var(--series-{place})" for place in range(1, 7))
 IDLE: Final = "var(--idle)"  # nothing, nobody or the rest
-GOOD, BAD, THOUGHT = "var(--good)", "var(--bad)", "var(--thought)"
+BAD, THOUGHT = "var(--bad)", "var(--thought)"
 _WIDTH: Final = 1000  # of what is drawn; it is stretched to the width of the page
 _NET_WIDTH, _NET_HEIGHT, _NET_RADIUS = 520, 420, 165
 _HOT: Final = (176, 42, 26)

@@ -57,7 +57,6 @@ summary{cursor:pointer}summary small{color:var(--muted)}
 .told{list-style:none;padding:0;margin:0;display:grid;gap:3px}
 .told li{display:grid;grid-template-columns:8.2em 1fr;gap:10px;padding:4px 0;overflow-wrap:anywhere}
 .told a.when{font-size:13px;line-height:23px;font-variant-numeric:tabular-nums;white-space:nowrap}
-.told.two li{grid-template-columns:1fr}
 .lead{border-left:4px solid var(--highlight-fill);padding:2px 0 2px 14px}
 .ones{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,400px),1fr));gap:var(--gap)}
 .one{background:var(--panel);border:1px solid var(--line);border-radius:var(--radius);padding:14px 16px}

@@ -1,5 +1,6 @@
 """The story of a run in its report: highlights, and a part for each character, with links into the replay."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Final
@@ -120,7 +121,4 @@ def _colour(actor_id: str, chosen: str) -> str:
 
 def story_counts(story: RunStory) -> Mapping[str, int]:
     """Return what two runs are compared by, as kinds of events."""
-    counts: dict[str, int] = {}
-    for event in story.events:
-        counts[event.kind.value] = counts.get(event.kind.value, 0) + 1
-    return counts
+    return Counter(event.kind.value for event in story.events)
