@@ -118,8 +118,9 @@ class RelivedMinds:
         self._scenario = load_scenario(scenario_file, seed=run.info.seed).with_ticks_of(run.info.tick_duration_ms)
         recorded = folder / AGENTS
         mapping = self._mapping(agents, recorded, scenario_file)
-        self._run_folder, self._runs_folder = folder.resolve(), folder.resolve().parent
         self._is_named = agents is not None
+        # A run may come from elsewhere, and other runs with it: no program is taken from their folder.
+        self._records = folder.resolve() if self._is_named else folder.resolve().parent
         self._folder = _folder_of(recorded) if agents is None and recorded.is_file() else None
         known = {actor.entity_id for actor in run.info.actors}
         for name in who:
@@ -257,9 +258,9 @@ class RelivedMinds:
             )
         if option != "-m":
             what = self._script(what, spec.cwd)
-        folder = spec.cwd if option == "-m" else Path(what).parent  # where Python looks for what it imports
-        if not folder.resolve().is_relative_to(self._run_folder):
-            sys.path.insert(0, str(folder))
+        folder = self._beside(spec.cwd) if option == "-m" else Path(what).parent
+        if folder is not None and not folder.resolve().is_relative_to(self._records):
+            sys.path.insert(0, str(folder))  # where Python looks for what a program imports
         names = tuple(name for name in group.entity_ids if not who or name in who)
         launch = Launch(group.assignments("relived"), settings=spec.settings)
         env = {**os.environ, **self._own_environment(spec.env)}
@@ -277,18 +278,17 @@ class RelivedMinds:
         scenario, info = self._scenario, self._world.info
         return info.describe(RunInfo(self._run.run_id, scenario.mind_seed, scenario.thinking_ticks), names)
 
-    def _script(self, name: str, folder: Path) -> str:
-        """Return the path of a program; a relative one lies beside the mapping that the run was started with.
+    def _beside(self, folder: Path) -> Path | None:
+        """Return the folder of the mapping that the run was started with; a kept one may be a link to any other."""
+        return folder if self._is_named else self._folder
 
-        A run from elsewhere may bring programs, and other runs with it: nothing is started from their folder.
-        """
-        beside = folder if self._is_named else self._folder
-        tried = [each / name for each in (beside, Path.cwd()) if each is not None]
-        records = self._run_folder if self._is_named else self._runs_folder
+    def _script(self, name: str, folder: Path) -> str:
+        """Return the path of a program; a relative one lies beside the mapping that the run was started with."""
+        tried = [each / name for each in (self._beside(folder), Path.cwd()) if each is not None]
         for path in tried:
             if not path.is_file():
                 continue
-            if path.resolve().is_relative_to(records):
+            if path.resolve().is_relative_to(self._records):
                 raise ConfigError(
                     f"{path} lies in the folder of runs, and no program is started from a record; name the mapping of "
                     "the agents with --agents FILE if it is yours"
