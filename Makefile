@@ -13,7 +13,7 @@ DEPLOY_VENV := .venv-deploy
 DEPLOY_READY := $(DEPLOY_VENV)/.ready
 CODE := src tests examples benchmarks requirements release
 PAGE := src/tickmind/viewer/page/index.html
-PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.html viewer/tsconfig.json viewer/vite.config.ts -type f)
+PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.html viewer/tsconfig.json viewer/vite.config.ts -type f) src/tickmind/base/pages/theme.css
 
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes are started, and each would compile everything anew

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import re
 import shlex
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tickmind.cli.app import app
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINKED_PAGES = sorted({*PAGES, *ROOT.glob("*.md")})
+PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 SNIPPET_TIMEOUT_S = 300
 RUN_CLI = "import sys; from tickmind.cli import main; sys.argv[0] = 'tickmind'; main()"
 
@@ -116,12 +118,20 @@ def problem_with(words, makefile, root=ROOT):
             return "" if (root / folder / "agent.go").is_file() else f"{folder} has no agent"  # see test_conformance
         case ["godot", "--path", folder]:
             return "" if (root / folder / "project.godot").is_file() else f"{folder} is no project of Godot"
+        case ["pip", "install", wanted] if wanted.startswith("tickmind"):
+            unknown = extras_of(wanted) - set(tomllib.loads(PYPROJECT)["project"]["optional-dependencies"])
+            return f"the package has no extra {', '.join(sorted(unknown))}" if unknown else ""
         case ["npx", "@modelcontextprotocol/inspector", *_]:
             return ""  # a client of others, as is the one of test_mcp_character
         case ["tickmind", *_]:
             return ""  # see test_documented_options_are_in_the_help_of_their_command
         case _:
             return f"no test knows {' '.join(words)!r}"
+
+
+def extras_of(wanted):
+    """The extras that `tickmind[one,two]` names."""
+    return set(filter(None, wanted.removeprefix("tickmind").strip("[]").split(",")))
 
 
 def fresh_environment():
@@ -301,7 +311,9 @@ def test_a_block_that_is_never_closed_is_an_error():
         ("python -m http.server", "-m is not one of the examples, so nothing runs it"),
         ("curl -sS http://127.0.0.1:8766/metrics", ""),
         ("curl https://example.com/install", "no test knows 'curl https://example.com/install'"),
-        ("pip install tickmind", "no test knows 'pip install tickmind'"),
+        ("pip install tickmind[village,record]", ""),
+        ("pip install tickmind[dmeo]", "the package has no extra dmeo"),
+        ("pip install others", "no test knows 'pip install others'"),
         ("make demo && rm -rf .", "the Makefile has no target '&&'"),
     ],
 )

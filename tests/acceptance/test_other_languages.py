@@ -4,17 +4,19 @@ from tests.acceptance.test_documents import BLOCKS, ROOT
 
 from tickmind.runner import load_mapping
 
-GUIDE = ROOT / "docs" / "guides" / "other-languages.md"
+GUIDES = ROOT / "docs" / "guides"
 
 
-def blocks(language):
-    return [block.text for block in BLOCKS[GUIDE] if block.language == language]
+def blocks(language, page="other-languages"):
+    return [block.text for block in BLOCKS[GUIDES / f"{page}.md"] if block.language == language]
 
 
 def test_the_agents_of_the_guide_are_the_examples():
     assert blocks("js")[0] == (ROOT / "examples" / "node" / "agent.mjs").read_text(encoding="utf-8")
-    assert blocks("go") == [(ROOT / "examples" / "go" / "agent.go").read_text(encoding="utf-8")]
-    assert blocks("python3") == [(ROOT / "examples" / "plain" / "agent.py").read_text(encoding="utf-8")]
+    assert blocks("go", "agent-in-go") == [(ROOT / "examples" / "go" / "agent.go").read_text(encoding="utf-8")]
+    assert blocks("python3", "agent-in-anything") == [
+        (ROOT / "examples" / "plain" / "agent.py").read_text(encoding="utf-8")
+    ]
 
 
 def test_the_mapping_of_the_guide_names_the_socket_of_the_world(tmp_path):

@@ -23,6 +23,46 @@ WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
 """
+# Every text that is seen, with the contrast to what lies behind it, if that is too little (WCAG AA). A canvas turns
+# each colour into bytes, in whatever form the style has it.
+CONTRAST = """() => {
+  const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const seen = (...colours) => {
+    pen.clearRect(0, 0, 1, 1);
+    for (const colour of colours) { pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); }
+    return [...pen.getImageData(0, 0, 1, 1).data];
+  };
+  const light = (rgb) => {
+    const linear = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+    const [r, g, b] = rgb.map((value) => linear(value / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    const layers = [];
+    for (let at = element; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      layers.unshift(colour);
+      if (seen(colour)[3] === 255) break;
+    }
+    return layers;
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let looked = 0;
+  while (walker.nextNode()) {
+    const text = walker.currentNode.textContent.trim();
+    const element = walker.currentNode.parentElement;
+    if (!text || !element.checkVisibility({ visibilityProperty: true })) continue;
+    const style = getComputedStyle(element);
+    if (style.textShadow !== "none") continue; // on a colour that may be any
+    const under = ["white", ...behind(element)];
+    const [a, b] = [light(seen(...under, element.closest("svg") ? style.fill : style.color)), light(seen(...under))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    looked += 1;
+    if (ratio < 4.5) found.push(`${text.slice(0, 40)}: ${ratio.toFixed(2)}`);
+  }
+  return { looked, found };
+}"""
 # Every font is there, and what was drawn by now has been shown.
 SHOWN = """async () => {
   await document.fonts.ready;

@@ -4,7 +4,7 @@ import { batch, signal } from "@preact/signals";
 import type { MapView } from "./draw/map";
 import type { Speech } from "./draw/overlay";
 import { EventLog } from "./events";
-import { chooseShirt } from "./draw/colours";
+import { chooseShirt, chooseTeam } from "./draw/colours";
 import { Film } from "./film/film";
 import { nextEvent, type EventName } from "./film/jumps";
 import { Player } from "./film/player";
@@ -80,9 +80,11 @@ export class App {
     readonly source: Source,
   ) {
     this.world = world;
-    for (const [row, { colour }] of Object.entries(world.info.people)) {
-      if (colour) chooseShirt(world.actorIds[Number(row)], colour);
-    }
+    world.actorIds.forEach((id, row) => {
+      chooseTeam(id, world.info.people[row]?.team ?? "", world.typeOf(row));
+      const colour = world.info.people[row]?.colour;
+      if (colour) chooseShirt(id, colour);
+    });
     this.film = new Film(world, source);
     this.player = new Player(this.film);
     this.places = new Places(this.film);
@@ -132,6 +134,13 @@ export class App {
   /** Whether there is a record from which a story can be made. */
   get hasStory(): boolean {
     return this.world.info.mode === "replay" && this.source.story !== undefined;
+  }
+
+  /** What is waited for: the first answer of a model, in a world that is told to have one. */
+  get awaits(): string {
+    const { live, awaits } = this.film.span;
+    if (!live || !awaits) return "";
+    return this.digest.value?.columns.answers.some((count) => count > 0) ? "" : awaits;
   }
 
   close(): void {

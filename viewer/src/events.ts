@@ -163,6 +163,15 @@ export class EventLog {
     }
   }
 
+  /** What lies on a tile now, or in the thing that stands there. */
+  private stored(x: number, y: number, item: number, amount: number): string {
+    const { world } = this.film;
+    const what = plain(world.info.items[item] ?? "?");
+    const thing = world.thingX.findIndex((left, at) => left === x && world.thingY[at] === y);
+    const where = thing < 0 ? "on the ground" : `at ${world.targetName(world.thingIds[thing])}`;
+    return amount ? `${amount} ${what} ${where}` : `no ${what} ${thing < 0 ? `${where} any more` : `left ${where}`}`;
+  }
+
   private *objects(frame: Frame, passes: Passes): Generator<Found> {
     const changes = thingChanges(frame);
     yield* this.rules(frame, passes, true, changes.length);
@@ -172,7 +181,7 @@ export class EventLog {
       const change = changes[at];
       if (change.length === 4) {
         const [x, y, item, amount] = change;
-        if (this.inside(x, y)) yield [at, -1, () => `${amount} ${world.info.items[item]} on the ground`, false];
+        if (this.inside(x, y)) yield [at, -1, () => this.stored(x, y, item, amount), false];
       } else if (change[1] === "state") {
         const [thing, , state] = change;
         if (world.thingX[thing] !== AWAY && !this.inside(world.thingX[thing], world.thingY[thing])) continue;

@@ -13,6 +13,8 @@ import { BranchDialog } from "./panels/branch";
 import { Help, Legend, SidePanel, TopBar } from "./panels/frame";
 import { Pad } from "./panels/play";
 import { Timeline } from "./panels/timeline";
+import { beginTheme } from "./theme";
+import "../../src/tickmind/base/pages/theme.css";
 import "./style.css";
 import "./lab/lab.css";
 
@@ -90,7 +92,15 @@ function Page({ app }: { app: App }) {
           <Legend app={app} />
           <Pad app={app} />
           <canvas class="minimap" ref={minimap} role="img" aria-label="The whole map, small" />
-          {app.waiting.value && <p class="waiting">Loading ticks</p>}
+          {app.waiting.value ? (
+            <p class="waiting">Loading ticks</p>
+          ) : (
+            app.awaits && (
+              <p class="waiting" role="status">
+                {app.awaits}
+              </p>
+            )
+          )}
           {beside && (
             <p class="of-run">
               <bdi>{app.world.info.run_id}</bdi>
@@ -131,6 +141,7 @@ function TokenForm({ source, again }: { source: HttpSource; again: () => void })
 }
 
 async function open(): Promise<void> {
+  beginTheme();
   const root = document.getElementById("app") as HTMLElement;
   const clip = await ClipSource.find();
   const source: Source = clip ?? new HttpSource(baseOf(new URLSearchParams(location.search).get("run") ?? ""));

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tickmind.cli.drill.drill import Drill
     from tickmind.cli.runner.status import RunnerStatus
+    from tickmind.llm.local.model_choice import ModelChoice
     from tickmind.llm.messages import Message
 
 SCENARIO = "willowbrook"
@@ -115,6 +116,7 @@ def demo(
         from tickmind.llm.local.weights import WeightStore
 
         offer_model(WeightStore(), typer.confirm)
+    typer.echo("Starting Willowbrook: first the world, then its page, then twelve villagers.", err=True)
     run_id = new_run_id("drill" if drill else "demo")
     open_page = browser and not drill  # a browser would count as a process that outlives the drill
     plan = _Plan(
@@ -169,6 +171,8 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
         from tickmind.cli.model.served_model import served_model
 
         given, steps = plan.gateway_config is not None, None if played is None else played.provider.step
+        if awaits:
+            status.say(awaits)
         async with served_model(
             os.environ, scripted=plan.scripted, given=given, steps=steps, opening=_opening
         ) as model:
@@ -184,7 +188,8 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
         gateway = ["--config", str(plan.gateway_config), "--port", str(gateway_port)]
     begun = [str(scenario), "--run-id", plan.run_id, "--wait-for", "1", *plan.port(WORLD_PORT)]
     begun += ["--seed", str(plan.seed)] if plan.seed is not None else []
-    weights = "" if plan.scripted or plan.gateway_config is not None else choose_model().weights
+    choice = None if plan.scripted or plan.gateway_config is not None else choose_model()
+    weights, awaits = "" if choice is None else choice.weights, _awaits(choice)
     decides = bool(weights) and is_fit_to_decide(WeightStore().cache / BOOK, weights)
     file = MappingFile(scenario, settings={"local_model": True, "decides": decides} if weights else None)
     waiting = lockstep_arguments(load_scenario(scenario), file.mapping) if plan.lockstep else []
@@ -192,7 +197,7 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
         plan.world(*begun, *waiting),
         gateway,
         gateway_port if plan.gateway_config is None else None,
-        plan.port(VIEWER_PORT),
+        [*plan.port(VIEWER_PORT), *(["--awaits", awaits] if awaits else [])],
         resume=plan.world("--resume", plan.run_id, *waiting),
         world_addr="" if plan.any_ports else f"127.0.0.1:{WORLD_PORT}",
         models=models,
@@ -200,6 +205,16 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
         beside=None if played is None else played.run,
     )
     await bring_up(ensemble, file, folder, status)
+
+
+def _awaits(choice: "ModelChoice | None") -> str:
+    """Return what villagers and visitors wait for at first; nothing if a script answers at once."""
+    from tickmind.llm.local.model_choice import ModelKind
+
+    if choice is None or choice.kind is ModelKind.SCRIPTED:
+        return ""
+    what = f"Loading {choice.name}" if choice.weights else f"Waiting for the first answer of {choice.name}"
+    return f"{what}; the villagers live by themselves until it answers."
 
 
 def _opening() -> "tuple[Message, ...]":

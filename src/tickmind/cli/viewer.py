@@ -73,6 +73,9 @@ def viewer(
             "machine only: without --host, --allow-host and --token-file.",
         ),
     ] = None,
+    awaits: Annotated[
+        str, typer.Option(help="What the page says until the first answer of a model, as that the model is loading.")
+    ] = "",
 ) -> None:
     """Show a running world in the browser. Ctrl-C stops it."""
     import asyncio
@@ -81,7 +84,7 @@ def viewer(
     from tickmind.viewer.sources.live import LiveSource
     from tickmind.wire import WorldClient
 
-    config = _config(host, port, exposure(tls, token_file, client_ca), allow_host)
+    config = _config(host, port, exposure(tls, token_file, client_ca), allow_host, awaits)
     connection = world_endpoint(world, world_token_file, world_ca, world_certificate)
     may_play = _is_for_this_machine(host, allow_host, token_file) if play is None else play
 
@@ -213,12 +216,13 @@ def _playing(world: "WorldEndpoint", config: "ViewerConfig") -> "tuple[MountedHa
 
 
 def _config(
-    host: str, port: int, exposed: "tuple[Tokens, SSLContext | None]", allow_host: list[str] | None
+    host: str, port: int, exposed: "tuple[Tokens, SSLContext | None]", allow_host: list[str] | None, awaits: str = ""
 ) -> "ViewerConfig":
     from tickmind.viewer.server import ViewerConfig
 
     tokens, context = exposed
-    return ViewerConfig(host=host, port=port, tokens=tokens, tls=context, more_hosts=tuple(allow_host or ()))
+    more_hosts = tuple(allow_host or ())
+    return ViewerConfig(host=host, port=port, tokens=tokens, tls=context, more_hosts=more_hosts, awaits=awaits)
 
 
 def exposure(

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ _log = get_logger(__name__)
 _LAST_CHARS = 300
 _ERROR_LINES = 12  # of one error; gRPC's have five
 _TRACEBACK = "Traceback (most recent call last):"
+_THROWN = re.compile(r"(Uncaught )?([A-Z]\w*)?(Error|Exception)\b[^:]{0,40}: ")
 _BURST_S = 4.0  # burst: an agent that was quiet may log so many seconds' worth at once
 
 
@@ -46,6 +48,7 @@ class AgentLog:
         self._left_out_lines = 0
         self._broken = False
         self._last = ""  # last line of the agent since its start
+        self._thrown = ""  # last line of it that names an error of JavaScript
         self._raised: list[str] | None = None  # the error behind the last traceback, if nothing else was written since
         self._in_traceback = False  # whether the error is still to come
         descriptor = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode=PRIVATE_MODE)
@@ -76,7 +79,7 @@ class AgentLog:
 
     def begin(self, text: str) -> None:
         """Begin the output of a new process, with a note."""
-        self._last = ""
+        self._last, self._thrown = "", ""
         self._raised, self._in_traceback = None, False
         self.note(text)
 
@@ -119,7 +122,10 @@ class AgentLog:
         text = redact(line.decode("utf-8", "replace"))
         kept += text.encode() + b"\n"
         if text and not text.isspace():
-            self._last = text
+            if _THROWN.match(text):
+                self._thrown = text
+            # Node ends with its version, below the error, its stack and its code.
+            self._last = self._thrown if self._thrown and text.startswith("Node.js v") else text
             self._follow(text)
 
     def _follow(self, text: str) -> None:

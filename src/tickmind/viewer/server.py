@@ -54,6 +54,7 @@ class ViewerConfig:
     tokens: Tokens = ()  # a file's may change while the viewer runs
     tls: ssl.SSLContext | None = None
     more_hosts: tuple[str, ...] = ()  # other host names for browsers
+    awaits: str = ""  # what the page says until the first answer of a model, as that one is loading
 
 
 class ViewerServer:
@@ -184,7 +185,9 @@ class ViewerServer:
     def _add_requests(self, router: web.UrlDispatcher) -> None:
         """Add the requests for frames, and for the lab if there is one, of the own run and of others."""
         play = any(other.path == PLAY_PATH for other in self._mounted)
-        for name, handler in SourceRoutes(self._own_source, play=play, lab=self._lab is not None):
+        for name, handler in SourceRoutes(
+            self._own_source, play=play, lab=self._lab is not None, awaits=self._config.awaits
+        ):
             router.add_get(f"/api/{name}", self._api(handler))
         if self._lab is None:
             return

@@ -16,10 +16,14 @@ FindSource: TypeAlias = Callable[[web.Request], Awaitable[FrameSource]]
 
 
 class SourceRoutes:
-    """Answers requests about the source that `find` gives; `play` and `lab` tell the page what it may offer."""
+    """Answers requests about the source that `find` gives.
 
-    def __init__(self, find: FindSource, *, play: bool = False, lab: bool = False) -> None:
+    `play` and `lab` tell the page what it may offer, `awaits` what it says until the first answer of a model.
+    """
+
+    def __init__(self, find: FindSource, *, play: bool = False, lab: bool = False, awaits: str = "") -> None:
         self._find = find
+        self._awaits = awaits
         self._play = play
         self._lab = lab
 
@@ -41,7 +45,8 @@ class SourceRoutes:
     async def _span(self, request: web.Request) -> web.StreamResponse:
         source = await self._find(request)
         live = source.watchers is not None
-        return json_response({**source.span().shown(), "live": live, "play": live and self._play, "lab": self._lab})
+        offers = {"live": live, "play": live and self._play, "lab": self._lab, "awaits": self._awaits if live else ""}
+        return json_response({**source.span().shown(), **offers})
 
     async def _window(self, request: web.Request) -> web.StreamResponse:
         first, last = whole_number(request, "first"), whole_number(request, "last")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
-from tests.integration.browser import browsing_with, picture
+from tests.integration.browser import CONTRAST, browsing_with, picture
 
 from tickmind.gateway.fairness.caller_keys import hash_key, new_key
 from tickmind.gateway.server import GatewayServer
@@ -24,40 +24,6 @@ LIMITED_S = 300
 NASTY = "<img src=x onerror=window.hacked=1><script>window.hacked=1</script>"
 BUSY = {"two": Limits(requests_per_minute=600, tokens_per_minute=100_000, burst=50, concurrency=1)}
 
-# Every text that is seen, with the contrast to what lies behind it, if that is too little (WCAG AA).
-CONTRAST = """() => {
-  const parse = (color) => {
-    const parts = color.match(/[\\d.]+/g).map(Number);
-    return { rgb: parts.slice(0, 3), alpha: parts[3] ?? 1 };
-  };
-  const light = (rgb) => {
-    const linear = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
-    const [r, g, b] = rgb.map((value) => linear(value / 255));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const { rgb, alpha } = parse(getComputedStyle(at).backgroundColor);
-      if (alpha === 1) return rgb;
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  let looked = 0;
-  while (walker.nextNode()) {
-    const text = walker.currentNode.textContent.trim();
-    const element = walker.currentNode.parentElement;
-    if (!text || !element.checkVisibility({ visibilityProperty: true })) continue;
-    const style = getComputedStyle(element);
-    const front = element.closest("svg") ? style.fill : style.color;
-    const [a, b] = [light(parse(front).rgb), light(behind(element))];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    looked += 1;
-    if (ratio < 4.5) found.push(`${text.slice(0, 40)}: ${ratio.toFixed(2)}`);
-  }
-  return { looked, found };
-}"""
 
 # What can be reached by keyboard and has no name, and tables whose cells have no headings.
 NAMELESS = """() => [...document.querySelectorAll("button, input, a, [tabindex='0']")]

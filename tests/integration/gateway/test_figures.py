@@ -269,6 +269,7 @@ async def test_the_page_and_its_files_are_served_with_a_strict_policy(housing):
                 "charts.js",
                 "elements.js",
                 "panels.js",
+                "theme.css",
                 "words.js",
                 "icon.svg",
             )

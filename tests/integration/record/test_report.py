@@ -2,8 +2,6 @@
 
 import random
 from collections import Counter
-from html.parser import HTMLParser
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -154,26 +152,6 @@ def test_model_calls_have_their_tokens_and_their_cost(run):
     assert (small.calls, small.failed, small.prompt_tokens, small.completion_tokens) == (29, 6, 290, 58)
     assert figures.cost_usd == pytest.approx(0.25 * 30)
     assert sum(one.answered + one.failed for one in figures.calls) == 30
-
-
-def test_the_page_is_whole_and_whatever_was_said_is_text(run):
-    _, _, figures = run
-    text = page(figures)
-
-    class Tags(HTMLParser):
-        found: ClassVar[Counter[str]] = Counter()
-
-        def handle_starttag(self, tag, attrs):
-            self.found[tag] += 1
-            assert not [name for name, _ in attrs if name.startswith("on")]
-            assert all(not value.startswith(("http", "//")) for name, value in attrs if name in ("src", "href"))
-
-    parser = Tags()
-    parser.feed(text)
-    assert parser.found["script"] == 0
-    assert parser.found["img"] == 1  # the map
-    assert "alert(1)" in text
-    assert "default-src 'none'" in text
 
 
 def test_a_run_that_goes_on_says_to_wait_or_to_recover(tmp_path):

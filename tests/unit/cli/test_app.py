@@ -153,7 +153,10 @@ WITHOUT_PARTS = [
     ("replay spring --gif spring.gif", "PIL", "gif"),
 ]
 ALWAYS_THERE = ("structlog.stdlib", "typer._adapters", "yaml")
-HEAVY = ("aiohttp", "asyncio", "jsonschema", "openai", "orjson", "pydantic", "rich", "structlog", "yaml")
+HEAVY = (
+    *("aiohttp", "asyncio", "jsonschema", "openai", "orjson", "pydantic", "rich", "structlog", "yaml"),
+    "tickmind.protocol",
+)
 MODEL_LAYER = ("aiohttp", "jsonschema", "openai", "orjson", "tickmind.llm", "yaml")  # typer reads values with pydantic
 HELPS = [
     ("--help", HEAVY),

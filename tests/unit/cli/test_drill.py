@@ -3,14 +3,16 @@
 import os
 import subprocess
 import sys
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 from tickmind.base import ManualClock
 from tickmind.cli.drill.drill import Drill, Trouble
 from tickmind.cli.drill.processes import alive, below
 from tickmind.cli.drill.provider import ON_THE_WAY_S, FailingProvider, ProviderHealth
-from tickmind.cli.drill.verdict import judge
+from tickmind.cli.drill.verdict import Verdict, judge, show
 from tickmind.cli.drill.witness import Shown
 from tickmind.cli.ensemble.parts import MAX_RESUMES, KeptPart
 from tickmind.cli.world.run import WorldRuns
@@ -236,3 +238,11 @@ def test_an_agent_that_is_just_being_started_can_not_be_killed():
     drill = Drill(FailingProvider(), lambda _text: None)
     assert drill._kill(0) is False
     assert drill.log.victims == set()
+
+
+@pytest.mark.parametrize(("orphans", "words"), [(0, "The drill passed."), (1, "The drill failed.")])
+def test_the_last_line_says_whether_the_drill_passed(orphans, words):
+    printed = StringIO()
+    figures = Verdict(9, 1.5, 0, 0, orphans, 0, stood_still=False, stopped=0, not_over=0, longest_s=0.5, behaviours=())
+    show(figures, Console(file=printed, width=100))
+    assert printed.getvalue().splitlines()[-1] == words

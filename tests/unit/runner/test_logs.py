@@ -178,6 +178,30 @@ def test_the_reason_of_a_failed_process_is_the_error_and_not_the_last_line_of_it
     log.close()
 
 
+NODE_ERROR = b"""node:internal/modules/cjs/loader:1210
+  throw err;
+  ^
+
+Error: Cannot find module '/home/ada/agent.mjs'
+    at Module._load (node:internal/modules/cjs/loader:1038:27) {
+  code: 'MODULE_NOT_FOUND'
+}
+
+Node.js v20.20.2
+"""
+
+
+def test_the_reason_of_a_failed_process_of_node_is_its_error_and_not_its_version(tmp_path, clock):
+    log = AgentLog(tmp_path / "agent.log", clock)
+    log.begin("start 1")
+    log.take(NODE_ERROR)
+    assert log.last_line == "Error: Cannot find module '/home/ada/agent.mjs'"
+    log.begin("start 2")
+    log.take(b"Node.js v20.20.2\n")
+    assert log.last_line == "Node.js v20.20.2"
+    log.close()
+
+
 def test_an_error_long_ago_is_not_the_reason(tmp_path, clock):
     log = AgentLog(tmp_path / "agent.log", clock)
     log.take(GRPC_ERROR + b"goes on\n" * 20 + b"set ENTITY_ID\n")

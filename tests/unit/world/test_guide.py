@@ -11,7 +11,8 @@ from tickmind.world.scenario.readers.setting_reader import _PERSONA_KEYS
 from tickmind.world.scenario.readers.spawn_reader import _ACTOR_KEYS
 from tickmind.world.scenario.scenario_reader import OTHER_SECTIONS, SECTIONS
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "own-world.md"
+GUIDES = Path(__file__).parents[3] / "docs" / "guides"
+TILED = GUIDES / "scenario-tiled.md"
 
 
 def keys_read():
@@ -27,12 +28,12 @@ def keys_read():
 def test_every_key_is_in_the_guide():
     keys = keys_read()
     assert {"world", "consumes", "within", "day_ticks", "voice", "spread"} <= keys
-    text = GUIDE.read_text()
+    text = "".join(page.read_text() for page in (GUIDES / "own-world.md", *GUIDES.glob("scenario-*.md")))
     assert sorted(key for key in keys if f"`{key}`" not in text) == []
 
 
 def test_the_map_of_tiled_in_the_guide_is_a_world(tmp_path):
-    blocks = dict(re.findall(r"```(xml|yaml)\n(<map.*?|world: oasis.*?)```", GUIDE.read_text(), re.DOTALL))
+    blocks = dict(re.findall(r"```(xml|yaml)\n(<map.*?|world: oasis.*?)```", TILED.read_text(), re.DOTALL))
     (tmp_path / "oasis.tmx").write_text(blocks["xml"])
     (tmp_path / "oasis.yaml").write_text(blocks["yaml"])
     scenario = load_scenario(tmp_path / "oasis.yaml")

@@ -237,7 +237,7 @@ def test_a_rule_in_a_loop_is_stopped_before_the_record_is_full(act):
 
 
 def test_the_rules_of_the_guide_work():
-    guide = (Path(__file__).parents[3] / "docs" / "guides" / "own-world.md").read_text()
+    guide = (Path(__file__).parents[3] / "docs" / "guides" / "scenario-rules.md").read_text()
     (code,) = re.findall(r"```python\n(from tickmind.world import RuleTick.*?)```", guide, re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)

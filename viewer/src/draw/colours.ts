@@ -43,6 +43,26 @@ export function chooseShirt(id: string, colour: string): void {
   if (/^#[0-9a-f]{6}$/i.test(colour)) chosen.set(id, [value >> 16, (value >> 8) & 255, value & 255]);
 }
 
+const HUES: [word: RegExp, hue: number][] = [
+  [/\bred\b/, 0],
+  [/\borange\b/, 0.07],
+  [/\b(yellow|gold)\b/, 0.13],
+  [/\bgreen\b/, 0.34],
+  [/\bblue\b/, 0.6],
+  [/\b(purple|violet)\b/, 0.76],
+];
+
+const wordHue = (name: string): number | undefined => HUES.find(([word]) => word.test(name.toLowerCase().replaceAll("_", " ")))?.[1];
+
+/** The hue that something is called by, as `red_home`; else one that only its name has. */
+export const hueOf = (name: string): number => wordHue(name) ?? (hashOf(name) % 360) / 360;
+
+/** Gives a member of a team its team's hue; a type of characters that is called by a colour is a team as well. */
+export function chooseTeam(id: string, team: string, type: string): void {
+  const name = team || (wordHue(type) === undefined ? "" : type);
+  if (name) chosen.set(id, fromHsl(hueOf(name), 0.62, 0.4 + (hashOf(id) % 4) * 0.05));
+}
+
 /** The colour of somebody's shirt, by which it is known on the map, in lists and in charts. */
 export function shirtOf(id: string): Rgb {
   const own = chosen.get(id);

@@ -4,7 +4,7 @@ import { Container, Mesh, type Buffer, type Geometry } from "pixi.js";
 import { AWAY, type Scene } from "../frames/scene";
 import { CELL_H, CELL_W, FOOT_X, TILE } from "./people";
 import { CAMERA_GLSL, Shader, program, sheetSource, squares, stateOf, type Camera } from "./sheets";
-import { cellPen, drawItem, drawSlab, drawThing, joins, type Look } from "./things";
+import { cellPen, drawItem, drawSlab, drawThing, joins, liesFlat, type Look } from "./things";
 
 const COLUMNS = 16;
 const ROWS = 12;
@@ -105,14 +105,15 @@ export class Furniture {
         const edges = (dx === 0 ? 1 : 0) | (dx === width - 1 ? 2 : 0) | (dy === 0 ? 4 : 0) | (dy === height - 1 ? 8 : 0);
         places[at] = scene.thingX[thing] + dx;
         places[at + 1] = scene.thingY[thing] + dy;
-        places[at + 2] = this.slabCell(world.kindOf(thing).name, edges);
+        places[at + 2] = this.slabCell(thing, state, stocked, edges);
         places[at + 3] = 1; // it lies flat, and its picture stands on it
         at += 4;
       }
+      if (tiles.length > 1 && liesFlat(world.kindOf(thing))) continue;
       places[at] = scene.thingX[thing] + ((width - 1) >> 1);
       places[at + 1] = scene.thingY[thing] + height - 1;
       places[at + 2] = this.cellOf(thing, state, stocked);
-      places[at + 3] = world.kindOf(thing).walkable[state] ? 1 : 0;
+      places[at + 3] = world.kindOf(thing).walkable[state] || liesFlat(world.kindOf(thing)) ? 1 : 0;
       at += 4;
     }
     for (const heap of scene.ground.keys()) {
@@ -161,9 +162,12 @@ export class Furniture {
   }
 
   /** A piece of what has several tiles; `edges` are west 1, east 2, north 4 and south 8. */
-  private slabCell(name: string, edges: number): number {
-    const key = `slab ${edges} ${name}`;
-    return this.cells.get(key) ?? this.draw(key, () => drawSlab(this.pen, name, edges));
+  private slabCell(thing: number, state: number, stocked: boolean, edges: number): number {
+    const kind = this.scene.world.kindOf(thing);
+    const flat = liesFlat(kind);
+    const key = flat ? `slab ${state} ${stocked} ${kind.name}` : `slab ${edges} ${kind.name}`;
+    const look: Look = { kind, state, stocked, south: false, north: false };
+    return this.cells.get(key) ?? this.draw(key, () => drawSlab(this.pen, look, edges));
   }
 
   private itemCell(name: string): number {

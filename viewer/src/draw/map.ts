@@ -112,7 +112,7 @@ export class MapView {
       antialias: false, // edges are soft on the sheets already
       autoDensity: true,
       resolution: Math.min(2, window.devicePixelRatio || 1),
-      background: 0x1d2430,
+      backgroundAlpha: 0, // around the map the page is seen
       depth: true,
       preserveDrawingBuffer: false,
     } as never);

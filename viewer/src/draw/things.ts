@@ -1,7 +1,7 @@
 /** Objects and heaps of items, drawn by code from what their kinds are called. */
 
 import type { ThingKind } from "../frames/world";
-import { css, fromHsl, hashOf } from "./colours";
+import { css, fromHsl, hashOf, hueOf } from "./colours";
 import { CELL_H, CELL_W, FOOT_X } from "./people";
 
 type Pen = CanvasRenderingContext2D;
@@ -277,6 +277,62 @@ function fishingSpot(pen: Pen): void {
   oval(pen, FOOT_X + 16, BOTTOM - 16, 4, 3, "#f4efe6");
 }
 
+function home(pen: Pen, look: Look): void {
+  const hue = hueOf(look.kind.name);
+  shadow(pen, 29);
+  block(pen, FOOT_X - 24, BOTTOM - 38, 48, 32, 3, "#e8dcc4");
+  block(pen, FOOT_X - 24, BOTTOM - 38, 48, 5, 0, "rgb(90 70 50 / 0.25)");
+  pen.fillStyle = css(fromHsl(hue, 0.58, 0.45));
+  pen.beginPath();
+  pen.moveTo(FOOT_X - 31, BOTTOM - 34);
+  pen.lineTo(FOOT_X, BOTTOM - 68);
+  pen.lineTo(FOOT_X + 31, BOTTOM - 34);
+  pen.fill();
+  pen.fillStyle = css(fromHsl(hue, 0.58, 0.56));
+  pen.beginPath();
+  pen.moveTo(FOOT_X - 31, BOTTOM - 34);
+  pen.lineTo(FOOT_X, BOTTOM - 68);
+  pen.lineTo(FOOT_X, BOTTOM - 34);
+  pen.fill();
+  block(pen, FOOT_X - 7, BOTTOM - 27, 14, 21, 3, "#7a5230");
+  oval(pen, FOOT_X + 3, BOTTOM - 16, 1.6, 1.6, "#f3d27a");
+  for (const x of [-19, 11]) block(pen, FOOT_X + x, BOTTOM - 26, 8, 9, 2, "#8fc3df");
+}
+
+function field(pen: Pen, look: Look): void {
+  block(pen, LEFT, TOP, SIDE, SIDE, 0, "#8a6a45");
+  for (let row = 0; row < 4; row += 1) {
+    block(pen, LEFT, TOP + 6 + row * 16, SIDE, 5, 0, "#745636");
+    for (let at = 0; look.stocked && at < 6; at += 1) {
+      const [x, y] = [LEFT + 6 + at * 10.4, TOP + 8 + row * 16];
+      block(pen, x, y - 12, 2, 14, 1, "#9aa545");
+      oval(pen, x + 1, y - 13, 2.6, 4.5, "#e2bf55");
+    }
+  }
+}
+
+function meadow(pen: Pen, look: Look): void {
+  block(pen, LEFT - 1, TOP - 1, SIDE + 2, SIDE + 2, 0, look.stocked ? "#6ba04f" : "#a39a5f");
+  for (let at = 0; at < 9; at += 1) {
+    const [x, y] = [LEFT + 8 + (at % 3) * 21 + (at * 7) % 5, TOP + 12 + Math.floor(at / 3) * 19];
+    for (const lean of [-3, 0, 3]) block(pen, x + lean, y - 8 + Math.abs(lean), 2, 9, 1, look.stocked ? "#4d8339" : "#8a8250");
+    if (look.stocked && at % 2 === 0) oval(pen, x + 1, y - 8, 3.4, 3.4, "#b3263b");
+  }
+}
+
+/** A footbridge as far as it is built: beams first, then planks from the west. */
+function bridge(pen: Pen, look: Look): void {
+  const parts = Math.max(1, look.kind.states.length - 1);
+  const built = look.kind.states.length < 2 ? 1 : look.state / parts;
+  if (built < 1) block(pen, LEFT - 1, TOP, SIDE + 2, SIDE, 0, "#5288ad"); // the water is seen through the gaps
+  for (const y of [TOP + 8, BOTTOM - 14]) block(pen, LEFT - 1, y, SIDE + 2, 6, 0, built > 0 ? "#6d4b2f" : "rgb(60 44 30 / 0.45)");
+  const planks = 6;
+  for (let at = 0; at < planks; at += 1) {
+    if (at < Math.round(built * planks)) block(pen, LEFT + at * (SIDE / planks) + 1, TOP + 4, SIDE / planks - 2, SIDE - 8, 1, at % 2 ? "#b98a59" : "#a87b4c");
+    else if (built === 0 && at % 3 === 1) block(pen, LEFT + at * (SIDE / planks) + 1, TOP + 14 + at * 4, SIDE / planks - 2, 20, 1, "#7d5c3c");
+  }
+}
+
 function crate(pen: Pen, look: Look): void {
   const hue = (hashOf(look.kind.name) % 360) / 360;
   shadow(pen, 26);
@@ -309,7 +365,15 @@ const DRAWN: [words: RegExp, draw: (pen: Pen, look: Look) => void][] = [
   [/rock|stone|boulder|ore/, rock],
   [/fire|hearth|stove|oven/, fire],
   [/sign|board|notice/, sign],
+  [/bridge/, bridge],
+  [/home|house|hut|cabin/, home],
+  [/field|farm/, field],
+  [/meadow|pasture/, meadow],
 ];
+
+/** What lies flat and fills all of its tiles, each in the same way: no picture stands on it. */
+const FLAT = /bridge|field|farm|meadow|pasture/i;
+export const liesFlat = (kind: ThingKind): boolean => FLAT.test(kind.name);
 
 /** Whether things of a kind join into one where they stand side by side. */
 export const joins = (kind: ThingKind): boolean => /wall|fence|palisade/i.test(kind.name);
@@ -320,7 +384,9 @@ export function drawThing(pen: Pen, look: Look): void {
 }
 
 /** One tile of a thing that has several: they make a rectangle. `edges` are west 1, east 2, north 4 and south 8. */
-export function drawSlab(pen: Pen, name: string, edges: number): void {
+export function drawSlab(pen: Pen, look: Look, edges: number): void {
+  const { name } = look.kind;
+  if (liesFlat(look.kind)) return drawThing(pen, look);
   const hue = (hashOf(name) % 360) / 360;
   block(pen, LEFT - 1, TOP - 1, SIDE + 2, SIDE + 2, 0, css(fromHsl(hue, 0.22, 0.62)));
   const rim = css(fromHsl(hue, 0.3, 0.38));

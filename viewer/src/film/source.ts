@@ -14,6 +14,7 @@ export interface Span {
   connected: boolean;
   live: boolean;
   play?: boolean; // whether visitors may take characters
+  awaits?: string; // what is said until the first answer of a model
   lab?: boolean; // whether visitors may branch runs and ask their characters
 }
 

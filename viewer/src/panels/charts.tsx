@@ -86,10 +86,10 @@ export function Charts({ app }: { app: App }) {
         title="Characters"
         say={count}
         lines={[
-          { name: "awake", colour: "#8fd18a", values: columns.awake },
-          { name: "asleep", colour: "#9fb0ff", values: columns.asleep },
-          { name: "uncontrolled", colour: "#c3c8d4", values: columns.uncontrolled },
-          { name: "fallen", colour: "#ff9b8f", values: columns.incapacitated },
+          { name: "awake", colour: "var(--series-1)", values: columns.awake },
+          { name: "asleep", colour: "var(--series-6)", values: columns.asleep },
+          { name: "uncontrolled", colour: "var(--muted)", values: columns.uncontrolled },
+          { name: "fallen", colour: "var(--bad)", values: columns.incapacitated },
         ]}
       />
       {columns.energy.some((energy) => energy > 0) && (
@@ -99,8 +99,8 @@ export function Charts({ app }: { app: App }) {
           title="Needs of 1000, the mean of all"
           say={count}
           lines={[
-            { name: "energy", colour: "#8fd18a", values: columns.energy },
-            { name: "hunger", colour: "#ffb36b", values: columns.hunger },
+            { name: "energy", colour: "var(--series-1)", values: columns.energy },
+            { name: "hunger", colour: "var(--series-2)", values: columns.hunger },
           ]}
         />
       )}
@@ -110,9 +110,9 @@ export function Charts({ app }: { app: App }) {
         title={`Events ${each}`}
         say={count}
         lines={[
-          { name: "speech", colour: "#ffd66b", values: columns.said },
-          { name: "actions", colour: "#7fd6e8", values: columns.acted },
-          { name: "failures", colour: "#ff9b8f", values: columns.failed },
+          { name: "speech", colour: "var(--highlight)", values: columns.said },
+          { name: "actions", colour: "var(--action)", values: columns.acted },
+          { name: "failures", colour: "var(--bad)", values: columns.failed },
         ]}
       />
       <Chart
@@ -121,20 +121,20 @@ export function Charts({ app }: { app: App }) {
         title={`Model answers ${each}`}
         say={count}
         lines={[
-          { name: "answers", colour: "#c9a7ff", values: columns.answers },
-          { name: "failed", colour: "#ff9b8f", values: columns.outages },
+          { name: "answers", colour: "var(--thought)", values: columns.answers },
+          { name: "failed", colour: "var(--bad)", values: columns.outages },
         ]}
       />
-      <Chart app={app} digest={digest} title="Model latency" say={seconds} lines={[{ name: "mean", colour: "#c9a7ff", values: perAnswer(digest) }]} />
-      <Chart app={app} digest={digest} title="Tokens so far" say={count} lines={[{ name: "all", colour: "#c9a7ff", values: runningSum(columns.tokens) }]} />
-      <Chart app={app} digest={digest} title="Cost so far" say={money} lines={[{ name: "all", colour: "#c9a7ff", values: runningSum(columns.cost_usd) }]} />
+      <Chart app={app} digest={digest} title="Model latency" say={seconds} lines={[{ name: "mean", colour: "var(--thought)", values: perAnswer(digest) }]} />
+      <Chart app={app} digest={digest} title="Tokens so far" say={count} lines={[{ name: "all", colour: "var(--thought)", values: runningSum(columns.tokens) }]} />
+      <Chart app={app} digest={digest} title="Cost so far" say={money} lines={[{ name: "all", colour: "var(--thought)", values: runningSum(columns.cost_usd) }]} />
       {live && (
         <Chart
           app={app}
           digest={digest}
           title="Between ticks, as they arrived here"
           say={(value) => `${value.toFixed(0)} ms`}
-          lines={[{ name: "gap", colour: "#7fd6e8", values: columns.gap_ms }]}
+          lines={[{ name: "gap", colour: "var(--action)", values: columns.gap_ms }]}
         />
       )}
     </div>

@@ -4,6 +4,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { findActors } from "../find";
 import { TABS, type Tab } from "../hash";
+import { switchTheme, theme } from "../theme";
 import { count } from "../words";
 import { Charts } from "./charts";
 import { Inspector } from "./inspector";
@@ -108,6 +109,9 @@ export function TopBar({ app }: { app: App }) {
         )}
         <button type="button" aria-pressed={app.legend.value} onClick={() => (app.legend.value = !app.legend.value)}>
           Legend
+        </button>
+        <button type="button" onClick={switchTheme} title={`Show the page ${theme.value === "dark" ? "light" : "dark"}`}>
+          {theme.value === "dark" ? "Light" : "Dark"}
         </button>
         <button type="button" onClick={() => (app.help.value = true)} title="Keys (?)">
           Keys

@@ -47,7 +47,7 @@ function Need({ name, value, colour }: { name: string; value: number; colour: st
   );
 }
 
-const COLOURS = ["#8fd18a", "#ffb36b", "#7fb7ff", "#e58fb1", "#d9c86a", "#9c8fe0", "#6fd0c8", "#c99a6b", "#b0b8c4", "#e0705a"];
+const COLOURS = [1, 2, 3, 4, 5, 6].map((place) => `var(--series-${place})`);
 
 export function Needs({ report, tick, own }: { report: MindReport; tick: number; own: string[] }) {
   const told = report.needs.filter(([at]) => at <= tick);

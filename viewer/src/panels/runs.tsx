@@ -41,7 +41,7 @@ function Apart({ app, divergence }: { app: App; divergence: Divergence }) {
           app.seek(Math.round(first + ((event.clientX - box.left) / box.width) * (last - first)));
         }}
       >
-        <path d={line} fill="none" stroke="#7fd6e8" stroke-width="1.6" vector-effect="non-scaling-stroke" />
+        <path d={line} fill="none" stroke="var(--action)" stroke-width="1.6" vector-effect="non-scaling-stroke" />
         <line class="cursor" x1={across(now)} x2={across(now)} y1="0" y2={HEIGHT} vector-effect="non-scaling-stroke" />
       </svg>
     </figure>

@@ -4,14 +4,15 @@ import { useEffect, useRef } from "preact/hooks";
 import type { App } from "../app";
 import { clockOf, daysOf } from "../film/daylight";
 import { SPEEDS } from "../film/player";
+import { theme } from "../theme";
 import { count } from "../words";
 import { BranchButton } from "./branch";
 
 const MARKS: [column: string, colour: string, row: number][] = [
-  ["said", "#ffd66b", 0],
-  ["failed", "#ff8f80", 1],
-  ["outages", "#ff5d6c", 2],
-  ["answers", "#c9a7ff", 2],
+  ["said", "--highlight", 0],
+  ["failed", "--warn", 1],
+  ["outages", "--bad", 2],
+  ["answers", "--thought", 2],
 ];
 
 const ICONS = {
@@ -51,7 +52,8 @@ function draw(canvas: HTMLCanvasElement, app: App): void {
   for (const [name, colour, row] of MARKS) {
     const values = digest.columns[name];
     const top = Math.max(...values, 1);
-    pen.fillStyle = colour;
+    canvas.style.color = `var(${colour})`; // a canvas does not know the colours of the page's style by their names
+    pen.fillStyle = getComputedStyle(canvas).color;
     const wide = Math.max(1.4, across(first + digest.step) - across(first) - 0.4);
     values.forEach((value, at) => {
       if (!value) return;
@@ -73,7 +75,7 @@ export function Timeline({ app }: { app: App }) {
   const now = [clockOf(calendar, app.film.scene.tick), daysOf(calendar, app.film.scene.tick)].filter(Boolean);
   useEffect(() => {
     if (marks.current) draw(marks.current, app);
-  }, [digest, last]);
+  }, [digest, last, theme.value]);
   useEffect(() => {
     const again = () => marks.current && draw(marks.current, app);
     window.addEventListener("resize", again);

@@ -1,6 +1,7 @@
 """`CharacterHost`: all characters of a process in a private world, with their Blackboards, trees and thoughts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -11,7 +12,8 @@ from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.minds import PastMinds, Start, begin_chance, begun, is_lockstep
 from tickmind.agent.reporting.insights import InsightCollector, MindState
 from tickmind.ai import AIManager, BehaviorTree, Node
-from tickmind.base import get_logger
+from tickmind.base import ConfigError, get_logger
+from tickmind.mind.embeddings import find_embeddings
 from tickmind.protocol import Insight, Intent, Observation, RunInfo, Thought
 from tickmind.tick import Engine, TickContext, World
 from tickmind.wire.messages.limits import MAX_MEMORIES
@@ -98,8 +100,15 @@ class CharacterHost(Generic[CharacterT]):
         return self._private_engine(1.0).world
 
     def enter(self, run: RunInfo) -> None:
-        """In another run of the world every character is made anew, from the next tick on."""
+        """In another run of the world every character is made anew, from the next tick on.
+
+        What their personas set to be loaded is loaded now, so that no tick waits for it.
+        """
         self._run_now = run
+        for entity_id in run.personas:
+            settings = begun(self._start(entity_id), run).settings
+            with suppress(ConfigError):  # which is reported when that character enters
+                find_embeddings(settings.text("embeddings"))
 
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """Let the private world have a tick of that length, and choose whose minds are looked into."""

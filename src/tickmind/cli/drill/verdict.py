@@ -192,3 +192,4 @@ def show(verdict: Verdict, console: "Console") -> None:
     ):
         counts.add_row(name, f"[{'red' if count else 'green'}]{count:,}[/]", f"[dim]{meaning}[/]")
     console.print(counts)
+    console.print("[bold green]The drill passed.[/]" if verdict.passed else "[bold red]The drill failed.[/]")

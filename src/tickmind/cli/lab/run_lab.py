@@ -18,7 +18,6 @@ from tickmind.cli.runs.change_options import change_text
 from tickmind.cli.runs.commands import as_tree
 from tickmind.cli.world.scenarios import TILE_ART
 from tickmind.record import RunStore
-from tickmind.record.report.divergence import diverge
 from tickmind.viewer.errors import RunLabError
 from tickmind.viewer.frames.tile_art import read_tile_art
 from tickmind.viewer.sources.replay import ReplaySource
@@ -123,6 +122,8 @@ class FolderLab:
         return self._store.summary(run_id).last_tick_id
 
     def _diverge(self, run_id: str, other_id: str) -> dict[str, Any]:
+        from tickmind.record.report.divergence import diverge  # with DuckDB, which a page that only shows a run spares
+
         with self._store.open(run_id) as one, self._store.open(other_id) as other:
             found = asdict(diverge(one, other))
         return {**found, "state": redact(found["state"]), "thought": redact(found["thought"])}

@@ -10,7 +10,6 @@ from tickmind.base.files import RUNS_FOLDER, runs_option
 from tickmind.cli.runs.change_options import change_text
 from tickmind.cli.runs.sealing_progress import SealingProgress
 from tickmind.cli.screen import harmless
-from tickmind.protocol.record import AWAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 Folder = Annotated[Path, typer.Option("--runs", help="The folder with the runs.")]
 RunId = Annotated[str, typer.Argument(help="The id of the run, as `tickmind runs` shows it.")]
+_HEADINGS = ("run", "state", "world", "ticks", "actors", "size", "began")
+_WIDEST_CELL = 60  # in a pipe, where no cell is cut before that
 LOG_FOLDER = "live"  # in a run's folder, while the run can be resumed
 DropLog = Annotated[
     bool, typer.Option("--drop-log", help="Remove the log of a finished run, which can't be resumed then.")
@@ -65,15 +66,26 @@ def list_runs(context: typer.Context, folder: Folder = RUNS_FOLDER) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False)
-    for heading in ("run", "state", "world", "ticks", "actors", "size", "began"):
-        right = heading in ("ticks", "actors", "size")
-        table.add_column(heading, justify="right" if right else "left", no_wrap=heading != "world")
+    rows = []
     for depth, run in as_tree(runs):
         name, *cells = _cells(run)
         stem = f"{'  ' * (depth - 1)}└ " if depth else ""
-        table.add_row(*(Text(harmless(cell)) for cell in (f"{stem}{name}", *cells)))
-    Console().print(table)
+        rows.append((f"{stem}{name}", *cells))
+    console = Console()
+    shown = list(_HEADINGS)
+    for spared in ("began", "size", "actors"):  # what a narrow terminal has no room for
+        needed = sum(max(len(row[_HEADINGS.index(one)]) for row in (*rows, _HEADINGS)) + 2 for one in shown)
+        if console.is_terminal and needed > console.width:
+            shown.remove(spared)
+    table = Table(box=None, pad_edge=False)
+    for heading in shown:
+        right = heading in ("ticks", "actors", "size")
+        table.add_column(heading, justify="right" if right else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(harmless(row[_HEADINGS.index(one)])) for one in shown))
+    if not console.is_terminal:
+        console.width = max(console.width, sum(_WIDEST_CELL for _ in shown))  # a pipe has no edge
+    console.print(table)
     for run in runs:
         if run.problem:
             typer.echo(f"{run.run_id}: {harmless(run.problem)}")
@@ -134,6 +146,8 @@ def show(run_id: RunId, folder: Folder = RUNS_FOLDER) -> None:
 
 
 def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
+    from tickmind.protocol.record import AWAY
+
     info, meta = run.info, run.meta
     facts = [
         ("run", run.run_id),

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tickmind.base import Limit
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -12,9 +14,13 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from tickmind.record.report import PersonFigures, RunFigures
+    from tickmind.record import RunStore
+    from tickmind.record.report import OtherRun, PersonFigures, RunFigures
+    from tickmind.record.story import RunStory
 
 PAGE = "report.html"
+OTHER_REPLAY = "http://127.0.0.1:8701/"  # of the run beside it: `tickmind replay RUN --port 8701`
+MAX_STORY_STATES = Limit("actors times ticks of a run whose report tells what happened", 50_000_000)
 _TOP = 8  # rows of each table on the terminal
 _TALKS = 3  # the longest conversations
 _OUTAGES = {"noted": "{}", "model": "the model {} failed call after call", "agent": "{} had no agent"}
@@ -27,14 +33,19 @@ def report(
         Path | None,
         typer.Option("--out", "-o", help="Where to write the page; report.html beside the run if left out."),
     ] = None,
+    beside: Annotated[
+        str, typer.Option(metavar="RUN", help="Another run to compare with, as a branch or the same seed again.")
+    ] = "",
+    replay: Annotated[
+        str, typer.Option(metavar="URL", help="Where `tickmind replay RUN` shows the run, for the links of the page.")
+    ] = "http://127.0.0.1:8700/",
     page_only: Annotated[bool, typer.Option("--page-only", help="Write the page and print only its path.")] = False,
 ) -> None:
-    """Report on a finished run: a summary here, and one self-contained page with charts.
+    """Report on a finished run: a summary here, and one self-contained page that tells what happened.
 
-    The page shows goals, rules of your own and scores, actors over time, actions and failures, where characters were,
-    conversations, model calls with latency, tokens and cost, and the times in which a model or an agent was missing. If
-    the scenario names people and places, it says who is who, who spent time where, and where and when conversations
-    were.
+    The page has the highlights of the run, a part for each character, links into the replay, conversations, goals,
+    places, actions, model calls with latency, tokens and cost, and the times in which a model or an agent was missing.
+    With `--beside` it shows where another run parts from this one, and how far apart they are.
     """
     from rich.console import Console
 
@@ -43,16 +54,41 @@ def report(
     from tickmind.record.report import page, read_figures
 
     store = RunStore(runs)
-    store.summary(run)  # raises if there is no such run
+    for named in filter(None, (run, beside)):
+        store.summary(named)  # raises if there is no such run
     folder = store.folder(run)
     console = Console(stderr=True)
     with console.status("Reading the run") as status:
         figures = read_figures(folder, progress=lambda what: status.update(f"Counting {what}"))
+        status.update("Reading what happened")
+        story = _story(store, run, figures)
+        status.update("Comparing the runs")
+        other = _other(store, run, beside) if beside else None
     target = out or folder / PAGE
-    write_output(target, page(figures).encode())
+    write_output(target, page(figures, story=story, other=other, replay=replay).encode())
     if not page_only:
         _summary(figures, Console())
     typer.echo(str(target))
+
+
+def _story(store: "RunStore", run: str, figures: "RunFigures") -> "RunStory | None":
+    """Return what happened in a run; none for one so large that reading every tick would take minutes."""
+    from tickmind.record.story import read_story
+
+    if not MAX_STORY_STATES.allows(figures.actors * figures.ticks):
+        return None
+    with store.open(run) as reader:
+        return read_story(reader)
+
+
+def _other(store: "RunStore", run: str, named: str) -> "OtherRun":
+    from tickmind.record.report import OtherRun, read_figures
+    from tickmind.record.report.divergence import diverge
+
+    figures = read_figures(store.folder(named))
+    with store.open(run) as first, store.open(named) as second:
+        parted = diverge(first, second)
+    return OtherRun(figures, _story(store, named, figures), parted, OTHER_REPLAY)
 
 
 def _summary(figures: "RunFigures", console: "Console") -> None:

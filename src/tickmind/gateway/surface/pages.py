@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from tickmind.base.pages import theme
 from tickmind.base.telemetry.exposition import CONTENT_TYPE
 from tickmind.gateway.http.exchange import Request, Responder
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
@@ -31,6 +32,7 @@ _POLICY = (
     b"referrer-policy: no-referrer\r\n"
 )
 _JAVASCRIPT = "text/javascript; charset=utf-8"
+_THEME = "theme.css"  # shared with the other pages
 _FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/dashboard/charts.js": ("charts.js", _JAVASCRIPT),
@@ -39,6 +41,7 @@ _FILES = {
     "/dashboard/elements.js": ("elements.js", _JAVASCRIPT),
     "/dashboard/icon.svg": ("icon.svg", "image/svg+xml"),
     "/dashboard/panels.js": ("panels.js", _JAVASCRIPT),
+    "/dashboard/theme.css": (_THEME, "text/css; charset=utf-8"),
     "/dashboard/words.js": ("words.js", _JAVASCRIPT),
 }
 
@@ -128,4 +131,6 @@ def _file(name: str, kind: str) -> Callable[[Request, Responder], None]:
 
 @cache
 def _read(name: str) -> bytes:
+    if name == _THEME:
+        return theme().encode()
     return files("tickmind.gateway.surface").joinpath("dashboard", name).read_bytes()

@@ -256,6 +256,7 @@ class RelivedMinds:
                 f"the agent of {group.entity_ids[0]} is no Python program ({' '.join(spec.cmd)[:80]}), "
                 "so its mind can't be lived again"
             )
+        arguments = spec.cmd[spec.cmd.index(what) + 1 :]
         if option != "-m":
             what = self._script(what, spec.cwd)
         folder = self._beside(spec.cwd) if option == "-m" else Path(what).parent
@@ -264,7 +265,7 @@ class RelivedMinds:
         names = tuple(name for name in group.entity_ids if not who or name in who)
         launch = Launch(group.assignments("relived"), settings=spec.settings)
         env = {**os.environ, **self._own_environment(spec.env)}
-        host = load_host(option, what, source.context(launch, env))
+        host = load_host(option, what, source.context(launch, env), arguments)
         host.enter(self._run_info(names))
         rows = tuple(sorted(row for name in names if (row := self._world.row_of(name)) is not None))
         reader = ColumnReader(self._run.info) if len(group.entity_ids) > 1 else None

@@ -10,17 +10,16 @@ from tickmind.record.measures.lines import spread
 from tickmind.record.measures.material import MindMaterial
 from tickmind.record.measures.mind_measures import Measure, holders, related
 from tickmind.record.measures.promise_history import promise_history
-from tickmind.record.report import charts
-from tickmind.record.report.charts import Series
-from tickmind.record.report.html import document, section, table
+from tickmind.record.pages import charts
+from tickmind.record.pages.charts import Series
+from tickmind.record.pages.html import document, section, table
 
 SHOWN_RUNS: Final = 5  # with details
 SHOWN_PROMISES: Final = 60
 SHOWN_MINDS: Final = 60
 SHOWN_MOMENTS: Final = 6  # on maps
 POINTS: Final = 200  # of a curve
-_KNOWS, _UNAWARE, _CLOSE, _COLD = "#b5532b", "#8a8578", "#2f6f6a", "#b02a1a"
-_COLOURS: Final = ("#2f6f6a", "#b5532b", "#5a4b8a", "#8a7a1f", "#8a3b5a")
+_KNOWS, _UNAWARE, _CLOSE, _COLD = charts.SERIES[1], charts.IDLE, charts.SERIES[0], charts.BAD
 
 
 def measures_page(
@@ -52,7 +51,7 @@ def _spread(runs: Mapping[str, MindMaterial], fact: str) -> str:
     last = max(found.last_tick_id for found in runs.values())
     ticks = sorted({last * place // POINTS for place in range(POINTS + 1)})
     series, tables = [], []
-    for colour, (run_id, found) in zip(_COLOURS, runs.items(), strict=False):
+    for colour, (run_id, found) in zip(charts.SERIES, runs.items(), strict=False):
         origins, noted = holders(found, fact)
         learnt = [note.tick_id for who, note in noted.items() if who not in origins] + [0] * len(origins & found.minds)
         series.append(Series(run_id, colour, [sum(one <= tick for one in learnt) for tick in ticks]))

@@ -4,6 +4,7 @@ figures = read_figures(Path("runs") / run_id)
 html = page(figures)
 """
 
+from tickmind.record.report.beside import OtherRun
 from tickmind.record.report.figures import (
     ActionFigures,
     AverageNeeds,
@@ -22,8 +23,9 @@ from tickmind.record.report.figures import (
     ZoneFigures,
 )
 from tickmind.record.report.noted import note_outages
-from tickmind.record.report.page import listed_shares, page, percent, where_and_when
+from tickmind.record.report.page import page, where_and_when
 from tickmind.record.report.reading import read_figures
+from tickmind.record.report.shares import listed_shares, percent
 
 __all__ = [
     "ActionFigures",
@@ -35,6 +37,7 @@ __all__ = [
     "HeatMap",
     "ItemFigures",
     "ModelFigures",
+    "OtherRun",
     "Outage",
     "PersonFigures",
     "PresenceFigures",

@@ -162,6 +162,7 @@ class PersonFigures:
     age: int
     work: str  # a zone, as `home`
     home: str
+    colour: str = ""  # as `#rrggbb`, for viewers
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,18 @@
 """A report as one self-contained page. Texts of a run are always escaped."""
 
-from collections.abc import Iterable, Sized
+from collections.abc import Sized
 from html import escape
 from typing import Final
 
 from tickmind.protocol.setting import zone_phrase
-from tickmind.record.report import charts
-from tickmind.record.report.charts import Series, number
+from tickmind.record.pages import charts
+from tickmind.record.pages.charts import Series, number
+from tickmind.record.pages.html import contents, document, section, table
+from tickmind.record.report.beside import OtherRun, beside
 from tickmind.record.report.figures import Conversation, Outage, RunFigures
-from tickmind.record.report.html import document, section, table
+from tickmind.record.report.shares import ELSEWHERE, listed_shares, percent
+from tickmind.record.report.story_sections import characters, highlight_list
+from tickmind.record.story import REPLAY, RunStory, chronicle, tick_address
 
 SHOWN_CONVERSATIONS: Final = 20
 SHOWN_LINES: Final = 60
@@ -16,56 +20,92 @@ SHOWN_ITEMS: Final = 60
 SHOWN_OUTAGES: Final = 40  # names; each with all its times
 SHOWN_PEOPLE: Final = 60
 SHOWN_ZONES: Final = 60
-SHOWN_SHARES: Final = 5  # zones of a person
-ELSEWHERE: Final = "elsewhere"  # outside of all zones
+_ITEM_SUMS: Final = ("at_first", "at_last", "given")
+_NEARLY_ALL: Final = 0.98  # of the actors in one state, in every part of the run: then a chart would be one slab
 
 
-def page(figures: RunFigures) -> str:
-    """Return the whole page."""
+def page(
+    figures: RunFigures, *, story: RunStory | None = None, other: OtherRun | None = None, replay: str = REPLAY
+) -> str:
+    """Return the whole page: with a story what happened and who was who come first, with another run how they differ.
+
+    `replay` is where `tickmind replay` shows the run; the links lead there.
+    """
     title = f"{figures.world}: {figures.run_id}"
     ticks = f"ticks {figures.first_tick_id} to {figures.last_tick_id}"
     after = ", recovered after a crash" if figures.recovered else ""
+    sections = [(name, body) for name, body in _sections(figures, story, other, replay) if body]
     parts = [
         f"<h1>{escape(figures.world)}</h1>",
         f'<p class="sub">Run {escape(figures.run_id)}, {ticks}, begun {escape(figures.created_at)}{after}</p>',
+        contents(name for name, _ in sections),
         _cards(figures),
-        *([section("Who is who", _people(figures))] if figures.people else []),
-        *([section("Goals", _goals(figures))] if figures.goals else []),
-        *([section("Rules of your own", _own_rules(figures))] if figures.own_rules else []),
-        *([section("Scores", _scores(figures))] if figures.scores else []),
-        section("Actors over time", _actors(figures)),
-        section("Where they were", _heat(figures)),
-        *([section("Who spent time where", _stays(figures))] if figures.zones else []),
-        section("What they did", _actions(figures)),
-        *([section("What they held", _items(figures))] if figures.items else []),
-        section("Conversations", _conversations(figures)),
-        section("Model calls", _models(figures)),
-        section("Outages", _outages(figures)),
+        *(section(name, body) for name, body in sections),
     ]
     return document(title, "".join(parts))
+
+
+def _sections(
+    figures: RunFigures, story: RunStory | None, other: OtherRun | None, replay: str
+) -> list[tuple[str, str]]:
+    """Return all parts of the page with their titles; one without a body is left out."""
+    told = (
+        [("Highlights", _highlights(figures, story, replay)), ("Characters", characters(figures, story, replay))]
+        if story is not None
+        else [("Who is who", _people(figures))]
+    )
+    compared = [] if other is None else [(f"Beside {other.figures.run_id}", beside(figures, story, other, replay))]
+    return [
+        *told[:1],
+        *compared,
+        *told[1:],
+        ("Goals", _goals(figures)),
+        ("Rules of your own", _own_rules(figures)),
+        ("Scores", _scores(figures)),
+        ("Conversations", _conversations(figures, replay)),
+        ("Where they were", _heat(figures) + _stays(figures)),
+        ("What they did", _actions(figures)),
+        ("What they held", _items(figures)),
+        ("Actors over time", _actors(figures)),
+        ("Model calls", _models(figures)),
+        ("Outages", _outages(figures)),
+    ]
+
+
+def _highlights(figures: RunFigures, story: RunStory, replay: str) -> str:
+    """Return what is worth seeing, and how to see it."""
+    lead = " ".join(chronicle(story, per_day=0).ending)
+    how = (
+        f'<p class="sub">The links open the replay at that tick, while <code>tickmind replay {escape(figures.run_id)}'
+        "</code> shows the run.</p>"
+    )
+    return (f'<p class="lead">{escape(lead)}</p>' if lead else "") + highlight_list(story, replay) + how
 
 
 def _cards(figures: RunFigures) -> str:
     tried = sum(action.tried for action in figures.actions)
     worked = sum(action.worked for action in figures.actions)
-    cards = (
+    cards = [
         (number(figures.ticks), "ticks"),
         (number(figures.actors), "actors"),
         (number(tried), "actions"),
         (f"{worked / tried:.0%}" if tried else "-", "worked"),
         (number(figures.utterances), "utterances"),
-        (number(figures.model_calls), "model calls"),
-        (f"${figures.cost_usd:,.4f}" if figures.cost_usd else "-", "known cost"),
-        (number(len(figures.outages)), "outages"),
-    )
-    return (
-        '<div class="cards">'
-        + "".join(f"<div><b>{value}</b><span>{name}</span></div>" for value, name in cards)
-        + "</div>"
-    )
+        (number(len(figures.conversations)), "conversations"),
+    ]
+    if figures.model_calls:
+        cards.append((number(figures.model_calls), "model calls"))
+    if figures.cost_usd:
+        cards.append((f"${figures.cost_usd:,.4f}", "known cost"))
+    if figures.outages:
+        cards.append((number(len(figures.outages)), "outages"))
+    drawn = "".join(f"<div><b>{value}</b><span>{name}</span></div>" for value, name in cards)
+    return f'<div class="cards">{drawn}</div>'
 
 
 def _people(figures: RunFigures) -> str:
+    if not figures.people:
+        return ""
     rows = (
         (figures.name_of(one.actor_id), one.actor_id, str(one.age or "-"), one.work or "-", one.home or "-")
         for one in figures.people[:SHOWN_PEOPLE]
@@ -74,6 +114,8 @@ def _people(figures: RunFigures) -> str:
 
 
 def _stays(figures: RunFigures) -> str:
+    if not figures.zones:
+        return ""
     people = (
         (figures.name_of(one.actor_id), listed_shares((zone or ELSEWHERE, share) for zone, share in one.shares))
         for one in figures.stays[:SHOWN_PEOPLE]
@@ -88,32 +130,18 @@ def _stays(figures: RunFigures) -> str:
         for one in figures.zones[:SHOWN_ZONES]
     )
     left = figures.actors - figures.presence.never_came - min(len(figures.stays), SHOWN_PEOPLE)
+    rest = f'<p class="none">and {number(left)} more</p>' if left > 0 else ""
     return (
+        "<h3>By zone</h3>"
         '<p class="sub">Of nested zones the smallest counts. Time in a zone is that of all actors together.</p>'
-        + table(("who", "share of its ticks"), people, numbers=0)
-        + (f'<p class="none">and {number(left)} more</p>' if left > 0 else "")
-        + "<h3>By zone</h3>"
         + table(("zone", "purpose", "owner", "most time by", "visitors", "time"), zones, numbers=2)
         + _more(figures.zones, SHOWN_ZONES)
+        + _folded("Who spent time where", table(("who", "share of its ticks"), people, numbers=0) + rest)
     )
 
 
-def listed_shares(shares: Iterable[tuple[str, float]], most: int = SHOWN_SHARES) -> str:
-    """Return shares in a line: `square 62%, mill 30%, elsewhere 8%`; those after the first few as one number.
-
-    >>> listed_shares([("square", 0.6), ("mill", 0.3), ("well", 0.1)], most=2)
-    'square 60%, mill 30%, 1 more 10%'
-    """
-    given = list(shares)
-    lines = [f"{name} {percent(share)}" for name, share in given[:most]]
-    if rest := given[most:]:
-        lines.append(f"{len(rest)} more {percent(sum(share for _, share in rest))}")
-    return ", ".join(lines)
-
-
-def percent(share: float) -> str:
-    """Format a share: 62%, or <1% for the least that is not nothing."""
-    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+def _folded(title: str, body: str) -> str:
+    return f"<details><summary>{escape(title)}</summary>{body}</details>"
 
 
 def _more(rows: Sized, shown: int) -> str:
@@ -122,6 +150,8 @@ def _more(rows: Sized, shown: int) -> str:
 
 
 def _goals(figures: RunFigures) -> str:
+    if not figures.goals:
+        return ""
     rows = (
         (
             one.name,
@@ -136,6 +166,8 @@ def _goals(figures: RunFigures) -> str:
 
 
 def _own_rules(figures: RunFigures) -> str:
+    if not figures.own_rules:
+        return ""
     rows = (
         (
             one.name,
@@ -148,6 +180,8 @@ def _own_rules(figures: RunFigures) -> str:
 
 
 def _scores(figures: RunFigures) -> str:
+    if not figures.scores:
+        return ""
     scores = (
         (figures.name_of(one.actor_id) if one.actor_id else "the world", number(one.points))
         for one in figures.scores[:SHOWN_ITEMS]
@@ -158,12 +192,16 @@ def _scores(figures: RunFigures) -> str:
 def _actors(figures: RunFigures) -> str:
     moments = figures.moments
     series = (
-        Series("awake and controlled", "#2f6f6a", [one.awake for one in moments]),
-        Series("asleep", "#7fa8c9", [one.asleep for one in moments]),
-        Series("incapacitated", "#b0502a", [one.incapacitated for one in moments]),
-        Series("uncontrolled", "#cfc9ba", [one.uncontrolled for one in moments]),
+        Series("awake and controlled", charts.SERIES[0], [one.awake for one in moments]),
+        Series("asleep", charts.SERIES[5], [one.asleep for one in moments]),
+        Series("incapacitated", charts.BAD, [one.incapacitated for one in moments]),
+        Series("uncontrolled", charts.IDLE, [one.uncontrolled for one in moments]),
     )
     line = f'<p class="sub">{escape(str(figures.presence))}</p>' if str(figures.presence) else ""
+    for state in series:
+        there = [sum(values) for values in zip(*(one.values for one in series), strict=True)]
+        if there and all(value >= _NEARLY_ALL * most for value, most in zip(state.values, there, strict=True)):
+            return f"{line}<p>Nearly all of them were {escape(state.name)}, from the first tick to the last.</p>"
     return line + charts.stacked([one.tick_id for one in moments], series, label="How many actors were in which state")
 
 
@@ -186,15 +224,24 @@ def _actions(figures: RunFigures) -> str:
 
 def _items(figures: RunFigures) -> str:
     items = figures.items
+    if not items:
+        return ""
     names = ("actor", "item", "at first", "at last", "given", "received")
     rows = (
         (figures.name_of(one.actor_id), one.item, *map(number, (one.at_first, one.at_last, one.given, one.received)))
         for one in items[:SHOWN_ITEMS]
     )
-    return table(names, rows, numbers=4) + _more(items, SHOWN_ITEMS)
+    everything = table(names, rows, numbers=4) + _more(items, SHOWN_ITEMS)
+    kinds = list(dict.fromkeys(item.item for item in items))
+    sums = (
+        (kind, *(number(sum(getattr(one, what) for one in items if one.item == kind)) for what in _ITEM_SUMS))
+        for kind in kinds[:SHOWN_ITEMS]
+    )
+    by_kind = table(("item", "at first", "at last", "given"), sums, numbers=3) + _more(kinds, SHOWN_ITEMS)
+    return by_kind + _folded("By actor", everything)
 
 
-def _conversations(figures: RunFigures) -> str:
+def _conversations(figures: RunFigures, replay: str) -> str:
     talks = figures.conversations
     if not talks:
         return charts.nothing(f"No conversations; {number(figures.utterances)} utterances in all.")
@@ -209,7 +256,11 @@ def _conversations(figures: RunFigures) -> str:
         who = escape(", ".join(map(figures.name_of, talk.speakers)))
         ticks = f"ticks {talk.first_tick_id} to {talk.last_tick_id}, near {talk.x}, {talk.y}; {len(talk.lines)} lines"
         when = escape("; ".join(part for part in (where_and_when(figures, talk), ticks) if part))
-        shown.append(f'<details><summary>{who} <small>{when}</small></summary><ul class="talk">{lines}</ul></details>')
+        link = escape(tick_address(talk.first_tick_id, talk.speakers[0], replay))
+        shown.append(
+            f'<details><summary>{who} <small>{when}</small></summary><ul class="talk">{lines}</ul>'
+            f'<p><a href="{link}">See it in the replay</a></p></details>'
+        )
     left = len(talks) - SHOWN_CONVERSATIONS
     rest = f'<p class="none">The {SHOWN_CONVERSATIONS} longest of {number(len(talks))}.</p>' if left > 0 else ""
     return "".join(shown) + rest
@@ -245,10 +296,10 @@ def _models(figures: RunFigures) -> str:
     )
     ticks = [one.tick_id for one in figures.calls]
     counts = (
-        Series("answered", "#2f6f6a", [float(one.answered) for one in figures.calls]),
-        Series("failed", "#b02a1a", [float(one.failed) for one in figures.calls]),
+        Series("answered", charts.SERIES[0], [float(one.answered) for one in figures.calls]),
+        Series("failed", charts.BAD, [float(one.failed) for one in figures.calls]),
     )
-    latency = (Series("median latency, s", "#6b4e9b", [one.latency_s for one in figures.calls]),)
+    latency = (Series("median latency, s", charts.THOUGHT, [one.latency_s for one in figures.calls]),)
     return (
         table(names, rows, numbers=7)
         + "<h3>Over time</h3>"
@@ -262,9 +313,9 @@ def _outages(figures: RunFigures) -> str:
         return charts.nothing("None: every model answered, and no actor lost its agent.")
     shown = []
     for kind, title, colour in (
-        ("noted", "Noted while it ran", "#4c5a8a"),
-        ("model", "Models that failed call after call", "#b02a1a"),
-        ("agent", "Actors without their agent", "#b58a2a"),
+        ("noted", "Noted while it ran", charts.SERIES[5]),
+        ("model", "Models that failed call after call", charts.BAD),
+        ("agent", "Actors without their agent", charts.SERIES[3]),
     ):
         times: dict[str, list[tuple[int, int, str]]] = {}
         for one in figures.outages:

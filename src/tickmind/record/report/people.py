@@ -16,6 +16,7 @@ def person_figures(actors: Iterable[tuple[str, Persona | None]]) -> tuple[Person
             persona.age,
             persona.work[:MAX_NAME_CHARS],
             persona.home[:MAX_NAME_CHARS],
+            persona.colour[:MAX_NAME_CHARS],
         )
         for actor_id, persona in actors
         if persona is not None

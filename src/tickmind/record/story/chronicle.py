@@ -88,6 +88,15 @@ def chronicle(story: RunStory, *, per_day: int = PER_DAY, who: str = "", day: in
     )
 
 
+def highlights(story: RunStory, *, most: int = PER_DAY, who: str = "") -> tuple[ChronicleSentence, ...]:
+    """Return the most interesting sentences of a run in the order of ticks; those on one actor if `who` is its id."""
+    events = [event for event in story.events if not who or who in event.people]
+    chosen = choose(scenes(events, story.calendar, len(story.names)), most)
+    writer = SentenceWriter(story)
+    ordered = sorted(chosen, key=lambda scene: (scene.events[0].tick_id, scene.kind))
+    return tuple(_sentence(story, writer, scene) for scene in ordered)
+
+
 def _actor(story: RunStory, who: str) -> str:
     """Return the id of an actor of that id or name."""
     if who in story.names:
@@ -105,19 +114,21 @@ def _day(
     chosen = sorted(choose(of_day, per_day), key=lambda scene: (scene.part, scene.events[0].tick_id, scene.kind))
     parts: dict[DayPart, list[ChronicleSentence]] = {}
     for scene in chosen:
-        first, last = scene.events[0].tick_id, scene.events[-1].tick_id
-        parts.setdefault(scene.part, []).append(
-            ChronicleSentence(
-                text=writer.sentence(scene),
-                tick_id=first,
-                last_tick_id=last,
-                clock=story.calendar.at(first).clock,
-                kind=scene.kind,
-                people=scene.people,
-            )
-        )
+        parts.setdefault(scene.part, []).append(_sentence(story, writer, scene))
     shown = tuple(ChroniclePart(part.title, tuple(sentences)) for part, sentences in parts.items())
     return ChronicleDay(number, _about(story, number), shown, len(of_day) - len(chosen))
+
+
+def _sentence(story: RunStory, writer: SentenceWriter, scene: StoryScene) -> ChronicleSentence:
+    first, last = scene.events[0].tick_id, scene.events[-1].tick_id
+    return ChronicleSentence(
+        text=writer.sentence(scene),
+        tick_id=first,
+        last_tick_id=last,
+        clock=story.calendar.at(first).clock,
+        kind=scene.kind,
+        people=scene.people,
+    )
 
 
 def choose(of_day: Sequence[StoryScene], most: int) -> list[StoryScene]:

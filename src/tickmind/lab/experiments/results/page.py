@@ -6,8 +6,8 @@ from typing import Final
 from tickmind.lab.experiments.results.analysis import ConditionSummary, Contrast, ExperimentAnalysis, MeasureAnalysis
 from tickmind.lab.experiments.results.methods import methods, versions
 from tickmind.lab.experiments.results.plots import bands, differences, distributions
-from tickmind.record.report.charts import number
-from tickmind.record.report.html import document, section, table
+from tickmind.record.pages.charts import number
+from tickmind.record.pages.html import document, section, table
 
 SHOWN_ERRORS: Final = 40
 

@@ -5,9 +5,8 @@ from html import escape
 from typing import Final
 
 from tickmind.lab.experiments.results.analysis import ConditionSummary, Contrast, CurveBand
-from tickmind.record.report.charts import nothing, number
+from tickmind.record.pages.charts import SERIES, Series, legend, nothing, number
 
-COLOURS: Final = ("#2f6f6a", "#b5532b", "#5a4b8a", "#8a7a1f", "#8a3b5a", "#3b6a9a")
 _WIDTH: Final = 760
 _LEFT: Final = 200
 _RIGHT: Final = 16
@@ -39,7 +38,7 @@ def distributions(summaries: Sequence[ConditionSummary], *, label: str) -> str:
     across = _Scale(min(values), max(values), _LEFT, _WIDTH - _RIGHT)
     shapes = []
     for place, one in enumerate(known):
-        y, colour = place * _STEP + 22, COLOURS[place % len(COLOURS)]
+        y, colour = place * _STEP + 22, SERIES[place % len(SERIES)]
         shapes.append(_name(one.condition, y))
         for at, (seed, value) in enumerate(list(one.by_seed.items())[:_MOST_DOTS]):
             shift = (at * 7 % 11 - 5) * 1.4  # so that equal values can be told apart
@@ -62,12 +61,12 @@ def differences(contrasts: Sequence[Contrast], *, label: str) -> str:
     height = len(known) * _STEP + 8
     zero = across(0.0)
     shapes = [
-        f'<line x1="{zero:.1f}" y1="0" x2="{zero:.1f}" y2="{height}" stroke="#8a8577" stroke-dasharray="3 3"/>',
+        f'<line x1="{zero:.1f}" y1="0" x2="{zero:.1f}" y2="{height}" stroke="var(--muted)" stroke-dasharray="3 3"/>',
     ]
     for place, one in enumerate(known):
         if one.interval is None:
             continue
-        y, colour = place * _STEP + 22, COLOURS[(place + 1) % len(COLOURS)]
+        y, colour = place * _STEP + 22, SERIES[(place + 1) % len(SERIES)]
         shapes += [
             _name(one.condition, y),
             _interval(across, one.interval.low, one.interval.high, one.interval.mean, y, colour),
@@ -85,7 +84,7 @@ def bands(curves: Sequence[CurveBand], *, label: str, height: int = 220) -> str:
     up = _Scale(min(0.0, *lows), max(*highs, 0.0), base, top)
     shapes = []
     for place, one in enumerate(curves):
-        colour = COLOURS[place % len(COLOURS)]
+        colour = SERIES[place % len(SERIES)]
         there = [f"{across(tick):.1f},{up(value):.1f}" for tick, value in zip(one.ticks, one.high, strict=True)]
         back = [f"{across(tick):.1f},{up(value):.1f}" for tick, value in zip(one.ticks, one.low, strict=True)]
         line = " ".join(f"{across(tick):.1f},{up(value):.1f}" for tick, value in zip(one.ticks, one.mean, strict=True))
@@ -93,7 +92,7 @@ def bands(curves: Sequence[CurveBand], *, label: str, height: int = 220) -> str:
         shapes.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
     first, last = curves[0].ticks[0], max(one.ticks[-1] for one in curves)
     shapes.append(
-        f'<line x1="46" y1="{base}" x2="{_WIDTH - _RIGHT}" y2="{base}" stroke="#b8b2a2"/>'
+        f'<line x1="46" y1="{base}" x2="{_WIDTH - _RIGHT}" y2="{base}" stroke="var(--line)"/>'
         f'<text x="40" y="{up(max(highs)) + 4:.1f}" text-anchor="end">{number(max(highs))}</text>'
         f'<text x="40" y="{up(min(0.0, *lows)):.1f}" text-anchor="end">{number(min(0.0, *lows))}</text>'
         f'<text x="46" y="{height - 6}">tick {first}</text>'
@@ -118,7 +117,7 @@ def _name(name: str, y: float) -> str:
 def _picture(shapes: list[str], across: _Scale, height: int, label: str) -> str:
     low, high = across.low, across.high
     axis = (
-        f'<line x1="{_LEFT}" y1="{height}" x2="{_WIDTH - _RIGHT}" y2="{height}" stroke="#b8b2a2"/>'
+        f'<line x1="{_LEFT}" y1="{height}" x2="{_WIDTH - _RIGHT}" y2="{height}" stroke="var(--line)"/>'
         f'<text x="{_LEFT}" y="{height + 15}">{_signed(low)}</text>'
         f'<text x="{_WIDTH - _RIGHT}" y="{height + 15}" text-anchor="end">{_signed(high)}</text>'
     )
@@ -130,12 +129,10 @@ def _signed(value: float) -> str:
 
 
 def _svg(shapes: Sequence[str], height: int, label: str) -> str:
-    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>'
+    size = f"0 0 {_WIDTH} {height}"
+    svg = f'<svg viewBox="{size}" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>'
+    return f'<div class="plot">{svg}</div>'
 
 
 def _legend(names: Sequence[str]) -> str:
-    items = "".join(
-        f'<li><i style="background:{COLOURS[place % len(COLOURS)]}"></i>{escape(name)}</li>'
-        for place, name in enumerate(names)
-    )
-    return f'<ul class="legend">{items}</ul>'
+    return legend([Series(name, SERIES[place % len(SERIES)], ()) for place, name in enumerate(names)])

@@ -18,11 +18,13 @@ import numpy as np
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
 
-_WIDTH: Final = 760
-_LEFT: Final = 46
-_BOTTOM: Final = 22
-_TOP: Final = 8
-_COLD, _HOT, _EMPTY, _WALL = (244, 239, 224), (176, 42, 26), (250, 249, 246), (221, 218, 210)
+SERIES: Final = tuple(f"var(--series-{place})" for place in range(1, 7))
+IDLE: Final = "var(--idle)"  # nothing, nobody or the rest
+BAD, THOUGHT = "var(--bad)", "var(--thought)"
+_WIDTH: Final = 1000  # of what is drawn; it is stretched to the width of the page
+_NET_WIDTH, _NET_HEIGHT, _NET_RADIUS = 520, 420, 165
+_HOT: Final = (176, 42, 26)
+_WALL: Final = (128, 128, 128, 70)  # seen on a light page and on a dark one
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Series:
     values: Sequence[float]
 
 
-def stacked(ticks: Sequence[int], series: Sequence[Series], *, label: str, height: int = 190) -> str:
+def stacked(ticks: Sequence[int], series: Sequence[Series], *, label: str, height: int = 180) -> str:
     """Draw stacked bands over time."""
     if not ticks:
         return nothing("Nothing to show.")
@@ -48,7 +50,7 @@ def stacked(ticks: Sequence[int], series: Sequence[Series], *, label: str, heigh
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in there + back)
         shapes.append(f'<polygon fill="{band.colour}" points="{points}"><title>{escape(band.name)}</title></polygon>')
         below = above
-    return _chart(ticks, most, "".join(shapes), label=label, height=height) + _legend(series)
+    return _chart(ticks, most, "".join(shapes), label=label, height=height) + legend(series)
 
 
 def line(ticks: Sequence[int], series: Sequence[Series], *, label: str, height: int = 150) -> str:
@@ -59,8 +61,11 @@ def line(ticks: Sequence[int], series: Sequence[Series], *, label: str, height: 
     shapes = []
     for curve in series:
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in _points(ticks, np.asarray(curve.values), most, height))
-        shapes.append(f'<polyline fill="none" stroke="{curve.colour}" stroke-width="1.6" points="{points}"/>')
-    return _chart(ticks, most, "".join(shapes), label=label, height=height) + _legend(series)
+        shapes.append(
+            f'<polyline fill="none" stroke="{curve.colour}" stroke-width="2" vector-effect="non-scaling-stroke" '
+            f'points="{points}"/>'
+        )
+    return _chart(ticks, most, "".join(shapes), label=label, height=height) + legend(series)
 
 
 def bars(rows: Sequence[tuple[str, float, float]], *, label: str, names: tuple[str, str]) -> str:
@@ -68,19 +73,24 @@ def bars(rows: Sequence[tuple[str, float, float]], *, label: str, names: tuple[s
     if not rows:
         return nothing("Nothing to show.")
     most = max(whole for _, whole, _ in rows) or 1.0
-    step, left = 24, 190
-    shapes = []
-    for place, (name, whole, part) in enumerate(rows):
-        y, scale = place * step, (_WIDTH - left - 90) / most
-        shapes.append(
-            f'<text x="{left - 8}" y="{y + 15}" text-anchor="end">{escape(name)}</text>'
-            f'<rect x="{left}" y="{y + 3}" width="{max(whole * scale, 1):.1f}" height="16" fill="#c9c4b6"/>'
-            f'<rect x="{left}" y="{y + 3}" width="{part * scale:.1f}" height="16" fill="#2f6f6a"/>'
-            f'<text x="{left + whole * scale + 6:.1f}" y="{y + 15}">{number(whole)}</text>'
-        )
-    size = f"0 0 {_WIDTH} {len(rows) * step + 4}"
-    both = (Series(names[1], "#2f6f6a", ()), Series(names[0], "#c9c4b6", ()))
-    return f'<svg viewBox="{size}" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>' + _legend(both)
+    shapes = [
+        f'<li><span class="name">{escape(name)}</span><span class="track">'
+        f'<i style="width:{max(whole / most, 0.002):.2%};background:{IDLE}"></i>'
+        f'<i style="width:{part / most:.2%};background:{SERIES[0]}"></i></span>'
+        f'<span class="amount">{number(whole)}</span></li>'
+        for name, whole, part in rows
+    ]
+    both = (Series(names[1], SERIES[0], ()), Series(names[0], IDLE, ()))
+    return f'<ul class="bars" aria-label="{escape(label)}">{"".join(shapes)}</ul>' + legend(both)
+
+
+def shares(parts: Sequence[tuple[str, float, str]], *, label: str) -> str:
+    """Draw one bar of (name, share of the whole, colour), which together are at most 1."""
+    drawn = "".join(
+        f'<i style="width:{share:.2%};background:{colour}" title="{escape(name)} {share:.0%}"></i>'
+        for name, share, colour in parts
+    )
+    return f'<div class="shares" role="img" aria-label="{escape(label)}">{drawn}</div>'
 
 
 def spans(
@@ -89,25 +99,21 @@ def spans(
     """Draw one row for each name, with its spans (first tick, last tick, what) marked."""
     if not rows:
         return nothing("Nothing to show.")
-    step, left = 22, 190
-    scale = (_WIDTH - left - 10) / max(last - first + 1, 1)
+    whole = max(last - first + 1, 1)
     shapes = []
-    for place, (name, times) in enumerate(rows):
-        y = place * step
-        shapes.append(
-            f'<text x="{left - 8}" y="{y + 14}" text-anchor="end">{escape(name)}</text>'
-            f'<rect x="{left}" y="{y + 9}" width="{_WIDTH - left - 10}" height="2" fill="#e3dfd3"/>'
-        )
+    for name, times in rows:
+        marks = []
         for begin, end, what in times:
-            x, width = left + (begin - first) * scale, max((end - begin + 1) * scale, 2)
             title = f"ticks {begin} to {end}: {what}" if what else f"ticks {begin} to {end}"
-            shapes.append(
-                f'<rect x="{x:.1f}" y="{y + 4}" width="{width:.1f}" height="12" fill="{colour}">'
-                f"<title>{escape(title)}</title></rect>"
-            )
-    y = len(rows) * step + 12
-    ends = f'<text x="{left}" y="{y}">{first}</text><text x="{_WIDTH - 10}" y="{y}" text-anchor="end">{last}</text>'
-    return f'<svg viewBox="0 0 {_WIDTH} {y + 6}" role="img" aria-label="{escape(label)}">{"".join(shapes)}{ends}</svg>'
+            at, width = (begin - first) / whole, max((end - begin + 1) / whole, 0.003)
+            marks.append(f'<i style="left:{at:.2%};width:{width:.2%};background:{colour}" title="{escape(title)}"></i>')
+        shapes.append(
+            f'<li><span class="name">{escape(name)}</span><span class="track thin">{"".join(marks)}</span></li>'
+        )
+    return (
+        f'<ul class="bars spans" aria-label="{escape(label)}">{"".join(shapes)}'
+        f'<li><span></span><span class="ends"><span>tick {first}</span><span>{last}</span></span></li></ul>'
+    )
 
 
 def network(
@@ -120,21 +126,23 @@ def network(
     """Draw names in a circle, and a line between each two whose places are an edge; some in another colour, thicker."""
     if not names:
         return nothing("Nothing to show.")
-    size, middle = 460, _WIDTH / 2
+    middle, height = _NET_WIDTH / 2, _NET_HEIGHT
     angles = [2 * math.pi * place / len(names) for place in range(len(names))]
-    at = [(middle + 170 * math.sin(angle), size / 2 - 170 * math.cos(angle)) for angle in angles]
+    at = [(middle + _NET_RADIUS * math.sin(one), height / 2 - _NET_RADIUS * math.cos(one)) for one in angles]
     shapes = []
     for one, other in edges:
         (x1, y1), (x2, y2) = at[one], at[other]
-        look = f'stroke="{colours[one, other]}" stroke-width="3"' if (one, other) in colours else 'stroke="#2f6f6a"'
-        shapes.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {look} opacity=".35"/>')
+        strong = f'stroke="{colours[one, other]}" stroke-width="3" opacity=".8"' if (one, other) in colours else ""
+        look = strong or f'stroke="{SERIES[0]}" opacity=".35"'
+        shapes.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {look}/>')
     for name, (x, y) in zip(names, at, strict=True):
         side, gap = ("start", 9) if x >= middle else ("end", -9)
         shapes.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="#2f6f6a"/>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{SERIES[0]}"/>'
             f'<text x="{x + gap:.1f}" y="{y + 4:.1f}" text-anchor="{side}">{escape(name)}</text>'
         )
-    return f'<svg viewBox="0 0 {_WIDTH} {size}" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>'
+    size = f"0 0 {_NET_WIDTH} {height}"
+    return f'<svg class="net" viewBox="{size}" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +162,14 @@ def map_frames(
         return nothing("Nothing to show.")
     width, height = size
     ground = "".join(
-        f'<rect x="{west}" y="{north}" width="{east - west + 1}" height="{south - north + 1}" fill="#e3dfd3">'
+        f'<rect x="{west}" y="{north}" width="{east - west + 1}" height="{south - north + 1}" fill="var(--track)">'
         f"<title>{escape(name)}</title></rect>"
         for name, (west, north, east, south) in areas
     )
     maps = []
     for frame in frames:
         lines = "".join(
-            f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="#b5532b" stroke-width=".35"/>'
+            f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="var(--series-2)" stroke-width=".35"/>'
             for x1, y1, x2, y2 in frame.lines
         )
         dots = "".join(
@@ -177,13 +185,15 @@ def map_frames(
 
 
 def heat_picture(counts: "Int64", open_cells: "Bool", *, label: str) -> str:
-    """Draw a map on which the squares where actors were more often are redder."""
+    """Draw a map on which the squares where actors were more often are redder, and where nobody was it is clear."""
     rows, columns = counts.shape
     most = max(int(counts.max(initial=0)), 1)
-    warmth = (np.log1p(counts) / np.log1p(most))[..., None]
-    pixels = np.asarray(_COLD) + warmth * (np.asarray(_HOT) - np.asarray(_COLD))
-    pixels = np.where((counts > 0)[..., None], pixels, np.where(open_cells[..., None], _EMPTY, _WALL))
-    data = base64.b64encode(png(pixels.astype(np.uint8))).decode()
+    warmth = np.log1p(counts) / np.log1p(most)
+    pixels = np.zeros((rows, columns, 4), dtype=np.uint8)
+    pixels[~open_cells] = _WALL
+    pixels[..., :3] = np.where((counts > 0)[..., None], _HOT, pixels[..., :3])
+    pixels[..., 3] = np.where(counts > 0, 40 + warmth * 215, pixels[..., 3])
+    data = base64.b64encode(png(pixels)).decode()
     return (
         f'<img class="heat" style="aspect-ratio:{columns}/{rows}" alt="{escape(label)}" '
         f'src="data:image/png;base64,{data}">'
@@ -191,14 +201,14 @@ def heat_picture(counts: "Int64", open_cells: "Bool", *, label: str) -> str:
 
 
 def png(pixels: "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]") -> bytes:
-    """Encode a picture of (height, width, 3) bytes as a PNG file."""
+    """Encode a picture of (height, width, 4) bytes, red, green, blue and opacity, as a PNG file."""
     height, width, _ = pixels.shape
     lines = b"".join(b"\0" + row.tobytes() for row in pixels)
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
     parts = chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(lines, 9)), chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
@@ -215,30 +225,27 @@ def nothing(text: str) -> str:
     return f'<p class="none">{escape(text)}</p>'
 
 
+def legend(series: Sequence[Series]) -> str:
+    """Return which colour is what."""
+    items = "".join(f'<li><i style="background:{entry.colour}"></i>{escape(entry.name)}</li>' for entry in series)
+    return f'<ul class="legend">{items}</ul>'
+
+
 def _points(
     ticks: Sequence[int], values: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]", most: float, height: int
 ) -> list[tuple[float, float]]:
     first, span = ticks[0], max(ticks[-1] - ticks[0], 1)
-    inside = height - _TOP - _BOTTOM
     points = [
-        (_LEFT + (tick - first) / span * (_WIDTH - _LEFT - 8), _TOP + inside * (1 - float(value) / most))
+        ((tick - first) / span * _WIDTH, height * (1 - float(value) / most))
         for tick, value in zip(ticks, values, strict=True)
     ]
-    return points if len(points) > 1 else [points[0], (_WIDTH - 8, points[0][1])]
+    return points if len(points) > 1 else [points[0], (_WIDTH, points[0][1])]
 
 
 def _chart(ticks: Sequence[int], most: float, shapes: str, *, label: str, height: int) -> str:
-    base = height - _BOTTOM
-    frame = (
-        f'<line x1="{_LEFT}" y1="{base}" x2="{_WIDTH - 8}" y2="{base}" stroke="#b8b2a2"/>'
-        f'<text x="{_LEFT - 6}" y="{_TOP + 9}" text-anchor="end">{number(most)}</text>'
-        f'<text x="{_LEFT - 6}" y="{base}" text-anchor="end">0</text>'
-        f'<text x="{_LEFT}" y="{height - 6}">tick {ticks[0]}</text>'
-        f'<text x="{_WIDTH - 8}" y="{height - 6}" text-anchor="end">{ticks[-1]}</text>'
+    return (
+        f'<figure class="chart" style="height:{height}px"><span class="most">{number(most)}</span>'
+        f'<svg viewBox="0 0 {_WIDTH} {height}" preserveAspectRatio="none" role="img" aria-label="{escape(label)}">'
+        f"{shapes}</svg></figure>"
+        f'<p class="ends"><span>tick {ticks[0]}</span><span>{ticks[-1]}</span></p>'
     )
-    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(label)}">{shapes}{frame}</svg>'
-
-
-def _legend(series: Sequence[Series]) -> str:
-    items = "".join(f'<li><i style="background:{entry.colour}"></i>{escape(entry.name)}</li>' for entry in series)
-    return f'<ul class="legend">{items}</ul>'
