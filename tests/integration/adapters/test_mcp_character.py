@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import socket
+import ssl
 import sys
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -15,9 +16,12 @@ from mcp import Client, StdioServerParameters
 from tickmind.adapters.mcp.transports import HttpAddress, serve_http
 from tickmind.agent import AgentError
 from tickmind.base import ConfigError, Secret
+from tickmind.base.access.small_ca import SmallCa
+from tickmind.base.access.tls_files import server_context
 from tickmind.protocol import ActionType
 
 pytestmark = pytest.mark.asyncio
+TLS = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
 
 
 def text_of(result: Any) -> str:
@@ -33,10 +37,11 @@ async def call(client, name, **arguments):
 
 
 @asynccontextmanager
-async def over_http(server, token=None):
+async def over_http(server, token=None, tls=None):
     """The URL under which a server is served by streamable HTTP."""
     stopped, url = asyncio.Event(), asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(serve_http(server, HttpAddress(port=0, token=token), url.set_result, stopped))
+    address = HttpAddress(port=0, token=token, tls=tls)
+    task = asyncio.create_task(serve_http(server, address, url.set_result, stopped))
     try:
         yield await url
     finally:
@@ -209,8 +214,12 @@ async def test_an_unknown_character_is_refused_at_once(open_market, play):
                 pass
 
 
-async def test_a_page_of_another_site_and_a_caller_without_the_token_are_refused(open_market, play):
+async def test_a_page_of_another_site_and_a_caller_without_the_token_are_refused(open_market, play, tmp_path):
     token = Secret("t" * 20)
+    folder = tmp_path / "certificates"
+    SmallCa.make(folder).issue_server(["127.0.0.1"])
+    tls = server_context(folder / "server")
+    trusting = ssl.create_default_context(cafile=str(folder / "ca.pem"))
     async with open_market() as market, play(market.launch()) as server, httpx2.AsyncClient() as http:
         async with over_http(server) as url:
             assert (await http.post(url, json={}, headers={"Origin": "http://evil.example"})).status_code == 403
@@ -219,8 +228,31 @@ async def test_a_page_of_another_site_and_a_caller_without_the_token_are_refused
             assert (await http.post(url, json={})).status_code == 401
             allowed = await http.post(url, json={}, headers={"Authorization": f"Bearer {token.reveal()}"})
             assert allowed.status_code == 400
-    with pytest.raises(ConfigError, match="there must be a token"):
-        HttpAddress("0.0.0.0").check()
+        async with over_http(server, token, tls) as url, httpx2.AsyncClient(verify=trusting) as trusted:
+            assert url.startswith("https://")
+            assert (await trusted.post(url, json={})).status_code == 401
+            allowed = await trusted.post(url, json={}, headers={"Authorization": f"Bearer {token.reveal()}"})
+            assert allowed.status_code == 400
+            with pytest.raises(httpx2.TransportError):
+                await http.post(url.replace("https", "http"), json={})
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ({}, r"TLS \(--tls\) and a token \(--token-file\)"),
+        ({"token": Secret("t" * 20)}, "TLS"),
+        ({"tls": TLS}, "a token"),
+    ],
+    ids=["nothing", "a token", "TLS"],
+)
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "tools.example"])
+async def test_beyond_this_machine_tools_need_tls_and_a_token(host, given, missing):
+    with pytest.raises(ConfigError, match=f"there must be {missing}"):
+        HttpAddress(host, **given).check()
+    HttpAddress(host, token=Secret("t" * 20), tls=TLS).check()
+    for own in ("127.0.0.1", "::1", "localhost"):
+        HttpAddress(own).check()
 
 
 async def test_a_call_that_lasts_leaves_the_goal_going_on(open_market, play):

@@ -4,11 +4,13 @@ import asyncio
 import hmac
 import os
 import socket
+import ssl
 import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -30,18 +32,23 @@ STOP_S = 2  # for answers under way when the server ends
 
 @dataclass(frozen=True, slots=True)
 class HttpAddress:
-    """Where to listen, and what a caller must bring. Beyond this machine there must be a token."""
+    """Where to listen, and what a caller must bring. Beyond this machine there must be TLS and a token."""
 
     host: str = "127.0.0.1"
     port: int = 8790
     token: Secret | None = None
+    tls: ssl.SSLContext | None = None
 
     def check(self) -> None:
-        """Raise `ConfigError` for an address beyond this machine without a token."""
-        if self.token is None and not is_loopback(self.host):
+        """Raise `ConfigError` for an address beyond this machine without TLS and a token."""
+        if is_loopback(self.host):
+            return
+        needed = (("TLS (--tls)", self.tls), ("a token (--token-file)", self.token))
+        missing = [what for what, given in needed if given is None]
+        if missing:
             raise ConfigError(
-                f"other machines could use the tools at {self.host}, so there must be a token; "
-                "give --token-file, or listen on 127.0.0.1"
+                f"other machines could use the tools at {self.host}, so there must be {' and '.join(missing)}; "
+                "or listen on 127.0.0.1"
             )
 
 
@@ -87,7 +94,7 @@ async def serve_http(
 ) -> None:
     """Serve clients over streamable HTTP until `stopped` is set; `ready` is called with the URL.
 
-    Raises `ConfigError` if the address can't be listened on, or is beyond this machine and there is no token.
+    Raises `ConfigError` if the address can't be listened on, or is beyond this machine without TLS and a token.
     """
     address.check()
     listener = _listen(address)
@@ -105,11 +112,12 @@ async def serve_http(
         ws="none",
         timeout_graceful_shutdown=STOP_S,
         server_header=False,
+        ssl_context_factory=None if address.tls is None else partial(_given, address.tls),
     )
     http = _QuietServer(config)
     serving = asyncio.create_task(http.serve(sockets=[listener]))
     stopping = asyncio.create_task(stopped.wait())
-    ready(f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}")
+    ready(f"{'http' if address.tls is None else 'https'}://{f'[{host}]' if ':' in host else host}:{port}{PATH}")
     try:
         await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -117,6 +125,10 @@ async def serve_http(
         http.should_exit = True
         await serving
         listener.close()
+
+
+def _given(tls: ssl.SSLContext, _config: uvicorn.Config, _usual: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
+    return tls
 
 
 class _QuietServer(uvicorn.Server):

@@ -27,10 +27,16 @@ DEFAULT_PORT = 8790
 MIN_TOKEN_CHARS = 16
 MAX_TOKEN_BYTES = Limit("size of a token file", 10_000, "bytes")
 Http = Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")]
-Host = Annotated[str, typer.Option(help="With --http: the address to listen on; other machines' needs --token-file.")]
+Host = Annotated[
+    str, typer.Option(help="With --http: the address to listen on; other machines' needs --tls and --token-file.")
+]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="With --http: the port to listen on; 0 takes any free one.")]
 TokenFile = Annotated[
     Path | None, typer.Option(help="With --http: a file with the token that clients must send, readable by you only.")
+]
+Tls = Annotated[
+    Path | None,
+    typer.Option(help="With --http: a folder with the server's certificate chain and key: cert.pem, key.pem."),
 ]
 _Serving: TypeAlias = "AbstractAsyncContextManager[MCPServer]"
 
@@ -49,6 +55,7 @@ def character(
     host: Host = "127.0.0.1",
     port: Port = DEFAULT_PORT,
     token_file: TokenFile = None,
+    tls: Tls = None,
 ) -> None:
     """Play one character of a running world through tools: look, remember, go_to, say, use, trade, wait_until.
 
@@ -65,7 +72,7 @@ def character(
         tls=world_tls(world_ca, world_certificate),
         world_token_file=world_token_file,
     )
-    _serve(playing(launch), _http_address(host, port, token_file) if http else None)
+    _serve(playing(launch), _http_address(host, port, token_file, tls) if http else None)
 
 
 def _serve(serving: _Serving, address: "HttpAddress | None") -> None:
@@ -94,10 +101,12 @@ def _serve(serving: _Serving, address: "HttpAddress | None") -> None:
     asyncio.run(serve())
 
 
-def _http_address(host: str, port: int, token_file: Path | None) -> "HttpAddress":
+def _http_address(host: str, port: int, token_file: Path | None, tls: Path | None) -> "HttpAddress":
     from tickmind.adapters.mcp.transports import HttpAddress
+    from tickmind.base.access.tls_files import server_context
 
-    return HttpAddress(host, port, None if token_file is None else _token(token_file))
+    token = None if token_file is None else _token(token_file)
+    return HttpAddress(host, port, token, None if tls is None else server_context(tls))
 
 
 @mcp_app.command(short_help="Read a recorded run.")
@@ -108,6 +117,7 @@ def run(
     host: Host = "127.0.0.1",
     port: Port = DEFAULT_PORT,
     token_file: TokenFile = None,
+    tls: Tls = None,
 ) -> None:
     """Serve a recorded run, read-only: its description, story, measures, events, thoughts, and queries in SQL."""
     from tickmind.adapters.mcp.run_server import RecordedRun, run_server
@@ -121,7 +131,7 @@ def run(
         finally:
             recorded.close()
 
-    _serve(serving(), _http_address(host, port, token_file) if http else None)
+    _serve(serving(), _http_address(host, port, token_file, tls) if http else None)
 
 
 def _token(path: Path) -> "Secret":
