@@ -7,6 +7,7 @@ PEERS_VENV := .venv-bench-gateway
 READY := $(VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready
 PEERS_READY := $(PEERS_VENV)/.ready
+LEARNER_READY := $(BENCH_VENV)/.learner-ready
 RELEASE_VENV := .venv-release
 RELEASE_READY := $(RELEASE_VENV)/.ready
 DEPLOY_VENV := .venv-deploy
@@ -39,6 +40,11 @@ $(PEERS_READY): requirements/bench-gateway.txt
 	@echo "Setting up $(PEERS_VENV) with the gateways to compare with"
 	@$(PYTHON) -m venv $(PEERS_VENV)
 	@$(PEERS_VENV)/bin/python requirements/install.py -r requirements/bench-gateway.txt
+	@touch $@
+
+$(LEARNER_READY): $(BENCH_READY) requirements/bench-learners.txt
+	@echo "Adding stable-baselines3 and PyTorch to $(BENCH_VENV); PyPI's PyTorch comes with 5 GB of CUDA"
+	@$(BENCH_VENV)/bin/python requirements/install.py -r requirements/bench-learners.txt
 	@touch $@
 
 $(RELEASE_READY): requirements/release.txt
@@ -116,6 +122,11 @@ bench: $(BENCH_READY) $(if $(ONLY),$(if $(filter gateway,$(ONLY)),$(PEERS_READY)
 	@BENCH_PEERS=$(PEERS_VENV)/bin/python $(BENCH_VENV)/bin/python -m benchmarks $(ONLY)
 	@$(if $(LONG),$(if $(ONLY),,$(MAKE) --no-print-directory soak))
 
+# Not a part of bench, because of PyTorch's size. Where only a CPU is used, pip takes its smaller build from a folder
+# that PIP_FIND_LINKS names, or from PyTorch's own index.
+.PHONY: learner
+learner: $(LEARNER_READY) ## Add stable-baselines3 to the benchmarks, for make bench ONLY=learners
+
 .PHONY: bench-page
 bench-page: $(BENCH_READY) ## Make docs/benchmarks.md from what make bench measured
 	@$(BENCH_VENV)/bin/python -m benchmarks page
@@ -184,6 +195,8 @@ pins: ## Resolve the pinned requirements anew
 	@$(PIN) $(ALL_EXTRAS) --output-file requirements/dev.txt pyproject.toml requirements/dev.in
 	@$(PIN) $(ALL_EXTRAS) --output-file requirements/bench.txt pyproject.toml requirements/bench.in
 	@$(PIN) --output-file requirements/bench-gateway.txt requirements/bench-gateway.in
+	@$(PIN) --output-file requirements/bench-learners.txt requirements/bench-learners.in
+	@sed -i 's/^\(torch==[0-9.]*\)+cpu/\1/' requirements/bench-learners.txt
 	@$(PIN) --output-file requirements/uv.txt requirements/uv.in
 	@$(PIN) --output-file requirements/release.txt requirements/release.in
 	@$(PIN) --output-file requirements/deploy.txt requirements/deploy.in

@@ -8,26 +8,28 @@ import asyncio
 import multiprocessing
 import os
 import random
-import statistics
 from collections.abc import Awaitable
+from functools import lru_cache
 from multiprocessing.connection import Connection as Pipe
+from typing import Any, ClassVar
 
 import aiohttp
+from google.protobuf import json_format
 
-from benchmarks.harness import Result
-from benchmarks.world_load import DIRECTIONS, Agents, control_agents, run
+from benchmarks.harness import Result, paired
+from benchmarks.world_load import DIRECTIONS, OBSERVATION_TAG, OPENED_TAG, Agents, Run, control_agents, run, tick_of
 from tickmind.adapters.websocket.frames import JSON_SUBPROTOCOL, PROTOBUF_SUBPROTOCOL
 from tickmind.protocol import Move
 from tickmind.server.event_loop import run_on_quick_loop
 from tickmind.wire.codec import encode_intent
-from tickmind.wire.v1 import action_pb2, control_pb2
+from tickmind.wire.v1 import control_pb2
 from tickmind.wire.v1 import door_pb2 as pb
 
 AGENTS = 1000
 SECONDS = 120 if os.environ.get("LONG") else 20
 ROUNDS = 3
 BAR = 1 / 1.5
-MOVES = [encode_intent(Move(direction)) for direction in DIRECTIONS]
+ACK_TAG = control_pb2.ControlResponse.ACK_FIELD_NUMBER << 3 | 2
 
 
 def _serve(pipe: Pipe, address: str) -> None:
@@ -51,42 +53,69 @@ async def _agent(
     opened: asyncio.Semaphore,
     stop: asyncio.Event,
 ) -> None:
-    """An agent that goes about; like the one on a gRPC stream it reads no more than it must, but for JSON."""
+    """An agent that goes about; like the one on a gRPC stream it reads no more than it must."""
     dice = random.Random(number)
+    opening = control_pb2.ControlOpen(entity_id=f"entity:{number + 1}", controller_id=f"load:{number}")
+    form = FORMS[subprotocol]
     async with session.ws_connect(url, protocols=[subprotocol], max_msg_size=0) as socket:
-        opening = control_pb2.ControlOpen(entity_id=f"entity:{number + 1}", controller_id=f"load:{number}")
-        first = pb.SocketRequest(control=control_pb2.ControlRequest(open=opening))
-        if subprotocol == PROTOBUF_SUBPROTOCOL:
-            await socket.send_bytes(first.SerializeToString())
-        else:
-            await socket.send_json(
-                {"control": {"open": {"entityId": opening.entity_id, "controllerId": opening.controller_id}}}
-            )
+        send = socket.send_str if subprotocol == JSON_SUBPROTOCOL else socket.send_bytes
+        await send(form.write(pb.SocketRequest(control=control_pb2.ControlRequest(open=opening))))
         async for message in socket:
             if stop.is_set():
                 return
-            if subprotocol == PROTOBUF_SUBPROTOCOL:
-                frame = pb.SocketResponse.FromString(message.data)
-                kind = frame.control.WhichOneof("frame")
-                tick_id = frame.control.observation.tick_id
-            else:
-                parsed = message.json()["control"]
-                kind = next(iter(parsed))
-                tick_id = int(parsed.get("observation", {}).get("tickId", 0))
-            if kind == "opened":
+            kind, tick_id = form.read(message.data)
+            if kind == "observation":
+                await send(_move(subprotocol, tick_id, dice.randrange(8)))
+            elif kind == "opened":
                 opened.release()
-            elif kind == "observation" and subprotocol == PROTOBUF_SUBPROTOCOL:
-                await socket.send_bytes(_move(tick_id, dice.choice(MOVES)))
-            elif kind == "observation":
-                move = {"direction": f"DIRECTION_{dice.choice(DIRECTIONS).name}"}
-                await socket.send_json({"control": {"intent": {"tickId": str(tick_id), "intent": {"move": move}}}})
-            elif kind == "closed":
-                raise RuntimeError(f"agent {number} was closed: {message.data!r}")
+            elif kind != "ack":
+                raise RuntimeError(f"agent {number} got {message.data!r}")
 
 
-def _move(tick_id: int, intent: action_pb2.Intent) -> bytes:
-    moving = control_pb2.ControlIntent(tick_id=tick_id, intent=intent)
-    return pb.SocketRequest(control=control_pb2.ControlRequest(intent=moving)).SerializeToString()
+class _ProtobufForm:
+    """Frames of the protobuf subprotocol, read as little as frames of a gRPC stream are."""
+
+    KINDS: ClassVar = {OBSERVATION_TAG: "observation", OPENED_TAG: "opened", ACK_TAG: "ack"}
+
+    def read(self, data: bytes) -> tuple[str, int]:
+        """Return the kind of a frame, and the tick of an observation."""
+        place = 1
+        while data[place] & 128:
+            place += 1
+        kind = self.KINDS.get(data[place + 1], "")
+        return kind, tick_of(data[place + 1 : place + 20]) if kind == "observation" else 0
+
+    def write(self, frame: pb.SocketRequest) -> Any:
+        return frame.SerializeToString()
+
+
+class _JsonForm:
+    """Frames of the JSON subprotocol: the tick is found without reading all."""
+
+    START = '{"control":{"'
+    TICK = '"tickId":"'
+
+    def read(self, data: str) -> tuple[str, int]:
+        """Return the kind of a frame, and the tick of an observation."""
+        if not data.startswith(self.START):
+            return "", 0
+        kind = data[len(self.START) : data.index('"', len(self.START))]
+        if kind != "observation":
+            return kind, 0
+        place = data.index(self.TICK) + len(self.TICK)
+        return kind, int(data[place : data.index('"', place)])
+
+    def write(self, frame: pb.SocketRequest) -> Any:
+        return json_format.MessageToJson(frame, indent=None)
+
+
+FORMS: dict[str, Any] = {PROTOBUF_SUBPROTOCOL: _ProtobufForm(), JSON_SUBPROTOCOL: _JsonForm()}
+
+
+@lru_cache(maxsize=64)
+def _move(subprotocol: str, tick_id: int, way: int) -> Any:
+    moving = control_pb2.ControlIntent(tick_id=tick_id, intent=encode_intent(Move(DIRECTIONS[way])))
+    return FORMS[subprotocol].write(pb.SocketRequest(control=control_pb2.ControlRequest(intent=moving)))
 
 
 def socket_agents(count: int, subprotocol: str) -> Agents:
@@ -117,15 +146,30 @@ def socket_agents(count: int, subprotocol: str) -> Agents:
 
 def beside_grpc(seconds: float = SECONDS) -> list[Result]:
     """1,000 agents over WebSocket beside 1,000 on gRPC streams: when their answers are there, and how many are late."""
+    sides: dict[str, Agents] = {"gRPC streams": control_agents(AGENTS)}
+    sides |= {name: socket_agents(AGENTS, name) for name in (PROTOBUF_SUBPROTOCOL, JSON_SUBPROTOCOL)}
+    rounds: dict[str, list[Run]] = {name: [] for name in sides}
+    for turn in range(ROUNDS):
+        for name in sorted(sides, reverse=bool(turn % 2)):
+            found = run(AGENTS, sides[name], seconds)
+            figures = found.figures
+            print(
+                f"  {name}: answers p50 {figures.answers_p50_ms:.0f} ms, p99 {figures.answers_p99_ms:.0f} ms; "
+                f"late {figures.refused.get('late_tick', 0)}; CPU: world {figures.cpu_s / seconds:.2f} cores, "
+                f"load {found.cpu_s / seconds:.2f} cores; {found.machine}"
+            )
+            rounds[name].append(found)
+    grpc_ms = [one.figures.answers_p99_ms for one in rounds["gRPC streams"]]
     results = []
-    plain = [run(AGENTS, control_agents(AGENTS), seconds) for _ in range(ROUNDS)]
-    grpc_ms = statistics.median(one.figures.answers_p99_ms for one in plain)
-    for name, subprotocol in (("protobuf", PROTOBUF_SUBPROTOCOL), ("json", JSON_SUBPROTOCOL)):
-        rounds = [run(AGENTS, socket_agents(AGENTS, subprotocol), seconds) for _ in range(ROUNDS)]
-        ours_ms = statistics.median(one.figures.answers_p99_ms for one in rounds)
-        results.append(Result(f"websocket/{name} p99", ours_ms, "ms", "gRPC streams", grpc_ms, grpc_ms / ours_ms, BAR))
-        late = sum(one.figures.refused.get("late_tick", 0) for one in rounds)
-        results.append(Result(f"websocket/{name} late intents", late, "", "the limit", 0.0, float(late == 0), 1.0))
+    for name, ours in rounds.items():
+        short = name.rpartition(".")[2]
+        late = sum(one.figures.refused.get("late_tick", 0) for one in ours)
+        results.append(Result(f"websocket/{short} late intents", late, "", "the limit", 0.0, float(late == 0), 1.0))
+        if name != "gRPC streams":
+            p99_ms = [one.figures.answers_p99_ms for one in ours]
+            results.append(
+                paired(f"websocket/{short} p99", p99_ms, grpc_ms, unit="ms", peer_name="gRPC streams", bar=BAR)
+            )
     return results
 
 

@@ -185,7 +185,7 @@ def _move_frame(tick_id: int, way: int) -> bytes:
     return control_pb2.ControlRequest(intent=intent).SerializeToString()
 
 
-def _tick_of(frame: bytes) -> int:
+def tick_of(frame: bytes) -> int:
     """The tick of an observation; reading the rest is not what is measured here."""
     place = 1
     while frame[place] & 128:
@@ -207,7 +207,7 @@ async def _control_agent(channel: Any, number: int, opened: asyncio.Semaphore, s
     dice = random.Random(number)
     while not stop.is_set() and (frame := await call.read()) is not grpc.aio.EOF:
         if frame[0] == OBSERVATION_TAG:
-            await call.write(_move_frame(_tick_of(frame), dice.randrange(8)))
+            await call.write(_move_frame(tick_of(frame), dice.randrange(8)))
         elif frame[0] == OPENED_TAG:
             opened.release()
         elif frame[0] == CLOSED_TAG:

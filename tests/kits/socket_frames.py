@@ -80,11 +80,14 @@ class JsonSpoiler:
 
     def spoil(self, frame: Message) -> str:
         """Return a frame as JSON with something in it that may be wrong."""
+        return self.spoil_value(json_format.MessageToDict(frame))
+
+    def spoil_value(self, value: dict[str, Any]) -> str:
+        """Return the text of an object with something in it that may be wrong; the object is changed."""
         rng = self.rng
         way = rng.random()
         if way < 0.02:
             return rng.choice(ODD_TEXTS)
-        value = json_format.MessageToDict(frame)
         if way < 0.65:
             for _ in range(rng.randint(1, 2)):
                 self._spoil_value(value)

@@ -8,13 +8,18 @@ from google.protobuf.message import DecodeError
 
 from tickmind.adapters.websocket.errors import BadFrameError
 from tickmind.adapters.websocket.json_writer import write_json
-from tickmind.adapters.websocket.limits import MAX_FRAME_VALUES
+from tickmind.adapters.websocket.limits import MAX_FRAME_VALUES, MAX_KEPT_PART_BYTES, MAX_KEPT_PARTS
+from tickmind.adapters.websocket.wire_json import KeptTexts, WireJson
+from tickmind.wire.codec.writer import field_head
+from tickmind.wire.v1 import control_pb2
 from tickmind.wire.v1 import door_pb2 as pb
 
 JSON_SUBPROTOCOL = "tickmind.v1.json"
 PROTOBUF_SUBPROTOCOL = "tickmind.v1.protobuf"
 MAX_DEPTH = 24  # no message of the schema is nested deeper
 MAX_WORDS_CHARS = 300
+_SHORT_BYTES = 64  # of an acknowledgement, which many get in a tick
+_CONTROL = pb.SocketResponse.CONTROL_FIELD_NUMBER
 _UNKNOWN_FIELD = re.compile(r'has no field named "(?P<name>.*?)" at "(?P<path>.*?)"', re.DOTALL)
 
 
@@ -26,6 +31,9 @@ class FrameCodec(Protocol):
 
     def write(self, frame: pb.SocketResponse) -> str | bytes:
         """Write a frame down."""
+
+    def write_control(self, data: bytes) -> str | bytes:
+        """Write a frame down that holds a `ControlResponse`, given as the bytes in which the world has sent it."""
 
 
 class ProtobufFrames:
@@ -46,12 +54,46 @@ class ProtobufFrames:
         """Write a frame down."""
         return frame.SerializeToString()
 
+    def write_control(self, data: bytes) -> bytes:
+        """Write a frame down that holds a `ControlResponse`."""
+        return field_head(_CONTROL, len(data)) + data
+
 
 class JsonFrames:
-    """Text frames in the JSON mapping of proto3; fields that the schema does not have are refused."""
+    """Text frames in the JSON mapping of proto3; fields that the schema does not have are refused.
+
+    Many clients send the same intents in a tick and get the same acknowledgements: those are read and written once.
+    """
+
+    def __init__(self) -> None:
+        self._write_control = WireJson(control_pb2.ControlResponse.DESCRIPTOR).write
+        self._short_controls = KeptTexts(self._write_control)
+        self._intents: dict[str, pb.SocketRequest] = {}  # text -> the frame; none of them has a secret
 
     def read(self, data: str | bytes) -> pb.SocketRequest:
-        """Read a frame up; raises `BadFrameError` if it is none."""
+        """Read a frame up; raises `BadFrameError` if it is none. It must not be changed: others may get it too."""
+        known = self._intents.get(data) if isinstance(data, str) else None
+        if known is not None:
+            return known
+        request = self._read(data)
+        if request.control.HasField("intent") and not request.token and len(data) <= MAX_KEPT_PART_BYTES.maximum:
+            if len(self._intents) >= MAX_KEPT_PARTS.maximum:
+                self._intents.clear()
+            self._intents[str(data)] = request
+        return request
+
+    def write(self, frame: pb.SocketResponse) -> str:
+        """Write a frame down."""
+        return write_json(frame)
+
+    def write_control(self, data: bytes) -> str:
+        """Write a frame down that holds a `ControlResponse`."""
+        if len(data) > _SHORT_BYTES:
+            return f'{{"control":{self._write_control(data)}}}'
+        text = self._short_controls.get(data)
+        return f'{{"control":{self._short_controls.add(data) if text is None else text}}}'
+
+    def _read(self, data: str | bytes) -> pb.SocketRequest:
         if isinstance(data, bytes):
             raise BadFrameError(f"frames of {JSON_SUBPROTOCOL} are text; this one is binary")
         if not data.lstrip().startswith("{"):
@@ -66,10 +108,6 @@ class JsonFrames:
         except (AttributeError, RecursionError, TypeError, ValueError):  # from values of other types than expected
             raise BadFrameError("the frame is no SocketRequest in JSON: a value has another type") from None
         return request
-
-    def write(self, frame: pb.SocketResponse) -> str:
-        """Write a frame down."""
-        return write_json(frame)
 
 
 CODECS: dict[str, FrameCodec] = {JSON_SUBPROTOCOL: JsonFrames(), PROTOBUF_SUBPROTOCOL: ProtobufFrames()}

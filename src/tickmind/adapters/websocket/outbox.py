@@ -2,9 +2,12 @@
 
 import asyncio
 from collections import deque
+from typing import TypeAlias
 
 from tickmind.base import Limit
 from tickmind.wire.v1 import door_pb2 as pb
+
+Frame: TypeAlias = pb.SocketResponse | bytes  # bytes: a `ControlResponse` as the world has sent it
 
 
 class SocketOutbox:
@@ -12,8 +15,8 @@ class SocketOutbox:
 
     def __init__(self, limit: Limit) -> None:
         self._limit = limit
-        self._frames: deque[pb.SocketResponse] = deque()
-        self._newest: pb.SocketResponse | None = None
+        self._frames: deque[Frame] = deque()
+        self._newest: Frame | None = None
         self._changed = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -25,7 +28,7 @@ class SocketOutbox:
         """Whether nothing more will be queued."""
         return self._ended
 
-    def put(self, frame: pb.SocketResponse) -> bool:
+    def put(self, frame: Frame) -> bool:
         """Queue a frame; return False, and leave it out, if as many wait as may."""
         if self._ended:
             return True
@@ -36,13 +39,13 @@ class SocketOutbox:
         self._changed.set()
         return True
 
-    async def put_patiently(self, frame: pb.SocketResponse) -> None:
+    async def put_patiently(self, frame: Frame) -> None:
         """Queue a frame as soon as no other waits: answers are long, and one who reads slowly may ask for many."""
         while self._frames and not self._ended:
             await self._room.wait()
         self.put(frame)
 
-    def put_newest(self, frame: pb.SocketResponse) -> None:
+    def put_newest(self, frame: Frame) -> None:
         """Let an observation wait instead of the one before it."""
         if self._ended:
             return
@@ -50,7 +53,7 @@ class SocketOutbox:
         self._newest = frame
         self._changed.set()
 
-    def end(self, last: pb.SocketResponse | None = None, *, at_once: bool = False) -> None:
+    def end(self, last: Frame | None = None, *, at_once: bool = False) -> None:
         """Queue a last frame, if there is one, and nothing after it; `at_once` drops what waits."""
         if self._ended:
             return
@@ -63,7 +66,7 @@ class SocketOutbox:
         self._changed.set()
         self._room.set()
 
-    async def next(self) -> pb.SocketResponse | None:
+    async def next(self) -> Frame | None:
         """Wait for the next frame and return it; None after the last one."""
         while True:
             if self._frames:

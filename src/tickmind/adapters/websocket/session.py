@@ -13,7 +13,7 @@ from tickmind.adapters.websocket.errors import BadFrameError, failed_call, socke
 from tickmind.adapters.websocket.frame_pace import FramePace
 from tickmind.adapters.websocket.frames import FrameCodec
 from tickmind.adapters.websocket.limits import MAX_TOKEN_CHARS, SocketLimits
-from tickmind.adapters.websocket.outbox import SocketOutbox
+from tickmind.adapters.websocket.outbox import Frame, SocketOutbox
 from tickmind.adapters.websocket.questions import Questions
 from tickmind.base import Secret, get_logger, redact
 from tickmind.wire import ControlClosedError, WireError
@@ -22,6 +22,7 @@ from tickmind.wire.v1 import control_pb2, viewer_pb2
 from tickmind.wire.v1 import door_pb2 as pb
 
 TOKEN = re.compile(rf"[\x21-\x7e]{{1,{MAX_TOKEN_CHARS.maximum}}}")
+_LETTER_BYTES = 4  # at most, as UTF-8
 _log = get_logger(__name__)
 
 
@@ -115,8 +116,7 @@ class SocketSession:
             self._caller = self._enter(first)
             if self._caller is None:
                 return
-            first.ClearField("token")
-            await self._take(self._caller, first)
+            await self._take(self._caller, first, is_first=True)
             while not self._outbox.ended:
                 try:
                     request = await self._receive(None if self._is_busy() else self._limits.idle_s.maximum)
@@ -168,10 +168,10 @@ class SocketSession:
         self._fail(pb.SOCKET_ERROR_CODE_NOT_ALLOWED, "the token was withdrawn; connect again with one that is valid")
         return False
 
-    async def _take(self, caller: RelayCaller, request: pb.SocketRequest) -> None:
+    async def _take(self, caller: RelayCaller, request: pb.SocketRequest, *, is_first: bool = False) -> None:
         if not self._is_admitted():
             return
-        if request.token:
+        if request.token and not is_first:
             raise BadFrameError("a token may be in the first frame only")
         match request.WhichOneof("frame"):
             case "control":
@@ -195,9 +195,7 @@ class SocketSession:
             if kind != "open":
                 raise BadFrameError("control: the first of its frames must be open")
             link = self._link = caller.control(self._take_down, self._control_ended, play=frame.open.play)
-            opened = await link.open(frame)
-            self._take_down(opened)
-            if opened.WhichOneof("frame") == "opened":
+            if self._take_opened(await link.open(frame)):
                 link.start_silently()
         elif kind == "open":
             raise BadFrameError("control: one connection controls one entity; open another one for another entity")
@@ -224,21 +222,26 @@ class SocketSession:
 
     # frames down
 
-    def _take_down(self, frame: control_pb2.ControlResponse) -> None:
-        """Queue a frame of the control stream."""
-        response = pb.SocketResponse(control=frame)
-        match frame.WhichOneof("frame"):
-            case "observation":
-                self._outbox.put_newest(response)
-            case "closed":
+    def _take_down(self, frame: bytes) -> None:
+        """Queue a frame of the control stream, of which only the kind matters here."""
+        match frame[0] >> 3 if frame else 0:
+            case control_pb2.ControlResponse.OBSERVATION_FIELD_NUMBER:
+                self._outbox.put_newest(frame)
+            case control_pb2.ControlResponse.CLOSED_FIELD_NUMBER:
                 self._is_controlling = False
-                self._outbox.end(response)
-            case "opened":
-                self._is_controlling = True
-                self._lease_id = frame.opened.lease.lease_id
-                self._put(response)
+                self._outbox.end(frame)
             case _:
-                self._put(response)
+                self._put(frame)
+
+    def _take_opened(self, frame: bytes) -> bool:
+        """Queue the first frame of the control stream; return whether the client has control now."""
+        self._take_down(frame)
+        opened = control_pb2.ControlResponse.FromString(frame)
+        if not opened.HasField("opened"):
+            return False
+        self._is_controlling = True
+        self._lease_id = opened.opened.lease.lease_id
+        return True
 
     def _control_ended(self, failure: WireError | None) -> None:
         """End the connection: after `closed` or as the client asked, without more words."""
@@ -256,7 +259,7 @@ class SocketSession:
         except WireError as error:
             self._outbox.end(failed_call(error, ends=True))
 
-    def _put(self, frame: pb.SocketResponse) -> None:
+    def _put(self, frame: Frame) -> None:
         if not self._outbox.put(frame):
             self._cut_off(f"{self._limits.unsent.maximum} frames wait to be read")
 
@@ -272,7 +275,11 @@ class SocketSession:
         """Send what waits until the end, or until the client takes too long for one frame."""
         try:
             while (frame := await self._outbox.next()) is not None:
-                data = self._codec.write(frame)
+                codec = self._codec
+                data = codec.write_control(frame) if isinstance(frame, bytes) else codec.write(frame)
+                if self._has_room(len(data)):
+                    await self._write(data)
+                    continue
                 async with asyncio.timeout(self._limits.stall_s.maximum):
                     await self._write(data)
         except TimeoutError:
@@ -281,6 +288,14 @@ class SocketSession:
                 self._transport.abort()
         except ConnectionError:
             return  # reading ends, too
+
+    def _has_room(self, size: int) -> bool:
+        """Whether a frame is written without waiting for the client, and so needs no timer; they are most frames."""
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return False
+        unsent, (low, high) = transport.get_write_buffer_size(), transport.get_write_buffer_limits()
+        return unsent <= low and unsent + _LETTER_BYTES * size < high
 
     def _write(self, data: str | bytes) -> Coroutine[Any, Any, None]:
         return self._socket.send_str(data) if isinstance(data, str) else self._socket.send_bytes(data)

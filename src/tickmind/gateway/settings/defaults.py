@@ -42,7 +42,7 @@ BUILT_IN_PROVIDERS: Mapping[str, Mapping[str, Any]] = {
         "surfaces": ["chat", "responses", "embeddings"],
         "request_fields": {
             "*": {"max_tokens": "max_completion_tokens"},
-            "gpt-6*": {"temperature": None, "top_p": None},
+            **{model: {"temperature": None, "top_p": None} for model in ("gpt-5*", "gpt-6*", "o1*", "o3*", "o4*")},
         },
     },
     "anthropic": {

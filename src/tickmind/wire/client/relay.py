@@ -11,16 +11,14 @@ from tickmind.wire.client.calls import call_error, open_channel
 from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.link import Link
 from tickmind.wire.errors import WireError
-from tickmind.wire.v1 import control_pb2, entity_pb2, telemetry_pb2, viewer_pb2
-from tickmind.wire.v1.control_pb2_grpc import ControlServiceStub
+from tickmind.wire.v1 import control_pb2, entity_pb2, operator_pb2, telemetry_pb2, viewer_pb2
 from tickmind.wire.v1.entity_pb2_grpc import EntityDiscoveryStub
-from tickmind.wire.v1.operator_pb2_grpc import OperatorServiceStub
 from tickmind.wire.v1.telemetry_pb2_grpc import AgentTelemetryStub
 from tickmind.wire.v1.viewer_pb2_grpc import ViewerServiceStub
 
 MAX_RELAY_CHANNELS = Limit("number of connections of a bridge to its world", 4)
 
-ControlLink: TypeAlias = Link[control_pb2.ControlRequest, control_pb2.ControlResponse]
+ControlLink: TypeAlias = Link[control_pb2.ControlRequest, bytes]  # frames down stay as they come
 Report: TypeAlias = (
     telemetry_pb2.ReportThoughtRequest | telemetry_pb2.ReportStatusRequest | telemetry_pb2.ReportInsightsRequest
 )
@@ -28,15 +26,18 @@ ReportAnswer: TypeAlias = (
     telemetry_pb2.ReportThoughtResponse | telemetry_pb2.ReportStatusResponse | telemetry_pb2.ReportInsightsResponse
 )
 
+_CONTROL = control_pb2.DESCRIPTOR.services_by_name["ControlService"].full_name
+_OPERATOR = operator_pb2.DESCRIPTOR.services_by_name["OperatorService"].full_name
+
 
 class _Stubs:
     """The services of a world on one connection."""
 
     def __init__(self, connection: WorldEndpoint) -> None:
         self.channel = open_channel(connection)
-        self.control = ControlServiceStub(self.channel)
+        self.control = self.channel.stream_stream(f"/{_CONTROL}/Control")
+        self.play = self.channel.stream_stream(f"/{_OPERATOR}/Play")
         self.entities = EntityDiscoveryStub(self.channel)
-        self.operator = OperatorServiceStub(self.channel)
         self.telemetry = AgentTelemetryStub(self.channel)
         self.viewer = ViewerServiceStub(self.channel)
 
@@ -81,21 +82,22 @@ class RelayCaller:
 
     def control(
         self,
-        on_frame: Callable[[control_pb2.ControlResponse], None],
+        on_frame: Callable[[bytes], None],
         on_end: Callable[[WireError | None], None],
         *,
         play: bool = False,
     ) -> ControlLink:
         """Return a control stream, to be opened with the caller's first frame; it keeps no lease alive by itself.
 
-        One to `play` is for a person, and takes the right of an operator.
+        `on_frame` gets each `ControlResponse` but the first as its bytes. One to `play` is for a person, and takes the
+        right of an operator.
         """
         metadata = self._connection.metadata
-        method = self._stubs.operator.Play if play else self._stubs.control.Control
+        method = self._stubs.play if play else self._stubs.control
         return Link(
             lambda: method(metadata=metadata),
             self._connection,
-            encode=_as_it_is,
+            encode=control_pb2.ControlRequest.SerializeToString,
             decode=_as_it_is,
             on_frame=on_frame,
             on_end=on_end,
@@ -154,5 +156,5 @@ class RelayCaller:
             call.cancel()
 
 
-def _as_it_is(message: Any) -> Any:
+def _as_it_is(message: bytes) -> bytes:
     return message

@@ -42,6 +42,12 @@ def test_frames_fit_the_schema_and_are_the_same_in_both_forms(validator, seed):
         validator.validate(json.loads(written))
         assert json_format.Parse(written, pb.SocketResponse()) == answer == pb.SocketResponse.FromString(data)
         assert json.loads(written) == json_format.MessageToDict(answer)
+        if answer.HasField("control"):
+            passed_on = answer.control.SerializeToString()
+            assert json.loads(JSON.write_control(passed_on)) == json.loads(written)
+            binary = PROTOBUF.write_control(passed_on)
+            assert isinstance(binary, bytes)
+            assert pb.SocketResponse.FromString(binary) == answer
         kinds.add(answer.WhichOneof("frame"))
     assert kinds == {field.name for field in pb.SocketResponse.DESCRIPTOR.oneofs_by_name["frame"].fields}
 
