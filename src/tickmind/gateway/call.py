@@ -106,7 +106,8 @@ class Call:
         stream = self._stream
         if stream is None or self._inflater is not None:
             return False
-        if (not self.begun and self._begin_stream(stream, data)) or not stream.passes(data):
+        is_error = not self.begun and self._begin_stream(stream, data)
+        if is_error or not stream.is_direct or not stream.relay.passes(data):
             return False
         self._room -= len(data)
         if self._room < 0:
@@ -268,8 +269,6 @@ class Call:
     def _begin(self, head: ReplyHead, length: int) -> bool:
         """Take a reply's head; return False if the attempt is over with it."""
         self._head = head
-        self._pieces = Collected()
-        self._room = 0
         self._inflater = None
         self._stream = None
         job = self.job
@@ -283,6 +282,7 @@ class Call:
                 self._give_up(Result.BROKEN, str(exc))
                 return False
         if head.status != 200:
+            self._pieces = Collected()
             self._room = MAX_ERROR_BYTES
             return True
         wire = self.gateway.config.wire
@@ -295,6 +295,8 @@ class Call:
             opening = stream_headers(job, self.gateway.cooldown_of(job)) + self.extra_headers
             relay = StreamRelay(self.secrets, hides_usage=self.hides_usage)
             self._stream = StreamReply(self.responder, opening, relay)
+        else:
+            self._pieces = Collected()
         return True
 
     def _take(self, data: bytes) -> bool:

@@ -230,6 +230,9 @@ class Gateway:
         Under overload that is this caller's own turn, with the expected duration of an answer.
         """
         cooldown = self.cooldowns.json_of(job.session, job.plan, job.agent)
+        queue = job.queue
+        if queue is None or not (queue.reserved.places or queue.live):
+            return cooldown
         need_s = self.dispatcher.turn_need_s(job)
         return b'%b,"turn":{"needMs":%d}}' % (cooldown[:-1], 1000 * need_s) if need_s else cooldown
 

@@ -44,7 +44,7 @@ def _spelt(text: str, odd: re.Pattern[str], form: str) -> str:
 def masked(data: bytes, secrets: tuple[bytes, ...]) -> bytes:
     """Return the bytes with the secrets masked."""
     for secret in secrets:
-        if secret and secret in data:
+        if secret and data.find(secret) >= 0:  # `in` first takes the secret for a number, and fails
             data = data.replace(secret, MASKED)
     return data
 
@@ -77,12 +77,10 @@ class StreamMask:
         data = self._feed(data)
         return data if self._next is None else self._next.feed(data)
 
-    def is_needless(self, lines: bytes) -> bool:
-        """Whether whole lines, framed or not, can skip the mask: they hold no secret, nor the rest of one."""
-        key = self._key
-        if self._held or b"\n" in key or (key and key in lines):
-            return False
-        return self._next is None or self._next.is_needless(lines)
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits for the next piece."""
+        return not self._held and (self._next is None or self._next.is_empty)
 
     def end(self) -> bytes:
         """Return the bytes that were held back and are no secret."""
@@ -96,7 +94,7 @@ class StreamMask:
         if self._held:
             data = self._held + data
             self._held = b""
-        if key in data:
+        if data.find(key) >= 0:
             data = data.replace(key, MASKED)
         if not data or data[-1] not in key:  # a whole event ends with an empty line
             return data

@@ -127,7 +127,7 @@ def count_of(value: object) -> int | None:
 
 def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:
     """Return the counts from the last events of a stream, if the provider put them there."""
-    if b'"usage"' not in tail:
+    if tail.rfind(b'"usage"') < 0:
         return None, None
     for line in reversed(tail.split(b"\n")):
         if line.startswith(b"data:") and b'"usage"' in line:

@@ -9,6 +9,7 @@ from tickmind.gateway.http.masking import StreamMask
 from tickmind.gateway.http.outcomes import tokens_of_stream
 
 _TAIL_BYTES = 4096  # where the token counts are
+_END_BYTES = 32  # where the mark of the end is
 _FIRST_BYTES = 1024  # which hold the second event
 _TEXTS = re.compile(rb'"(?:content|reasoning|reasoning_content|refusal|delta)": *"([^"\\]*(?:\\.[^"\\]*)*)"').findall
 _MAX_HELD_BYTES = 64 * 1024  # of an event that is held back until it is complete
@@ -25,14 +26,16 @@ class StreamRelay:
     removed.
     """
 
-    __slots__ = ("_events", "_first", "_held", "_hides", "_mask", "_size", "_tail", "_usage")
+    __slots__ = ("_events", "_first", "_held", "_hides", "_is_torn", "_mask", "_secrets", "_size", "_tail", "_usage")
 
     def __init__(self, secrets: tuple[bytes, ...], *, hides_usage: bool = False) -> None:
-        self._mask = StreamMask(secrets)
+        self._secrets = secrets
+        self._mask: StreamMask | None = None  # made when something comes that does not pass unchanged
         self._hides = hides_usage
         self._held = b""  # beginning of an incomplete event
         self._first = b""
         self._tail = b""
+        self._is_torn = False  # whether lines of the tail came in pieces, so that `_usage` may lack them
         self._usage = b""  # the lines with the token counts, if they came in whole chunks
         self._events = 0
         self._size = 0
@@ -44,43 +47,55 @@ class StreamRelay:
 
     def passes(self, chunks: bytes) -> bool:
         """Whether whole lines, with their chunk framing, can be passed on unchanged; records them if so."""
-        if self._hides and (self._held or _NO_CHOICES[0] in chunks or _NO_CHOICES[1] in chunks):
+        if self._hides and (self._held or chunks.find(_NO_CHOICES[0]) >= 0 or chunks.find(_NO_CHOICES[1]) >= 0):
             return False
-        if not self._mask.is_needless(chunks):
+        mask = self._mask
+        if mask is not None and not mask.is_empty:
             return False
+        for secret in self._secrets:
+            if chunks.find(secret) >= 0 or secret.find(b"\n") >= 0:  # quicker than `in`, as in `masked`
+                return False
         if chunks.rfind(b'"usage"') >= 0:  # quicker than from the left, where every name begins with a quote
             self._usage = chunks
-        self._note(chunks)
+        self._is_torn = False
+        self._events += chunks.count(b"\ndata:")  # each follows the line with its chunk's size
+        if self._size < _FIRST_BYTES:
+            self._first += chunks
+        self._size += len(chunks)
         self._tail = chunks[-_TAIL_BYTES:-2]
         return True
 
     def feed(self, data: bytes) -> bytes:
         """Take bytes and return those that can be passed on."""
         self._note(data)
+        self._is_torn = True
         self._tail = data if len(data) >= _TAIL_BYTES else (self._tail + data)[-_TAIL_BYTES:]
+        if self._mask is None:
+            self._mask = StreamMask(self._secrets)
         data = self._mask.feed(data)
         return self._without_usage(data) if self._hides else data
 
     def end(self) -> bytes:
         """Return the bytes that were held back."""
-        last = self._held + self._mask.end()
+        last = self._held if self._mask is None else self._held + self._mask.end()
         self._held = b""
         return b"" if self._hides and _is_usage(last) else last
 
     def counts(self, prompt_tokens: int) -> tuple[int, int]:
         """Return prompt and completion tokens as the provider counted them, else `prompt_tokens` and an estimate."""
-        prompt, completion = tokens_of_stream(self._usage + self._tail)
+        told = self._usage + self._tail if self._is_torn else self._usage
+        prompt, completion = tokens_of_stream(told) if told else (None, None)
         return prompt_tokens if prompt is None else prompt, self._counted() if completion is None else completion
 
     def _note(self, data: bytes) -> None:
         self._events += data.count(b"\ndata:") + data.startswith(b"data:")
-        self._size += len(data)
-        if len(self._first) < _FIRST_BYTES:
+        if self._size < _FIRST_BYTES:
             self._first += data
+        self._size += len(data)
 
     def _counted(self) -> int:
         """Estimate the tokens of all events: one for each event, or more where the texts are long."""
-        events = self._events - (b"[DONE]" in self._tail)
+        events = self._events - (self._tail.find(b"[DONE]", -_END_BYTES) >= 0)
         return max(events, (self._size - self._events * _envelope_bytes(self._first)) // _BYTES_PER_TOKEN, 0)
 
     def _without_usage(self, data: bytes) -> bytes:
@@ -106,7 +121,7 @@ def _envelope_bytes(first: bytes) -> int:
     if end < begin:
         begin, end = 0, begin
     event = first[begin:end]
-    return len(event) - sum(map(len, _TEXTS(event))) if b"data:" in event else _ENVELOPE_BYTES
+    return len(event) - sum(map(len, _TEXTS(event))) if event.find(b"data:") >= 0 else _ENVELOPE_BYTES
 
 
 def error_of_stream(data: bytes) -> bytes:
@@ -118,7 +133,7 @@ def error_of_stream(data: bytes) -> bytes:
         return b""
     end = data.find(b"\n", at)
     line = data[at:end] if end >= 0 else data[at:]
-    if b'"error"' not in line:
+    if line.find(b'"error"') < 0:
         return b""
     document = _document(line)
     return line[5:].strip() if type(document.get("error")) is dict and not document.get("choices") else b""

@@ -9,27 +9,25 @@ from tickmind.gateway.reply_sharing.broadcast import Broadcast
 class StreamReply:
     """Sends the headers of `opening` with the first bytes of the stream, passes it on, and ends it."""
 
-    __slots__ = ("_opening", "_responder", "relay", "source")
+    __slots__ = ("_opening", "_responder", "is_direct", "relay", "source")
 
     def __init__(self, responder: Responder, opening: bytes, relay: StreamRelay) -> None:
         self._responder = responder
         self._opening = opening
         self.relay = relay
         self.source: Broadcast | None = None  # that identical requests read as well
+        self.is_direct = False  # whether chunks that the relay passes may be sent as they are, once it has begun
 
     def begin(self, source: Broadcast | None) -> StreamReader | None:
         """Send the headers; with a source, the caller reads from it like all others, by the returned reader."""
         self._responder.begin(200, self._opening)
         self.source = source
         if source is None:
+            self.is_direct = self._responder.takes_chunks
             return None
         reader = StreamReader(source, self._responder)
         reader.join()
         return reader
-
-    def passes(self, chunks: bytes) -> bool:
-        """Whether chunks can be passed on unchanged; if so, they are recorded and must be sent."""
-        return self.source is None and self._responder.takes_chunks and self.relay.passes(chunks)
 
     def piece(self, data: bytes) -> None:
         """Pass on a piece, as far as the relay allows."""

@@ -162,11 +162,9 @@ class Dispatcher:
         return max(MIN_WAIT_S, self.forecast(job.session, job.plan, now, job.agent) - now)
 
     def turn_need_s(self, job: Ticket) -> float:
-        """Return how long an answer takes where each caller has a turn of its own; 0 where no limit is in the way."""
-        queue = job.queue
-        if queue is None or not (queue.reserved.places or queue.live):
-            return 0.0
-        return self._admission.turn_need_s(job, queue, self._monotonic())
+        """Return how long an answer takes where callers take turns; 0 if unknown, or if slots don't decide."""
+        assert job.queue is not None, "a job that was submitted has a queue"
+        return self._admission.turn_need_s(job, job.queue, self._monotonic())
 
     def learn(self, job: Ticket, headers: Mapping[str, str]) -> None:
         """Learn limits from a reply's headers (names in lower case) while its job is in flight."""

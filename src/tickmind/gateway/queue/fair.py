@@ -134,7 +134,9 @@ class Ledger(VirtualTime):
         """Return the session's account, made if it is new."""
         group = session.group
         ledger = self._groups.get(group) or self._new_group(group)
-        return self._account(session) if ledger is self else ledger._account(session)  # noqa: SLF001 - its own kind
+        owner = ledger._owners.get(session.owner)  # noqa: SLF001 - its own kind
+        account = None if owner is None else owner.sessions.get(session.id)
+        return account or ledger._new_account(session)  # noqa: SLF001 - its own kind
 
     def _new_group(self, group: str) -> "Ledger":
         if len(self._groups) >= MAX_GROUPS:
@@ -147,15 +149,13 @@ class Ledger(VirtualTime):
         self._groups[group] = made
         return made
 
-    def _account(self, session: Session) -> SessionAccount:
+    def _new_account(self, session: Session) -> SessionAccount:
         owner = self._owners.get(session.owner)
         if owner is None:
             is_new = bool(session.group)
             tag = max(self.virtual, self._new_tag) if is_new else self.virtual
             owner = self._owners[session.owner] = OwnerAccount(session.owner, tag, self._window_s, self, is_new=is_new)
-        account = owner.sessions.get(session.id)
-        if account is None:
-            account = owner.sessions[session.id] = SessionAccount(session.id, owner, owner.virtual)
+        account = owner.sessions[session.id] = SessionAccount(session.id, owner, owner.virtual)
         return account
 
     def charge(self, account: SessionAccount, cost: float, weight: float, now: float) -> None:

@@ -76,8 +76,9 @@ class FairQueue(Generic[JobT]):
         lanes = self.lanes
         first = lanes[0]
         at_s = first.back_s(now, 0) if len(lanes) == 1 else min(lane.back_s(now, 0) for lane in lanes)
-        has_slot = first.has_slot or any(lane.has_slot for lane in lanes)
-        return at_s if has_slot else max(at_s, start_s(self.lanes, now, 0))
+        if first.has_slot or any(lane.has_slot for lane in lanes[1:]):
+            return at_s
+        return max(at_s, start_s(lanes, now, 0))
 
     def ahead_of(self, job: JobT) -> int:
         """Return how many waiting jobs go before a job that comes now."""

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import orjson
 
 from tickmind.base import get_logger
+from tickmind.base.telemetry.tracing import installed_tracer
 from tickmind.gateway.call import Call
 from tickmind.gateway.call_options import CallOptions
 from tickmind.gateway.fairness.defer import DEFAULT_DEFER_MS
@@ -68,7 +69,11 @@ class CallEndpoints:
                 reply_refusal(responder, exc.refusal, cors(request))
                 return
             extra_headers = cors(request) if head.cors is None else head.cors
-            call = new_call(gateway, request, responder, form, body, model, streamed, extra_headers)
+            call = (
+                Call(gateway, responder, form, body, model, streamed, extra_headers)
+                if installed_tracer() is None
+                else new_call(gateway, request, responder, form, body, model, streamed, extra_headers)
+            )
             gateway.submit(call, plan, call_options, request.peer, prompt_tokens, reply_tokens)
 
         return serve

@@ -146,7 +146,7 @@ def read_chat(body: bytes) -> tuple[str, bool, int, int]:
         or count(b'"messages"') > 1
         or count(b'"stream') > 1
         or count(b'"max_') > 1
-        or b"\\u00" in body  # a field name may be escaped like this
+        or (body.find(b"\\") >= 0 and b"\\u00" in body)  # a field name may be escaped like this
     ):
         return _read_chat_whole(body)  # which finds duplicate fields
     try:

@@ -13,6 +13,8 @@ _AUDIO_DATA = re.compile(rb'"data"\s*:\s*"([A-Za-z0-9+/=\\]{64,})')
 def prompt_tokens_of(body: bytes) -> int:
     """Estimate from the bytes of a request."""
     size = len(body)
+    if body.find(b'"type"') < 0:  # there are no parts of other types than text
+        return size // CHARS_PER_TOKEN
     tokens = 0
     if b"image" in body:
         size -= sum(match.end() - match.start() for match in _IMAGE_DATA.finditer(body))

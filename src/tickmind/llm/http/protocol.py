@@ -15,6 +15,7 @@ MAX_HEAD_BYTES = Limit("size of the headers of a reply", 64 * 1024, "bytes")
 READ_BUFFER_BYTES = 64 * 1024
 SEVERAL_BYTES = 600  # more than the usual chunk of a stream
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
+_NEWLINE = ord("\n")
 HIGH_WATER_BYTES = 64 * 1024  # unread bytes of one connection after which it stops reading
 
 _HEAD, _LENGTH, _UNTIL_CLOSE, _CHUNK_SIZE, _CHUNK, _CHUNK_END, _TRAILER, _DONE = range(8)
@@ -97,8 +98,8 @@ class ResponseParser:
         if self._state == _CHUNK_SIZE and not self._buffer:
             if len(data) > SEVERAL_BYTES and (length := _plain_chunks(data)):
                 return length
-            while (end := data.find(b"\r\n", at, at + 16)) > 0 and (size := _plain_size(data[at:end])):
-                stop = end + 2 + size
+            while (end := data.find(b"\r\n", at, at + 16)) > 0 and (size := _plain_size(b"\n" + data[at:end])):
+                stop = end + 1 + size
                 if data[stop - 1 : stop + 2] != b"\n\r\n":
                     break
                 at = stop + 2
@@ -211,23 +212,28 @@ class ResponseParser:
 def _plain_chunks(data: bytes) -> int:
     """Return the length of all chunks before the last, if each is whole and plain; 0 if a loop has to tell them apart.
 
-    It looks at all chunks at once, which takes half the time of a loop.
+    It looks at all chunks at once and searches for single bytes, which takes a fifth of the time of a loop.
     """
     body = data[:-5] if data.endswith(_LAST_CHUNK) else data
-    lines = body.split(b"\r\n")  # a size and a chunk by turns, where no chunk has such a break in it
-    chunks = lines[1::2]
-    if lines[-1] or body.count(b"\n\r\n") != len(chunks) or 0 in (sizes := list(map(_plain_size, lines[:-1:2]))):
+    parts = body.split(b"\r")  # a size and a chunk by turns, each but the first with the newline before it
+    chunks = parts[1::2]
+    if parts[-1] != b"\n" or list(map(_plain_size, (b"\n" + parts[0], *parts[2:-1:2]))) != list(map(len, chunks)):
         return 0
-    return len(body) if sizes == list(map(len, chunks)) else 0
+    return 0 if [chunk for chunk in chunks if chunk[0] != _NEWLINE or chunk[-1] != _NEWLINE] else len(body)
 
 
 @lru_cache(4096)
 def _plain_size(line: bytes) -> int:
-    """Return the size of a chunk with nothing but its digits in front; 0 if it is the last or not as plain."""
+    """Return the size of a chunk, and of a newline before it, from a line with nothing but digits after its newline.
+
+    It is 0 for the last chunk, and for a line that is not as plain.
+    """
+    digits = line[1:]
     try:
-        return _chunk_size(line) if line.isalnum() else 0
+        size = _chunk_size(digits) if line.startswith(b"\n") and digits.isalnum() else 0
     except HttpFormatError:
         return 0
+    return size + 1 if size else 0
 
 
 def _chunk_size(line: bytes) -> int:

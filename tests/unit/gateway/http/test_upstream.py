@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.gateway.http.head_memo import HeadMemo
-from tickmind.gateway.http.masking import StreamMask
+from tickmind.gateway.http.relay import StreamRelay
 from tickmind.gateway.http.reply import ReplyHead, UpstreamExchange
 from tickmind.gateway.http.upstream import UpstreamAddress, UpstreamConnection, UpstreamPool
 from tickmind.llm.http.protocol import ResponseParser
@@ -45,7 +45,7 @@ class FakeTransport:
 
 
 class Hearer:
-    """Puts together what a caller would get, by the same mask as calls use."""
+    """Puts together what a caller would get, by the same relay as calls use."""
 
     def __init__(self, *, framed: bool = True) -> None:
         self.heads: list[tuple[int, int]] = []
@@ -53,7 +53,7 @@ class Hearer:
         self.ends: list[str] = []
         self.passed = 0  # bytes that came with their framing
         self._framed = framed
-        self._mask = StreamMask((KEY,))
+        self._relay = StreamRelay((KEY,))
 
     def carried_by(self, exchange: UpstreamExchange) -> None:
         raise AssertionError("it goes by the connection that it was given")
@@ -62,17 +62,17 @@ class Hearer:
         self.heads.append((head.status, length))
 
     def chunks(self, data: bytes) -> bool:
-        if not self._framed or not self._mask.is_needless(data):
+        if not self._framed or not self._relay.passes(data):
             return False
         self.passed += len(data)
         self.text += dechunked(data)
         return True
 
     def data(self, pieces: list[bytes]) -> None:
-        self.text += self._mask.feed(b"".join(pieces))
+        self.text += self._relay.feed(b"".join(pieces))
 
     def done(self) -> None:
-        self.text += self._mask.end()
+        self.text += self._relay.end()
         self.ends.append("done")
 
     def whole(self, head: ReplyHead, body: bytes) -> None:

@@ -25,9 +25,6 @@ MIN_SIZED = 8  # attempts of different sizes that a fit by size needs
 MAX_PART = 0.998  # of its time left is the longest need of a request, else an idle slot would never be tried
 
 
-new_tuple = tuple.__new__  # every request makes a sample, and this takes a third of the usual time
-
-
 class Sample(NamedTuple):
     """One attempt: how long it took, what was asked, and whether it came to its end or was cut off."""
 
@@ -158,21 +155,21 @@ class ServiceTimes:
     __slots__ = ("_estimate", "_fitted", "_samples", "added")
 
     def __init__(self) -> None:
-        self._samples: deque[Sample] = deque(maxlen=KEPT)
+        self._samples: deque[tuple[float, int, int, bool]] = deque(maxlen=KEPT)  # fields of `Sample`, made on demand
         self._estimate = UNKNOWN
         self._fitted = 0  # how many had been added at the last fit
         self.added = 0
 
     def add(self, took_s: float, prompt_tokens: int, reply_tokens: int, whole: bool = True) -> None:
         """Record an attempt that was answered or, if not `whole`, cut off."""
-        self._samples.append(new_tuple(Sample, (took_s, prompt_tokens, reply_tokens, whole)))
+        self._samples.append((took_s, prompt_tokens, reply_tokens, whole))
         self.added += 1
 
     def estimate(self) -> ServiceTime:
         """Return the expected time of the next attempt."""
         fresh = self.added - self._fitted
         if fresh and (fresh >= REFIT or len(self._samples) < KEPT or not self._is_expected()):
-            kept = since_change(tuple(self._samples))
+            kept = since_change([Sample._make(sample) for sample in self._samples])
             if len(kept) < len(self._samples):
                 self._samples = deque(kept, maxlen=KEPT)
             self._estimate = fit(kept)
@@ -181,6 +178,6 @@ class ServiceTimes:
 
     def _is_expected(self) -> bool:
         """Whether the last attempt took about as long as expected, so that a new fit can wait."""
-        last, known = self._samples[-1], self._estimate
+        last, known = Sample._make(self._samples[-1]), self._estimate
         error_s = abs(last.took_s - known.expected_s(last.prompt_tokens, last.reply_tokens))
         return error_s <= SAFETY * known.deviation_s
