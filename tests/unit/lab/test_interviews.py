@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import re
+import sys
 
 import pytest
 from tests.kits.lived_runs import AGENTS, TICKS, record_villagers
@@ -266,8 +267,16 @@ def test_an_interview_that_cannot_be_had_says_what_to_do(runs, words, says):
     assert says in done.output
 
 
-def test_questions_of_a_program_are_answered_line_by_line_as_they_come(runs):
+def test_questions_of_a_program_are_answered_line_by_line_as_they_come(runs, monkeypatch):
+    """What a mind's own code prints meanwhile is no line of them."""
+    ask = Interviewer.ask
+
+    def chatty(*args, **kwargs):
+        sys.stdout.write("asked\n")
+        return ask(*args, **kwargs)
+
     words = ["interview", "lived", "entity:1", "--questions", "-", "--format", "lines", "--runs", str(runs)]
+    monkeypatch.setattr(Interviewer, "ask", chatty)
     asked = f"What happened?\n\n{'x' * 1001}\nWho stole velvet?\n"
     done = CliRunner().invoke(app, words, input=asked, prog_name="tickmind")
     assert done.exit_code == 0, done.output

@@ -324,7 +324,7 @@ class TalkingCharacter(Character):
     def _learn_meanings(self, reply: str) -> None:
         try:
             rows = json.loads(reply)
-        except ValueError:
+        except (ValueError, RecursionError):
             return  # they stay wanted
         if self.meanings is not None and isinstance(rows, dict):
             self.memory.learn_meanings(self.meanings.learn(rows))

@@ -14,6 +14,7 @@ import typer
 from tickmind.base import ConfigError, Limit
 from tickmind.base.files import RUNS_FOLDER, read_at_most
 from tickmind.cli.lab.interview_lines import answer_in_lines, answer_line
+from tickmind.cli.minds.program_output import programs_print_to_stderr
 from tickmind.cli.runs.commands import Folder, RunId
 from tickmind.cli.screen import harmless
 
@@ -86,14 +87,15 @@ def interview(
     with store.open(run_id) as run, _wording(model, own_words=own_words) as word:
         if run.last_tick_id is None or (tick is not None and tick > run.last_tick_id):
             raise ConfigError(f"run {run_id} ends with tick {run.last_tick_id or 0}; choose one up to it")
-        interviewers = _interviewers(store, run, who or (), tick or run.last_tick_id, agents, word, replay)
-        if form is AnswerFormat.LINES and out is None:
-            answer_in_lines(interviewers, chain(asked, sys.stdin if comes else ()))
-            return
+        with programs_print_to_stderr() as output:
+            interviewers = _interviewers(store, run, who or (), tick or run.last_tick_id, agents, word, replay)
+            if form is AnswerFormat.LINES and out is None:
+                answer_in_lines(interviewers, chain(asked, sys.stdin if comes else ()), output)
+                return
+            answers = [one.ask(each) for one in interviewers for each in asked]
         if not asked:
             _converse(run_id, interviewers[0])
             return
-        answers = [one.ask(each) for one in interviewers for each in asked]
     _put(run_id, answers, form, out)
 
 
