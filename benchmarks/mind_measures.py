@@ -17,7 +17,7 @@ import statistics
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.ablated_villagers import ABLATED
@@ -116,12 +116,11 @@ def live(folder: Path, name: str, text: str, seed: int, ticks: int, facts: tuple
 
 
 def run_world(folder: Path, label: str, text: str, seed: int, ticks: int) -> str:
-    """Let a world live in lockstep, with all minds in this process as in an experiment, and return the id of its run.
-
-    A world that was stopped in the middle is lived again.
-    """
+    """Let a world live in lockstep, with all minds in this process as in an experiment; return the id of its run."""
     scenario = folder / f"{label}.yaml"
     scenario.write_text(text)
+    runs = folder / "runs"
+    runs.mkdir(exist_ok=True)
     order = TrialOrder(
         experiment="mind_measures",
         condition=label,
@@ -139,14 +138,12 @@ def run_world(folder: Path, label: str, text: str, seed: int, ticks: int) -> str
         measures_code="",
         folder=str(folder),
     )
-    kept = folder / "runs" / order.run_id
-    if not kept.exists():
-        with tempfile.TemporaryDirectory(dir=folder, prefix="unfinished-") as work:
-            store = RunStore(Path(work))
-            with fresh_modules(Path.cwd()):
-                live_trial(order, store)
-            kept.parent.mkdir(exist_ok=True)
-            store.folder(order.run_id).rename(kept)
+    while (runs / order.run_id).exists():  # of an earlier benchmark
+        order = replace(order, repeat=order.repeat + 1)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="unfinished-") as work, fresh_modules(Path.cwd()):
+        store = RunStore(Path(work))
+        live_trial(order, store)
+        store.folder(order.run_id).rename(runs / order.run_id)
     return order.run_id
 
 
