@@ -10,7 +10,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from random import Random
 
@@ -30,6 +30,7 @@ GOODPUT_BAR, WASTED_BAR = 0.93, 0.03
 REQUESTS_BAR, HASTY_REQUESTS_BAR = 3.0, 15.0
 UNFAIR_BAR = 0.25
 SLOW_FROM_S, SLOW_UNTIL_S, SPELL_S = 60.0, 360.0, 480.0
+NOWHERE = "http://127.0.0.1:9/v1"  # nothing listens there
 SETTLING_S = 30.0  # within which goodput follows
 SPELL = Case("0.4-0.6 s, ten times slower for 5 min", (0.4, 0.6), 8.0, sessions=12)
 _BODY = (
@@ -147,27 +148,31 @@ async def _heed(case: Case, number: int, client: GatewayClient, answered: Callab
         await asyncio.sleep(max(wait_s, client.ready_in_s(), 0.001))
 
 
-async def _hurry(case: Case, number: int, url: str, pause_s: float, answered: Callable[[str], None]) -> None:
+async def _hurry(
+    case: Case, number: int, sdk: openai.AsyncOpenAI, pause_s: float, answered: Callable[[str], None]
+) -> None:
     """Ask for ever with the openai SDK, which sends how long it waits."""
     session = _session(case, number)
     headers = {"x-tickmind-session": session, "x-tickmind-agent": f"agent-{number}"}
     if case.drop_after_s is not None:
         headers["x-tickmind-drop-after-ms"] = str(int(1000 * case.drop_after_s))
-    async with openai.AsyncOpenAI(
-        base_url=f"{url}/v1", api_key="none", timeout=case.patience_s, max_retries=0, default_headers=headers
-    ) as client:
-        while True:
-            try:
-                await client.chat.completions.create(model="m", messages=[{"role": "user", "content": "What now?"}])
-                answered(session)
-            except openai.OpenAIError:
-                await asyncio.sleep(pause_s)
+    client = sdk.with_options(default_headers=headers)
+    while True:
+        try:
+            await client.chat.completions.create(model="m", messages=[{"role": "user", "content": "What now?"}])
+            answered(session)
+        except openai.OpenAIError:
+            await asyncio.sleep(pause_s)
 
 
 async def _measure(
-    case: Case, setting: Setting, seconds: float, slowness: Callable[[float], float] = lambda _now_s: 1.0
+    case: Case,
+    setting: Setting,
+    seconds: float,
+    slowness: Callable[[float], float] = lambda _now_s: 1.0,
+    start: asyncio.Barrier | None = None,
 ) -> Figures:
-    """Let the callers of a case ask for a while."""
+    """Let the callers of a case ask for a while; all that wait at `start` begin together, when all are set up."""
     model = SlowModel(case, slowness)
     figures = model.figures
 
@@ -185,11 +190,18 @@ async def _measure(
             )
             for number in range(case.sessions)
         ]
+        sdk = await stack.enter_async_context(
+            openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", timeout=case.patience_s, max_retries=0)
+        )
+        with suppress(openai.OpenAIError):  # its first call imports for seconds
+            await sdk.with_options(base_url=NOWHERE).chat.completions.create(model="m", messages=[])
+        await (start or asyncio.Barrier(1)).wait()
+        model.began_s = time.monotonic()
         callers = [
             asyncio.create_task(
                 _heed(case, number, clients[number % case.sessions], answered)
                 if setting.heeds
-                else _hurry(case, number, server.url, setting.pause_s, answered)
+                else _hurry(case, number, sdk, setting.pause_s, answered)
             )
             for number in range(case.callers)
         ]
@@ -209,7 +221,8 @@ async def _measure(
 
 async def _side_by_side(settings: tuple[Setting, ...]) -> dict[tuple[str, str], Figures]:
     pairs = [(case, setting) for case in CASES for setting in settings]
-    found = await asyncio.gather(*(_measure(case, setting, SECONDS) for case, setting in pairs))
+    start = asyncio.Barrier(len(pairs))
+    found = await asyncio.gather(*(_measure(case, setting, SECONDS, start=start) for case, setting in pairs))
     return {(case.name, setting.name): figures for (case, setting), figures in zip(pairs, found, strict=True)}
 
 

@@ -1,9 +1,10 @@
 """Minds without a model: the measures beside their bars, what each part of a mind is good for, and the first villager.
 
-Willowbrook lives for two days in lockstep, as `tickmind up` runs it; a villager of it knows of a feast that nobody else
-knows of, at a place where nobody is at that hour anyway. The whole mind is compared with minds that lack one part
-(`ablated_villagers.py`) and with the villager of an early commit (`first_villager.py`), seed by seed: what a part
-should help must be worse without it. Then come three small worlds: the commons, the bridge and the escape.
+Willowbrook lives for two days in lockstep, as in an experiment in one process, which gives the same figures as
+`tickmind up` in half its time; a villager of it knows of a feast that nobody else knows of, at a place where nobody is
+at that hour anyway. The whole mind is compared with minds that lack one part (`ablated_villagers.py`) and with the
+villager of an early commit (`first_villager.py`), seed by seed: what a part should help must be worse without it. Then
+come three small worlds: the commons, the bridge and the escape.
 
 `python -m benchmarks.mind_measures` runs it by itself; `LONG=1` takes 15 seeds. With `MIND_RUNS=folder` runs and their
 figures are kept there, and a benchmark that was stopped goes on where it was.
@@ -13,8 +14,6 @@ import json
 import os
 import re
 import statistics
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,12 +22,14 @@ from pathlib import Path
 
 from benchmarks.ablated_villagers import ABLATED
 from benchmarks.harness import Result
+from tickmind.lab.experiments.trial import TrialOrder
+from tickmind.lab.experiments.trial_world import live_trial
+from tickmind.lab.experiments.user_modules import fresh_modules
 from tickmind.record import RunStore
 from tickmind.record.measures import Measure, measure, pooled, read_material
 
 SEEDS = 15 if os.environ.get("LONG") else 5
 TICKS = 1200
-TIMEOUT_S = 900
 FACT = "There is a feast at the garden at 18:00."  # where hardly anybody is at that hour
 _KNOWN = "Every house is named after a tree."  # what one of them knows; the fact takes its place
 _SCENARIOS = Path("scenarios")
@@ -115,25 +116,38 @@ def live(folder: Path, name: str, text: str, seed: int, ticks: int, facts: tuple
 
 
 def run_world(folder: Path, label: str, text: str, seed: int, ticks: int) -> str:
-    """Let a world live in lockstep, by the processes of `tickmind up`, and return the id of its run."""
+    """Let a world live in lockstep, with all minds in this process as in an experiment, and return the id of its run.
+
+    A world that was stopped in the middle is lived again.
+    """
     scenario = folder / f"{label}.yaml"
     scenario.write_text(text)
-    words = ["up", str(scenario), "--lockstep", "--seed", str(seed), "--ticks", str(ticks), "--port", "0"]
-    words += ["--no-viewer", "--no-gateway", "--runs", str(folder / "runs")]
-    with tempfile.TemporaryDirectory(prefix="tickmind-state-") as state:
-        done = subprocess.run(
-            [sys.executable, "-m", "tickmind.cli", *words, "--state", state],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(Path.cwd()), str(Path("src").resolve())))},
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-    if done.returncode:
-        raise RuntimeError(f"the world of {label} did not live: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    begins = re.search(r"Run (\S+) begins", done.stdout + done.stderr)
-    assert begins is not None, "tickmind up names its run"
-    return begins[1]
+    order = TrialOrder(
+        experiment="mind_measures",
+        condition=label,
+        levels=(),
+        seed=seed,
+        repeat=1,
+        ticks=ticks,
+        scenario_text=text,
+        agents_text=text,
+        agents_source=str(scenario),
+        agents_folder=str(Path.cwd()),
+        measures=(),
+        measures_file=str(scenario),
+        code="",
+        measures_code="",
+        folder=str(folder),
+    )
+    kept = folder / "runs" / order.run_id
+    if not kept.exists():
+        with tempfile.TemporaryDirectory(dir=folder, prefix="unfinished-") as work:
+            store = RunStore(Path(work))
+            with fresh_modules(Path.cwd()):
+                live_trial(order, store)
+            kept.parent.mkdir(exist_ok=True)
+            store.folder(order.run_id).rename(kept)
+    return order.run_id
 
 
 @contextmanager

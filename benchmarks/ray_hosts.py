@@ -27,7 +27,7 @@ from tickmind.protocol import ACTION_CODES, UNUSED, ActionType, IntentColumns
 from tickmind.runner import AgentLauncher, AgentSpec, LocalLauncher, Match, ResourceRequest, Rule, Runner, RunnerMapping
 from tickmind.wire import WorldClient, WorldEndpoint
 
-ACTORS, PROCESSES = 100_000, 10
+ACTORS, PROCESSES = int(os.environ.get("ACTORS", "100000")), 10
 SECONDS = 60.0 if os.environ.get("LONG") else 15.0
 ROUNDS = 3
 READY_S = 180.0
@@ -93,6 +93,7 @@ async def _round(address: str, pipe: Any, launcher: AgentLauncher, seconds: floa
                 await _ask(pipe, "reset")
                 await asyncio.sleep(2.0)
                 figures: Figures = await _ask(pipe, "figures")
+                print(f"    {figures.accepted / ACTORS / max(1, figures.ticks):.1%} act", flush=True)
                 if figures.accepted >= 0.99 * ACTORS * max(1, figures.ticks):
                     break
         await asyncio.sleep(SETTLE_S)

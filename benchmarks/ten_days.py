@@ -1,6 +1,6 @@
 """Ten days of Willowbrook without a model: does it die out, and do its people keep working, talking and eating?
 
-Two seeds in lockstep, by the processes of `tickmind up`. All figures but the time are from the record.
+Two seeds in lockstep, in one process as in an experiment. All figures but the time are from the record.
 """
 
 import statistics

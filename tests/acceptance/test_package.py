@@ -136,7 +136,7 @@ def test_the_installed_village_lives_without_node_and_outside_the_checkout(insta
     assert not Path(where.stdout.strip()).is_relative_to(ROOT)
     if not LONG:
         lend_machine_code(installed, tmp_path)
-    options = ("--ticks", "40", "--tps", "4", "--scripted", "--no-browser", "--any-ports")
+    options = ("--ticks", "40", "--lockstep", "--scripted", "--no-browser", "--any-ports")
     done = run(installed, "demo", *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "Watch it at http://127.0.0.1:" in done.stderr

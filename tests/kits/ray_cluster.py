@@ -22,6 +22,10 @@ RAY_SETTINGS = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # loopback stays loopback
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
     "RAY_memory_monitor_refresh_ms": "0",  # other work on the machine is not the cluster's to judge
+    "RAY_enable_metrics_collection": "0",
+    "RAY_prestart_worker_first_driver": "0",  # else each node starts a Python for each of its CPUs
+    "RAY_enable_worker_prestart": "0",
+    "RAY_worker_niceness": "0",  # else 15: beside other tests its workers would hardly run
 }
 
 
@@ -36,19 +40,15 @@ class LocalRay:
     process: subprocess.Popen[str]
     folder: Path
     address: str
-    nodes: list[str] = field(default_factory=list)  # ids of those that take actors
+    nodes: list[str] = field(default_factory=list)  # their ids; the last one is the head
 
     @property
     def environment(self) -> dict[str, str]:
         return {**RAY_SETTINGS, "RAY_ADDRESS": self.address, "RAY_TMPDIR": str(self.folder)}
 
     def kill(self, number: int) -> None:
-        """Kill all processes of a node, with what runs there."""
+        """Kill all processes of a node, with what runs there. The head can't be killed: with it goes the cluster."""
         self._ask(f"kill {number}")
-
-    def add(self) -> None:
-        """Add a node."""
-        self.nodes.append(self._ask("add")["node"])
 
     def _ask(self, words: str) -> dict[str, str]:
         assert self.process.stdin is not None
@@ -68,11 +68,11 @@ def answer(process: "subprocess.Popen[str]") -> dict[str, str]:
 
 
 @contextmanager
-def local_ray(*, nodes: int = 2, cpus: int = 8) -> Iterator[LocalRay]:
-    """A cluster with so many nodes beside its head, which takes no actors."""
+def local_ray(*, nodes: int = 2, cpus: int = 4, client_port: int = 0) -> Iterator[LocalRay]:
+    """A cluster of so many nodes, of which one is its head; with a port for `ray://`, if it is given."""
     folder = Path(tempfile.mkdtemp(prefix="ray-"))  # short, because the names of sockets are
     (folder / "ray").mkdir()
-    command = [sys.executable, "-m", "tests.kits.ray_cluster", str(folder), str(nodes), str(cpus)]
+    command = [sys.executable, "-m", "tests.kits.ray_cluster", str(folder), *map(str, (nodes, cpus, client_port))]
     env = {**os.environ, **RAY_SETTINGS, "RAY_TMPDIR": str(folder)}
     errors = folder / "errors.log"
     with errors.open("wb") as file:
@@ -118,31 +118,27 @@ def _of_cluster(folder: Path) -> list[int]:
     return found
 
 
-def _main(folder: str, nodes: int, cpus: int) -> None:
+def _main(folder: str, nodes: int, cpus: int, client_port: int) -> None:
     from ray.cluster_utils import Cluster
 
     given: dict[str, Any] = {
+        "num_cpus": cpus,
+        "memory": 64 << 30,
         "include_dashboard": False,
+        "include_log_monitor": False,
         "object_store_memory": 80_000_000,
         "node_ip_address": "127.0.0.1",
     }
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "temp_dir": f"{folder}/ray", **given})
+    head = {"temp_dir": f"{folder}/ray", "no_monitor": True, "ray_client_server_port": client_port or None, **given}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     _say(address=cluster.address)
-    running = []
-
-    def add() -> None:
-        running.append(cluster.add_node(num_cpus=cpus, memory=64 << 30, **given))
-        _say(node=running[-1].node_id)
-
-    for _ in range(nodes):
-        add()
+    running = [cluster.add_node(**given) for _ in range(nodes - 1)]
+    for node in (*running, cluster.head_node):
+        _say(node=node.node_id)
     for line in sys.stdin:
-        word, _, number = line.strip().partition(" ")
-        if word == "add":
-            add()
-        else:
-            cluster.remove_node(running[int(number)], allow_graceful=False)
-            _say(killed=number)
+        number = line.strip().removeprefix("kill ")
+        cluster.remove_node(running[int(number)], allow_graceful=False)
+        _say(killed=number)
     cluster.shutdown()
 
 
@@ -152,4 +148,4 @@ def _say(**words: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    _main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -72,6 +72,7 @@ class PastMinds:
     thoughts: Mapping[str, Sequence[Thought]] = field(default_factory=dict)
     questions: Mapping[str, Collection[int]] = field(default_factory=dict)  # ticks, also of questions without a thought
     tiers: frozenset[str] | None = None  # of the models that there were; None: all
+    until_tick: int | None = None  # after which models are asked; None: never
 
 
 def begun(start: Start, run: RunInfo | None) -> Start:

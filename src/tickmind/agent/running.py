@@ -7,7 +7,7 @@ import runpy
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -141,14 +141,14 @@ def run(make_cast: Callable[[ProcessContext], MindHost], env: Mapping[str, str] 
     sys.exit(0)
 
 
-def load_host(option: str, what: str, context: ProcessContext) -> MindHost:
+def load_host(option: str, what: str, context: ProcessContext, arguments: Sequence[str] = ()) -> MindHost:
     """Return the host of an agent's program, `-m` and a module or a file, without running the agent.
 
     The program is run up to its call of `run`. Raises `LaunchError` if it never calls it, as one in another language.
     """
     captured: list[MakeHost] = []
     token = _captured.set(captured)
-    arguments, sys.argv = sys.argv, [what]
+    before, sys.argv = sys.argv, [what, *arguments]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # that the module was imported before does no harm
@@ -161,7 +161,7 @@ def load_host(option: str, what: str, context: ProcessContext) -> MindHost:
     except (Exception, SystemExit) as error:  # it is user code
         raise LaunchError(f"the agent's program {what} can't be loaded: {error_text(error)}") from error
     finally:
-        sys.argv = arguments
+        sys.argv = before
         _captured.reset(token)
     if not captured:
         raise LaunchError(f"the agent's program {what} runs no agent of tickmind.agent, so it can't be lived again")

@@ -62,7 +62,7 @@ class GatewayServer:
         if listener is not None:
             host, port = listener.getsockname()[:2]
             config = replace(config, host=host, port=port)
-        check_exposure(config)
+        check_exposure(config, has_tls=tls is not None)
         self.config = config
         self._listener = listener
         self._clock = clock or SystemClock()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.base import ConfigError, Limit
-from tickmind.mind.memory.vectors import Embed
+from tickmind.mind.memory.vectors import Embed, SharedEmbed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,4 +138,4 @@ def word_embeddings() -> Embed:
             meanings[tokens].sum(axis=0, dtype=np.float32, out=row)
         return rows
 
-    return embed
+    return SharedEmbed(embed)

@@ -2,6 +2,7 @@
 
 import re
 import zlib
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -34,7 +35,9 @@ class Acquaintance:
     talks: int = 0
     liking: float = 0.0
     trust: float = 0.0
-    topics: dict[int, None] = field(default_factory=dict)  # sums of what was said to it, or by it; the newest last
+    topics: "array[int]" = field(
+        default_factory=lambda: array("I")
+    )  # sums of what was said to it, or by it; newest last
 
     @property
     def called(self) -> str:
@@ -64,11 +67,12 @@ class Acquaintance:
         return _topic_sum(topic) in self.topics
 
     def add_topic_sum(self, topic_sum: int) -> None:
-        """Note that a text with this sum has been talked about: a sum takes a third of the room."""
-        self.topics.pop(topic_sum, None)
-        self.topics[topic_sum] = None
+        """Note that a text with this sum has been talked about: a sum takes a tenth of the room."""
+        if topic_sum in self.topics:
+            self.topics.remove(topic_sum)
+        self.topics.append(topic_sum)
         if not MAX_TOPICS.allows(len(self.topics)):
-            del self.topics[next(iter(self.topics))]
+            del self.topics[0]
 
     def like(self, change: float) -> None:
         """Like it more or less."""

@@ -1,7 +1,7 @@
 """`DayPlan`: the errands of a day, each with a time, a skill, and whether its effect came."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -49,6 +49,7 @@ class DayErrand:
     place: str = ""  # a zone
     state: ErrandState = ErrandState.WAITING
     done_tick: int = 0  # in which it was, if its skill says so
+    on_time: bool = False  # whether one sets out for it before, to be there when it begins
 
     @property
     def words(self) -> str:
@@ -83,7 +84,7 @@ class DayPlan:
         follows = any(errand.minute < one.minute <= until for one in self.errands)
         added = self.add(errand)
         if added and before and not follows and errand.minute < until < DAY_MINUTES:
-            self.add(replace(before[-1], minute=until, state=ErrandState.WAITING, done_tick=0))
+            self.add(replace(before[-1], minute=until, state=ErrandState.WAITING, done_tick=0, on_time=False))
         return added
 
     @property
@@ -91,9 +92,18 @@ class DayPlan:
         """How many of the errands have failed."""
         return sum(errand.state is ErrandState.FAILED for errand in self.errands)
 
-    def now(self, minute: int) -> DayErrand | None:
-        """Return the errand for a minute of the day. One that is not done when the next begins has failed."""
-        begun = [errand for errand in self.errands if errand.minute <= minute]
+    def now(self, minute: int, way: Callable[[DayErrand], int] = lambda _errand: 0) -> DayErrand | None:
+        """Return the errand for a minute of the day. One that is not done when the next begins has failed.
+
+        `way` returns how many minutes it takes to come to an errand. One that is `on_time` begins so much earlier.
+        """
+
+        def has_begun(errand: DayErrand) -> bool:
+            if not errand.on_time or errand.minute <= minute:
+                return errand.minute <= minute
+            return errand.state is not ErrandState.WAITING or errand.minute - way(errand) <= minute
+
+        begun = [errand for errand in self.errands if has_begun(errand)]
         errand = begun[-1] if begun else self._night
         if errand is not self._current:
             if self._current is not None and self._current.state is ErrandState.UNDER_WAY:
@@ -112,7 +122,7 @@ def read_appointment(text: str, places: Iterable[str]) -> DayErrand | None:
     for named, clock in _APPOINTMENT.findall(text):
         place = known.get(named.replace("_", " ").lower().strip())
         if place:
-            return DayErrand(minute_of(clock.zfill(5)), "meet", place=place)
+            return DayErrand(minute_of(clock.zfill(5)), "meet", place=place, on_time=True)
     return None
 
 

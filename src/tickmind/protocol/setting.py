@@ -30,6 +30,12 @@ class ZoneInfo:
         return any(west <= x <= east and north <= y <= south for west, north, east, south in self.areas)
 
     @property
+    def centre(self) -> tuple[int, int]:
+        """The tile in the middle of its first rectangle."""
+        west, north, east, south = self.areas[0]
+        return (west + east) // 2, (north + south) // 2
+
+    @property
     def size(self) -> int:
         """The number of its tiles; where its rectangles overlap, tiles count more than once."""
         return sum((east - west + 1) * (south - north + 1) for west, north, east, south in self.areas)

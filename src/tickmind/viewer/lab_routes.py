@@ -75,7 +75,7 @@ async def _posted(request: web.Request) -> dict[str, Any]:
         raise RunLabError(f"post {_JSON}")
     try:
         said = json.loads(await request.read())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RunLabError("this is no JSON") from error
     if not isinstance(said, dict):
         raise RunLabError("post an object of JSON")

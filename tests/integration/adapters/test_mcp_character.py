@@ -15,6 +15,9 @@ from mcp import Client, StdioServerParameters
 from tickmind.adapters.mcp.transports import HttpAddress, serve_http
 from tickmind.agent import AgentError
 from tickmind.base import ConfigError, Secret
+from tickmind.base.access.small_ca import SmallCa
+from tickmind.base.access.tls_files import TlsFiles, server_context
+from tickmind.base.access.token_file import TokenFile, rotate
 from tickmind.protocol import ActionType
 
 pytestmark = pytest.mark.asyncio
@@ -33,10 +36,10 @@ async def call(client, name, **arguments):
 
 
 @asynccontextmanager
-async def over_http(server, token=None):
+async def over_http(server, **address):
     """The URL under which a server is served by streamable HTTP."""
     stopped, url = asyncio.Event(), asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(serve_http(server, HttpAddress(port=0, token=token), url.set_result, stopped))
+    task = asyncio.create_task(serve_http(server, HttpAddress(port=0, **address), url.set_result, stopped))
     try:
         yield await url
     finally:
@@ -209,18 +212,40 @@ async def test_an_unknown_character_is_refused_at_once(open_market, play):
                 pass
 
 
-async def test_a_page_of_another_site_and_a_caller_without_the_token_are_refused(open_market, play):
-    token = Secret("t" * 20)
-    async with open_market() as market, play(market.launch()) as server, httpx2.AsyncClient() as http:
+async def test_a_page_of_another_site_and_a_caller_without_a_valid_token_are_refused(open_market, play, tmp_path):
+    tokens = tmp_path / "tokens"
+    rotate(tokens)
+    first = TokenFile(tokens).newest().reveal()
+    SmallCa.make(tmp_path / "ca").issue_server(["127.0.0.1"])
+    ca, tls = TlsFiles(tmp_path / "ca" / "ca.pem"), server_context(tmp_path / "ca" / "server")
+    async with (
+        open_market() as market,
+        play(market.launch()) as server,
+        httpx2.AsyncClient(verify=ca.context()) as http,
+    ):
         async with over_http(server) as url:
             assert (await http.post(url, json={}, headers={"Origin": "http://evil.example"})).status_code == 403
             assert (await http.post(url, json={}, headers={"Host": "evil.example"})).status_code == 403
-        async with over_http(server, token) as url:
-            assert (await http.post(url, json={})).status_code == 401
-            allowed = await http.post(url, json={}, headers={"Authorization": f"Bearer {token.reveal()}"})
-            assert allowed.status_code == 400
-    with pytest.raises(ConfigError, match="there must be a token"):
-        HttpAddress("0.0.0.0").check()
+        async with over_http(server, tokens=TokenFile(tokens), tls=tls) as url:
+            assert url.startswith("https://")
+            for header in ({}, {"Authorization": first}, {"Authorization": f"Bearer {first}x"}):
+                assert (await http.post(url, json={}, headers=header)).status_code == 401
+            given = {"Authorization": f"Bearer {first}"}
+            assert (await http.post(url, json={}, headers=given)).status_code == 400
+            rotate(tokens)
+            assert (await http.post(url, json={}, headers=given)).status_code == 400
+            rotate(tokens, only=True)
+            assert (await http.post(url, json={}, headers=given)).status_code == 401
+
+
+async def test_beyond_this_machine_mcp_needs_tls_and_tokens(tmp_path):
+    tokens = (Secret("t" * 20),)
+    SmallCa.make(tmp_path).issue_server(["127.0.0.1"])
+    tls = server_context(tmp_path / "server")
+    for given, needed in (({}, "TLS .* and tokens"), ({"tokens": tokens}, "TLS"), ({"tls": tls}, "tokens")):
+        with pytest.raises(ConfigError, match=needed):
+            HttpAddress("0.0.0.0", **given).check()
+    HttpAddress("0.0.0.0", tokens=tokens, tls=tls).check()
 
 
 async def test_a_call_that_lasts_leaves_the_goal_going_on(open_market, play):

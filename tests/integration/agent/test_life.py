@@ -226,8 +226,9 @@ async def test_an_agent_that_always_fails_ends_after_20_ticks_and_says_why_on_th
         told = [one for one in world.reports if isinstance(one, AgentStatus)]
         assert {one.entity_id for one in told if (one.state, one.detail) == (AgentState.DEGRADED, why)} == {*entities}
         assert not any(world.controlled(one) for one in entities)  # so that a successor need not wait for the lease
-        assert caplog.text.count("Traceback") <= 1
-        assert len(caplog.records) < 20
+        ours = [record for record in caplog.records if record.name.startswith("tickmind.")]  # gRPC's poller logs, too
+        assert sum(bool(record.exc_info) for record in ours) <= 1
+        assert len(ours) < 20
 
 
 async def test_the_last_error_is_told_for_a_while_after_an_agent_acts_well_again(serve, live, eventually, cast_of):

@@ -89,6 +89,20 @@ async def test_vectors_of_another_model_are_no_fallback(housing):
         assert two.bodies == []
 
 
+async def test_a_request_can_not_name_an_endpoint(housing):
+    """Generations may, by the operator's lists; what embeddings say of one is for their provider to refuse."""
+    one, two, trap = Embedder(), Embedder(), Embedder()
+    async with embedding(one, two, trap), housing(one=(), two=(), change=led_to(one=one, two=two)) as house:
+        named = {"baseUrl": trap.base_url, "apiKey": "k", "model": "small"}
+        for document in ({"customConfig": named}, {"base_url": trap.base_url}, {"api_base": trap.base_url}):
+            reply = await house.ask("/v1/embeddings", {"model": "e", "input": "a cave", **document})
+            assert reply.status == 200
+        for model in (trap.base_url, f"{trap.base_url}/small", f"one@{trap.base_url}"):
+            assert (await house.ask("/v1/embeddings", {"model": model, "input": "a cave"})).status in {200, 400, 404}
+        assert trap.bodies == []
+        assert len(one.bodies) >= 3
+
+
 async def test_a_request_without_model_or_input_is_refused(housing):
     async with housing(one=()) as house:
         for document, words in (

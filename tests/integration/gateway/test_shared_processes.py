@@ -1,21 +1,16 @@
 """Two gateways in processes of their own on one Redis: one limit for both, whoever dies."""
 
 import asyncio
-import json
-import os
-import signal
-import sys
 import time
 from contextlib import AsyncExitStack
-from urllib.request import urlopen
 
 import aiohttp
 import pytest
+from tests.kits.gateway_process import WAIT_S, GatewayProcess
 
 from tickmind.llm.testing import FakeProvider
 
 pytestmark = [pytest.mark.slow(weight=8), pytest.mark.asyncio]
-WAIT_S = 60.0
 PER_SECOND = 20
 CONFIG = """
 providers:
@@ -30,51 +25,6 @@ default_model: m
 redis_url: {redis_url}
 key_id_secret: ${{TEST_KEY_ID_SECRET}}
 """
-
-
-class GatewayProcess:
-    """`tickmind gateway` as an operator starts it."""
-
-    def __init__(self, config):
-        self._config = config
-        self.url = ""
-        self._process: asyncio.subprocess.Process | None = None
-
-    async def __aenter__(self):
-        self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tickmind.cli", "gateway", "--config", str(self._config), "--port", "0"),
-            stdin=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "TEST_KEY_ID_SECRET": "the-same-for-all-of-them"},
-        )
-        assert self._process.stderr is not None
-        said = []
-        async with asyncio.timeout(WAIT_S):
-            while not self.url:
-                line = (await self._process.stderr.readline()).decode()
-                said.append(line)
-                assert line, said
-                if "The gateway is at " in line:
-                    self.url = line.split("The gateway is at ")[1].split(";")[0].strip()
-        self._drain = asyncio.create_task(self._process.stderr.read())
-        return self
-
-    async def __aexit__(self, *_exc):
-        assert self._process is not None
-        if self._process.returncode is None:
-            self._process.terminate()
-        await asyncio.wait_for(self._process.wait(), WAIT_S)
-        await self._drain
-
-    async def kill(self):
-        assert self._process is not None
-        self._process.send_signal(signal.SIGKILL)
-        await self._process.wait()
-
-    def shared(self):
-        """How it stands with the other gateways."""
-        with urlopen(f"{self.url}/api/llm/overview", timeout=WAIT_S) as reply:
-            return json.load(reply)["shared"]
 
 
 class Crowd:

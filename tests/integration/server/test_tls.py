@@ -3,6 +3,7 @@
 import datetime
 from dataclasses import replace
 
+import grpc.aio
 import pytest
 
 from tickmind.base import Secret
@@ -23,7 +24,11 @@ from tickmind.wire import (
     WorldClient,
     WorldEndpoint,
 )
+from tickmind.wire.v1 import control_pb2
 
+CONTROL, CONTROL_BATCH = (f"/tickmind.v1.ControlService/{name}" for name in ("Control", "ControlBatch"))
+OPEN = control_pb2.ControlRequest(open=control_pb2.ControlOpen(entity_id="entity:1", controller_id="me"))
+OPEN_MANY = control_pb2.ControlBatchRequest(open=control_pb2.ControlBatchOpen(controller_id="me", actor=bytes(4)))
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(180)]
 AGENT, OTHER = Secret("a-token-of-host-a"), Secret("a-token-of-host-b")
 VIEWER, OPERATOR = Secret("a-token-of-viewers"), Secret("a-token-of-operators")
@@ -200,6 +205,26 @@ async def test_tokens_are_rotated_while_the_world_runs(serve, talk, until, tmp_p
         last = (await anext(kept)).tick_id
         while (await anext(kept)).tick_id < last + 3:
             pass
+
+
+@pytest.mark.parametrize(("method", "opening"), [(CONTROL, OPEN), (CONTROL_BATCH, OPEN_MANY)])
+async def test_control_that_is_opened_late_is_not_given_to_a_withdrawn_token(serve, until, tmp_path, method, opening):
+    """The call began while the token was valid, and its first frame comes when it is not."""
+    path = tmp_path / "tokens"
+    rotate(path)
+    stale = TokenFile(path).newest().reveal()
+    async with (
+        serve(config=ServerConfig("127.0.0.1:0", tokens=TokenFile(path)), running=False) as server,
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        call = channel.stream_stream(method)(metadata=(("authorization", f"Bearer {stale}"),))
+        await until(lambda: len(server.authority.streams) == 1)
+        rotate(path)
+        rotate(path, only=True)
+        await until(lambda: server.authority.streams.cut == 1)
+        await call.write(opening.SerializeToString())
+        assert (await call.code(), "was withdrawn" in await call.details()) == (grpc.StatusCode.UNAUTHENTICATED, True)
+        assert len(server.authority.leases) == 0
 
 
 async def exhaust(stream):

@@ -7,8 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tickmind.adapters.ray import connect_ray
-from tickmind.adapters.ray.cast_actor import remove_left_folders
+from tickmind.adapters.ray.cast_actor import missing_tls_file, remove_left_folders
 from tickmind.base import ConfigError
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.cli.app import app
 
 
@@ -55,6 +56,15 @@ def test_without_ray_the_command_says_how_to_install_it(monkeypatch, tmp_path):
     done = CliRunner().invoke(app, ["runner", str(mapping), "--on", "ray"])
     assert done.exit_code == 1
     assert "pip install 'tickmind[ray]'" in done.output
+
+
+def test_a_node_without_the_files_of_a_mapping_s_tls_is_found_out(tmp_path):
+    names = ca, certificate, key = [tmp_path / name for name in ("ca.pem", "cert.pem", "key.pem")]
+    for path in names:
+        assert missing_tls_file(TlsFiles(ca, certificate, key)) == path
+        path.touch()
+    assert missing_tls_file(TlsFiles(ca, certificate, key)) is None
+    assert missing_tls_file(None) is None
 
 
 def test_folders_of_dead_actors_are_removed_and_others_stay(tmp_path):

@@ -50,6 +50,22 @@ def test_of_a_file_that_grows_only_the_end_is_sent(folders):
     assert content(kept) == {"journal": b"first second"}
 
 
+@pytest.mark.parametrize("large", [0, 9_000_000])
+def test_a_file_that_began_anew_is_sent_whole_however_much_it_has_grown(folders, large):
+    """A journal is begun anew in place, and a file that replaces another may get the same number of the file system."""
+    node, kept = folders
+    state = StateFolder(node)
+    for before, after in ((b"run one", b"run two, and more"), (b"same begin, end", b"same begin, other end")):
+        begin = b"x" * large if before.startswith(b"same") else b""
+        (node / "journal").write_bytes(begin + before)
+        while pieces := state.changes():
+            keep_pieces(kept, pieces)
+        (node / "journal").write_bytes(begin + after)
+        while pieces := state.changes():
+            keep_pieces(kept, pieces)
+        assert content(kept) == content(node)
+
+
 def test_a_large_journal_comes_in_pieces_until_it_is_whole(folders):
     node, kept = folders
     data = os.urandom(10_000_000)

@@ -64,6 +64,8 @@ def test_the_wire_form_is_that_of_an_embeddings_endpoint():
         {"data": [{"embedding": [1e999]}]},
         {"data": [{"embedding": "AAAA"}]},
         {"data": [{"embedding": [0.0] * 20_000}]},
+        {"data": [{"embedding": [1e308] * 300}]},  # finite, and their sums are not
+        {"data": [{"embedding": [10**400]}], "note": "\ud800"},  # half a letter is read by another parser
         {"data": [1]},
         {},
     ],

@@ -61,6 +61,28 @@ def test_the_setting_of_a_program_or_of_one_character_chooses_embeddings(words):
         assert meant(character.memory) == [("A melon!", pytest.approx(0.46, abs=0.03) if has_meaning else 0.0)]
 
 
+def test_the_embeddings_of_one_character_are_loaded_before_its_first_tick(monkeypatch):
+    loaded = []
+
+    def load():
+        loaded.append("words")
+        return letters
+
+    monkeypatch.setattr(embeddings, "word_embeddings", load)
+    host_with(Settings()).enter(replace(RUN, personas={"me": Persona(agent=(("embeddings", "words"),))}))
+    assert loaded == ["words"]
+
+
+@pytest.mark.parametrize(("named", "error"), [("meaning", ConfigError), (True, LaunchError)])
+def test_embeddings_of_one_character_that_there_are_not_are_its_own_fault(named, error):
+    host = host_with(Settings())
+    personas = {"me": Persona(agent=(("embeddings", named),)), "entity:1": Persona()}
+    host.enter(replace(RUN, personas=personas))
+    assert host.character("entity:1").memory is not None
+    with pytest.raises(error):
+        host.character("me")
+
+
 def test_an_unknown_name_is_refused():
     with pytest.raises(ConfigError, match="choose 'words'"):
         Villager(Start("me", Settings({"embeddings": "meaning"})))

@@ -1,5 +1,6 @@
 """Minds lived again from their observations and thoughts: the same intents, prompts and memories, without a model."""
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -137,6 +138,17 @@ def test_the_host_of_a_program_is_made_without_running_it(tmp_path):
         host.begin(1, [observation])
         host.perceive(observation)
         assert host.act(observation) is not None
+
+
+def test_a_program_gets_its_arguments_and_leaves_those_of_the_process(tmp_path):
+    (tmp_path / "poet.py").write_text(
+        "import sys\n" + PROGRAM.replace("Poet.run()", "Poet.rhymes = sys.argv[1:]; Poet.run()")
+    )
+    before = list(sys.argv)
+    host = load_host("", str(tmp_path / "poet.py"), context(), ["sonnet", "ode"])
+    assert isinstance(host, CharacterHost)
+    assert host.character("entity:1").rhymes == ["sonnet", "ode"]
+    assert sys.argv == before
 
 
 @pytest.mark.parametrize(

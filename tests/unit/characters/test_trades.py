@@ -3,6 +3,7 @@
 from tests.unit.characters.test_crafting import Life
 
 from tickmind.agent import CharacterHost, Start
+from tickmind.agent.character.daily import SEARCH_TICKS
 from tickmind.agent.character.free_time import HELP_REST_TICKS
 from tickmind.characters.villager import Villager
 from tickmind.protocol import ActionType, Persona
@@ -114,6 +115,49 @@ def test_at_a_feast_it_is_there_to_the_end_and_goes_back_to_work():
     assert strayed <= 4  # on a stroll
     assert town.until(lambda: town.ada.in_zone("bakery"), 40)
     assert town.ada.time.hour < 16
+
+
+def test_who_has_an_appointment_is_there_in_time_and_stays_for_an_hour():
+    town = Town().live(60)
+    assert (town.ada.time.clock, town.ada.in_zone("square")) == ("14:00", False)
+    town.ada.hear_news("There is a song at the square at 18:00.")
+    assert town.until(lambda: town.ada.in_zone("square") and town.ada.time.hour >= 17, 40)
+    assert town.ada.time.clock <= "18:00"
+    strayed = 0
+    while town.ada.time.hour < 19:
+        town.live(1)
+        strayed += not town.ada.in_zone("square")
+    assert strayed <= 4  # on a stroll
+
+
+SMITHY = (
+    TOWN.replace("items: {bread: {use: {hunger: -300}}", "items: {ore: {}, hook: {}, bread: {use: {hunger: -300}}")
+    .replace("oven: {walkable", "rock: {stock: {item: ore, most: 2}}\n  forge: {walkable")
+    .replace(
+        "{bake: {work: 2, consumes: {flour: 1}, yields: {bread: 2}}}",
+        "{hammer: {consumes: {ore: 1}, yields: {hook: 2}}}",
+    )
+    .replace(
+        '"o": {floor: grass, object: oven}', '"o": {floor: grass, object: forge}\n  "r": {floor: grass, object: rock}'
+    )
+    .replace("  1.................~...\n", "  1...............r.~...\n")
+    .replace("far_bank: {within: [20, 0, 21, 3]}", "quarry: {within: [15, 0, 17, 3], purpose: stone and ore}")
+    .replace("inventory: {bread: 4,", "inventory: {bread: 9,")
+    .replace("{day: 1,", "{day: 9,")
+)
+
+
+def test_what_a_work_takes_is_looked_for_where_it_is_known_to_be():
+    town = Town(SMITHY)
+    assert town.until(lambda: town.ada.carries("hook") > 0, 80)
+
+
+def test_what_is_nowhere_to_be_found_is_looked_for_for_a_part_of_the_day_only():
+    wide = SMITHY.replace("...r.~", ".....~").replace("purpose: stone and ore", "purpose: stone")
+    town = Town(wide.replace("~...\n", "....\n").replace("=...\n", "....\n").replace("...\n", "." * 100 + "\n"))
+    away = [tick for tick in range(75) if not town.live(1).ada.in_zone("bakery")]
+    assert SEARCH_TICKS <= len(away) <= 2 * SEARCH_TICKS + 5  # with the way back
+    assert town.ada.in_zone("bakery")
 
 
 def test_each_rests_between_two_parts_of_a_shared_work():

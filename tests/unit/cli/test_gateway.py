@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tickmind.gateway.fairness.caller_keys import CallerKeys
+from tickmind.gateway.fairness.caller_keys import CallerKeys, hash_key
 from tickmind.gateway.settings.config import GatewayConfig
 from tickmind.gateway.settings.file import default_config_text, load_config
 from tickmind.gateway.settings.form import config_schema
@@ -66,7 +66,7 @@ def test_check_shows_what_was_understood_and_no_key(tickmind, monkeypatch, canar
 def test_check_of_a_file_shows_its_own_settings(tickmind, monkeypatch, canary):
     Path("g.yaml").write_text(
         """
-        listen: {host: 0.0.0.0, port: 9000}
+        listen: {host: 0.0.0.0, port: 9000, plaintext: true}
         providers:
           lan:
             base_url: http://gpu.example:8000/v1
@@ -92,7 +92,7 @@ def test_check_of_a_file_shows_its_own_settings(tickmind, monkeypatch, canary):
     assert "the providers, https://allowed.example/v1." in out
     assert "shared through Redis" in out
     assert "the key of lan goes over the network in the clear" in out
-    assert "put a TLS proxy in front" in out
+    assert "leave this machine in the clear, as `plaintext` says" in out
     assert canary not in result.output
 
 
@@ -169,6 +169,18 @@ def test_it_does_not_open_to_others_without_keys(tickmind, served, host):
     assert result.exit_code == 1
     assert "tickmind gateway key NAME" in result.stderr
     assert served == []
+
+
+@pytest.mark.parametrize(
+    ("options", "where", "is_served"), [((), "", False), (("--plaintext",), "", True), ((), "plaintext: true", True)]
+)
+def test_it_does_not_open_to_others_without_tls(tickmind, served, tmp_path, options, where, is_served):
+    settings = tmp_path / "gateway.yaml"
+    callers = f"callers: [{{name: arena, key_hash: {hash_key('k')}}}]"
+    settings.write_text(f"listen: {{host: 0.0.0.0, {where}}}\n{callers}\n")
+    result = tickmind("gateway", "--config", str(settings), *options)
+    assert (result.exit_code, len(served)) == (0, 1) if is_served else (1, 0)
+    assert is_served or "give --tls" in result.stderr
 
 
 def test_only_a_socket_that_listens_is_taken_over(tickmind):

@@ -150,6 +150,23 @@ def test_a_program_beside_the_mapping_is_found_from_everywhere(tickmind, runs, t
     assert "lived again: 5 of 5 intents" in done.output
 
 
+def test_what_a_program_prints_is_kept_out_of_the_answer(tickmind, runs, tmp_path):
+    """It would be no JSON with it; programs print while they are loaded, and whenever they act."""
+    (tmp_path / "chatty.py").write_text(
+        "from tickmind.characters.villager import Villager\n"
+        "print('loaded')\n"
+        "class Chatty(Villager):\n"
+        "    def decide(self, tactics):\n"
+        "        print('deciding')\n"
+        "        super().decide(tactics)\n"
+        "Chatty.run()\n"
+    )
+    done = tickmind(*with_agent(runs, tmp_path, "[python, chatty.py]"), "--tick", "3", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["tick"] == 3
+    assert "loaded\ndeciding" in done.stderr
+
+
 def test_a_program_finds_what_lies_beside_it_and_its_own_variables(tickmind, runs, tmp_path, monkeypatch):
     (tmp_path / "beside_it.py").write_text("from tickmind.characters.villager import Villager as Poet\n")
     (tmp_path / "poet.py").write_text(
@@ -203,6 +220,40 @@ def test_no_program_is_started_from_the_folder_of_runs(tickmind, runs, tmp_path,
     assert not ran.exists()
 
 
+@pytest.mark.parametrize("link", [None, "other/agents.yaml", "../beside/agents.yaml"])
+def test_no_module_is_imported_from_what_came_with_a_run(tickmind, runs, tmp_path, monkeypatch, link):
+    """A link in place of the kept mapping makes no other folder one of programs."""
+    foreign, ran = tmp_path / "foreign", tmp_path / "ran"
+    shutil.copytree(runs / "lived", foreign / "lived")
+    mapping = AGENTS.replace("tickmind.characters.villager", "evil_module")
+    for folder in (foreign / "lived", foreign / "other", tmp_path / "beside"):
+        folder.mkdir(exist_ok=True)
+        (folder / "evil_module.py").write_text(f"import os\nos.mkdir({str(ran)!r})")
+        (folder / "agents.yaml").write_text(mapping)
+    if link is not None:
+        kept = foreign / "lived" / "agents.yaml"
+        kept.unlink()
+        kept.symlink_to(foreign / link)
+    monkeypatch.setattr("sys.path", list(sys.path))
+    done = tickmind("mind", "lived", "entity:1", "--runs", str(foreign))
+    assert done.exit_code == 1
+    assert "can't be loaded" in done.output
+    assert not ran.exists()
+
+
+def test_a_module_beside_the_mapping_is_found_from_everywhere(tickmind, runs, tmp_path, monkeypatch):
+    own = tmp_path / "own"
+    shutil.copytree(runs / "lived", tmp_path / "runs" / "lived")
+    own.mkdir()
+    (own / "poet_module.py").write_text("from tickmind.characters.villager import Villager\nVillager.run()\n")
+    mapping = AGENTS.replace("tickmind.characters.villager", "poet_module")
+    (tmp_path / "runs" / "lived" / "agents.yaml").write_text(f"# kept from {own / 'agents.yaml'}\n{mapping}")
+    monkeypatch.setattr("sys.path", list(sys.path))
+    done = tickmind("mind", "lived", "entity:1", "--tick", "5", "--runs", str(tmp_path / "runs"))
+    assert done.exit_code == 0, done.output
+    assert "lived again: 5 of 5 intents" in done.output
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.complex_numbers(),
     lambda inner: st.lists(inner) | st.dictionaries(st.tuples(st.text()) | st.text(), inner) | st.sets(st.integers()),
@@ -229,7 +280,11 @@ def whole_mind(minds, *words):
 
 
 @pytest.mark.slow
-def test_a_viewer_gets_what_the_command_prints_and_asks_once_for_each_tick(tickmind, runs, monkeypatch):
+def test_a_viewer_gets_what_the_command_prints_and_asks_once_for_each_tick(tickmind, runs, tmp_path, monkeypatch):
+    """From wherever it was started: what was unpacked with a run there is no module of ours."""
+    for name in ("orjson.py", "tickmind.py", "typer.py"):
+        (tmp_path / name).write_text("raise SystemExit('a file of the working folder was imported')")
+    monkeypatch.chdir(tmp_path)
     minds = WholeMinds(runs, "lived")
     printed = json.loads(tickmind("mind", "lived", "entity:1", "--tick", "9", "--json", "--runs", str(runs)).stdout)
     assert whole_mind(minds, "entity:1", 9) == printed

@@ -217,14 +217,59 @@ def test_a_past_that_does_not_come_out_as_recorded_is_refused_with_tick_and_char
     assert not (runs / "never").exists()
 
 
-def test_a_run_of_the_clock_whose_minds_ask_models_is_refused(runs, tmp_path):
-    shutil.copytree(runs / "parent", tmp_path / "clocked")
-    meta = tmp_path / "clocked" / "meta.json"
-    text = meta.read_text().replace('"lockstep": true', '"lockstep": false').replace('"tps": null', '"tps": 2.0')
-    meta.write_text(text.replace('"run_id": "parent"', '"run_id": "clocked"'))
-    done = branch(tmp_path, "clocked", "--tick", "5", "--replies", "keep")
+@pytest.fixture(scope="module")
+def clocked(tmp_path_factory):
+    """Runs by the clock, in which thoughts take several ticks; in one of them a process began anew."""
+    folder = tmp_path_factory.mktemp("clocked")
+    record_villagers(folder, "parent", AGENTS, lockstep=False)
+    record_villagers(folder, "restarted", AGENTS, lockstep=False, begins_anew=8)
+    return folder
+
+
+def past_of(runs, run_id, tick):
+    """States, intents and thoughts of a run up to a tick."""
+    with RunStore(runs).open(run_id) as run:
+        reports = [(one.entity_id, one.thought) for one in run.thoughts() if one.thought.answered_tick <= tick]
+        return [(record.state_hash, record.intents.actor.tolist()) for record in run.records(None, tick)], reports
+
+
+def test_a_run_by_the_clock_is_branched_where_a_thought_is_under_way(clocked, asks_model):
+    with RunStore(clocked).open("parent") as run:
+        thoughts = [one.thought for one in run.thoughts()]
+    tick = max(one.answered_tick for one in thoughts) - 1
+    assert any(one.asked_tick < one.answered_tick <= tick for one in thoughts)
+    assert any(one.asked_tick <= tick < one.answered_tick for one in thoughts)
+    made = branched(clocked, "parent", "--tick", str(tick), "--ticks", "12")
+    states, before = past_of(clocked, "parent", tick)
+    assert past_of(clocked, made, tick) == (states, before)
+    with RunStore(clocked).open(made) as run:
+        new = [one.thought for one in run.thoughts() if one.thought.asked_tick > tick]
+        assert run.last_tick_id == tick + 12
+    assert new, "models are asked anew"
+    assert all(one.reply and not one.error_type for one in new)
+    with RunStore(clocked).open(made) as run:
+        fidelity = RelivedMinds(RunStore(clocked), run).live()
+    assert fidelity.exact, fidelity.differences
+    assert fidelity.prompts > len(before)
+    again = branched(clocked, made, "--tick", str(tick + 5), "--ticks", "3")
+    assert hashes(clocked, again)[: tick + 5] == hashes(clocked, made)[: tick + 5]
+
+
+def test_a_run_by_the_clock_in_which_a_process_began_anew_is_branched_before_that_only(clocked, asks_model):
+    done = branch(clocked, "restarted", "--tick", "12", "--run-id", "never")
     assert done.exit_code == 1
-    assert "run clocked went by the clock" in done.output
+    assert "tick 8: the process of entity:3 began anew, with its memories only" in done.output
+    assert not (clocked / "never").exists()
+    assert branched(clocked, "restarted", "--tick", "7", "--ticks", "3")
+
+
+def test_a_run_by_the_clock_whose_minds_come_out_otherwise_is_refused_with_tick_and_character(clocked, tmp_path):
+    other = tmp_path / "agents.yaml"
+    other.write_text(AGENTS.replace("[berries]", "[stones]"))
+    done = branch(clocked, "parent", "--tick", "20", "--agents", str(other), "--replies", "keep")
+    assert done.exit_code == 1
+    assert "after tick 20: tick " in done.output
+    assert "entity:" in done.output
 
 
 @pytest.mark.parametrize(

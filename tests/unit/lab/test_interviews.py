@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import re
+import sys
 
 import pytest
 from tests.kits.lived_runs import AGENTS, TICKS, record_villagers
@@ -113,8 +114,8 @@ def test_what_is_new_is_answered_with_the_latest_memories(mind):
 def test_a_model_words_only_what_the_memories_say_and_false_citations_are_dropped(mind):
     asked = []
 
-    def word(system, message):
-        asked.append((system, message))
+    def word(system, message, numbers):
+        asked.append((system, message, numbers))
         (number,) = re.findall(r"\[(\d+)\] Gita gave me 2 honey", message)
         return f"It was Gita [{number}, 977], I believe [4711]."
 
@@ -123,14 +124,15 @@ def test_a_model_words_only_what_the_memories_say_and_false_citations_are_droppe
     assert re.fullmatch(r"It was Gita \[\d+\], I believe\.", answer.text)
     check_citations(answer, mind.memory)
     assert len(answer.citations) == 1
-    system, message = asked[0]
+    system, message, numbers = asked[0]
     assert "You are Ada." in system
-    assert len(re.findall(r"^\[\d+\]", message, re.MULTILINE)) <= 8
+    assert sorted(map(int, re.findall(r"^\[(\d+)\]", message, re.MULTILINE))) == numbers
+    assert len(numbers) <= 8
 
 
 @pytest.mark.parametrize("form", [AnswerFormat.TEXT, AnswerFormat.CSV, AnswerFormat.MARKDOWN])
 def test_what_was_said_does_not_command_a_terminal(mind, capsys, form):
-    answer = Interviewer(mind, word=lambda _system, _message: "\x1b]0;owned\x07 Bram did [1].").ask(
+    answer = Interviewer(mind, word=lambda _system, _message, _numbers: "\x1b]0;owned\x07 Bram did [1].").ask(
         "Who gave you bread?"
     )
     assert answer.known
@@ -142,21 +144,21 @@ def test_what_was_said_does_not_command_a_terminal(mind, capsys, form):
 
 def test_a_number_that_no_memory_can_have_is_dropped(mind):
     long = f"A dragon gave it to me [{'9' * 5000}]."
-    assert not Interviewer(mind, word=lambda _system, _message: long).ask("Who sells salt?").by_model
+    assert not Interviewer(mind, word=lambda _system, _message, _numbers: long).ask("Who sells salt?").by_model
 
 
 @pytest.mark.parametrize("reply", ["A dragon gave it to me [9999].", UNKNOWN, ""])
 def test_a_model_that_cites_nothing_is_not_believed_and_the_mind_answers_itself(mind, reply):
     for question in ("Who sells salt?", "Who sold salt to the queen of the isles?"):
         own = Interviewer(mind).ask(question)
-        answer = Interviewer(mind, word=lambda _system, _message: reply).ask(question)
+        answer = Interviewer(mind, word=lambda _system, _message, _numbers: reply).ask(question)
         assert answer == own
         assert not answer.by_model
-    assert Interviewer(mind, word=lambda _system, _message: reply).ask("Who sells salt?").known
+    assert Interviewer(mind, word=lambda _system, _message, _numbers: reply).ask("Who sells salt?").known
 
 
 def test_a_model_is_not_asked_about_what_no_memory_has_to_do_with(mind):
-    def refuse(_system, _message):
+    def refuse(_system, _message, _numbers):
         raise AssertionError("there is nothing to word")
 
     assert not Interviewer(mind, word=refuse).ask("Who stole velvet?").known
@@ -242,12 +244,17 @@ def test_a_model_that_is_configured_words_the_answers(runs, monkeypatch):
         monkeypatch.setenv("LLM_BASE_URL", provider.base_url)
         words = ("lived", "entity:1", "--question", "What happened?", "--format", "json")
         worded = interview(runs, *words, "--model", "m")
+        held = interview(runs, *words, "--model", "m", "--local-model")
         own = interview(runs, *words, "--own-words")
     assert (worded.exit_code, own.exit_code) == (0, 0), worded.output + own.output
     (by_model,), (by_code,) = (json.loads(one.stdout)["answers"] for one in (worded, own))
     assert (by_model["by_model"], by_code["by_model"]) == (True, False)
     assert by_model["text"] == f"Something happened [{by_model['citations'][0]['number']}]."
     assert by_model["citations"][0] in by_code["citations"]
+    assert held.stdout == worded.stdout
+    free, held_to = (one.body.get("grammar", "") for one in provider.seen if one.request is not None)
+    assert free == ""
+    assert all(f'"{one["number"]}"' in held_to for one in by_code["citations"])
 
 
 @pytest.mark.parametrize(
@@ -266,8 +273,16 @@ def test_an_interview_that_cannot_be_had_says_what_to_do(runs, words, says):
     assert says in done.output
 
 
-def test_questions_of_a_program_are_answered_line_by_line_as_they_come(runs):
+def test_questions_of_a_program_are_answered_line_by_line_as_they_come(runs, monkeypatch):
+    """What a mind's own code prints meanwhile is no line of them."""
+    ask = Interviewer.ask
+
+    def chatty(*args, **kwargs):
+        sys.stdout.write("asked\n")
+        return ask(*args, **kwargs)
+
     words = ["interview", "lived", "entity:1", "--questions", "-", "--format", "lines", "--runs", str(runs)]
+    monkeypatch.setattr(Interviewer, "ask", chatty)
     asked = f"What happened?\n\n{'x' * 1001}\nWho stole velvet?\n"
     done = CliRunner().invoke(app, words, input=asked, prog_name="tickmind")
     assert done.exit_code == 0, done.output
@@ -293,7 +308,7 @@ def test_what_a_model_says_is_shown_as_it_comes_and_again_if_its_check_changes_i
 ):
     seen = []
 
-    def word(_system, _asked):
+    def word(_system, _asked, _numbers):
         for part in parts:
             seen.append(capsys.readouterr().out)
             yield part

@@ -26,6 +26,16 @@ class Inviting(random.Random):
         return 0.0
 
 
+class InvitingLate(random.Random):
+    """The chance of one who invites when a talk has had some lines, and has much to tell."""
+
+    lines = 0
+
+    def random(self):
+        self.lines += 1
+        return 0.0 if self.lines > 2 else 0.55
+
+
 class Tavern:
     """People who all hear each other, one tick later."""
 
@@ -57,6 +67,8 @@ class Tavern:
                 for speaker, text in said:
                     if speaker != who and self.hears(who, speaker, text):
                         talker.hear(self.tick, speaker, text, in_sight=self.minds)
+                    elif speaker != who:
+                        talker.talks.overhear(self.tick, speaker, text)
                 talker.talks.pass_time(self.tick, together=True)
                 talker.settle(self.tick)
             for who, talker in self.minds.items():
@@ -139,13 +151,13 @@ def test_who_goes_gives_the_turn_to_the_next_one():
 
 
 @settings(max_examples=8)
-@given(st.integers(0, 10_000), st.integers(3, 5))
-def test_every_talk_in_a_circle_is_heard_by_all_in_turns_and_ends_by_farewell(seed, size):
+@given(st.integers(0, 10_000), st.integers(3, 5), st.sampled_from([Inviting, InvitingLate]))
+def test_every_talk_in_a_circle_is_heard_by_all_in_turns_and_ends_by_farewell(seed, size, chance):
     names = NAMES[:size]
     tavern = Tavern(*names, seed=seed, facts=["It rains."])
     tavern.minds["ada"].talks.begin(0, "bram")
     for talker in tavern.minds.values():
-        talker._chance = Inviting(seed)
+        talker._chance = chance(seed)
     tavern.step(60, stands_by=names[2:])
     assert all(talk is None for talk in tavern.talks().values())
     assert set(tavern.speakers()) == set(names)
@@ -164,6 +176,40 @@ def test_every_talk_in_a_circle_is_heard_by_all_in_turns_and_ends_by_farewell(se
             person = talker.people.get(other)
             assert other == name or (person is not None and person.talks == 1)
     assert tavern.minds["ada"].talks.may_begin(tavern.tick + REST_TICKS, "bram")
+
+
+def test_one_that_is_invited_knows_how_long_the_talk_is_by_what_it_has_overheard():
+    cleo = Talker("cleo", "Cleo", random.Random(1), Memory())
+    overheard = ["Hello, Dov.", "Goodbye, Dov.", "Hello, Bram.", "Hello, Ada.", "The well is dry.", "So it is."]
+    for tick, text in enumerate(overheard, 1):
+        cleo.talks.overhear(tick, ("ada", "bram")[tick % 2], text)
+        cleo.talks.overhear(tick, "edda", "So many people.")
+    cleo.hear(8, "ada", INVITED, in_sight=NAMES)
+    talk = cleo.talks.current
+    assert talk is not None
+    assert (talk.missed, len(talk.lines)) == (4, 1)  # since the farewell; the invitation it has heard itself
+    later = Talker("cleo", "Cleo", random.Random(1), Memory())
+    later.talks.overhear(1, "ada", "Hello, Bram.")
+    later.hear(2 + ANSWER_TICKS, "ada", INVITED, in_sight=NAMES)
+    talk = later.talks.current
+    assert talk is not None
+    assert talk.missed == 2  # each of the two has spoken at least once
+
+
+def test_a_circle_counts_what_its_guest_said_to_one_of_the_two_before():
+    bram = Talker("bram", "Bram", random.Random(1), Memory())
+    bram.hear(5, "ada", "Good day, Bram.")
+    bram.talks.overhear(5, "cleo", "Good day, Ada.")
+    bram.hear(6, "ada", INVITED, in_sight=NAMES)
+    cleo = Talker("cleo", "Cleo", random.Random(1), Memory())
+    cleo.talks.begin(4, "ada")
+    cleo.talks.say(4, "Good day, Ada.")
+    cleo.talks.overhear(6, "bram", "Good day, Ada.")
+    cleo.hear(6, "ada", INVITED, in_sight=NAMES)
+    for talker in (bram, cleo):
+        talk = talker.talks.current
+        assert talk is not None
+        assert talk.missed == 1
 
 
 def test_a_bid_for_one_that_takes_part_already_is_none():
@@ -246,7 +292,7 @@ def test_a_person_who_plays_is_a_member_like_any_other():
         assert (entry.source, entry.told_by) == (Source.TOLD, "cleo")
     tavern.say("cleo", "Goodbye, all.")
     tavern.minds["cleo"].talks.say(tavern.tick, "Goodbye, all.")
-    tavern.step()
+    tavern.step(2)  # if one of the three has left already, the other still answers
     assert tavern.talks()["cleo"] is None
     for who, other in (("ada", "bram"), ("bram", "ada")):
         talk = tavern.talks()[who]

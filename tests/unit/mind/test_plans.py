@@ -62,6 +62,22 @@ def test_an_errand_lasts_until_the_next_and_fails_if_it_is_not_done_by_then():
     assert [one.state for one in (work, meet)] == [ErrandState.DONE, ErrandState.FAILED]
 
 
+def test_one_sets_out_for_an_appointment_as_long_before_as_the_way_takes_and_does_not_turn_back():
+    work, feast = DayErrand(480, "work"), DayErrand(1080, "meet", place="market", on_time=True)
+    plan = DayPlan([work, feast])
+    assert plan.now(1000, lambda _errand: 79) is work
+    assert plan.now(1001, lambda _errand: 79) is feast
+    assert plan.now(1002, lambda _errand: 5) is feast  # it comes nearer
+    assert plan.now(1080) is feast
+    assert plan.failures == 1  # the work
+
+
+def test_what_an_appointment_interrupts_goes_on_at_its_hour():
+    plan = DayPlan([DayErrand(540, "meet", place="market", on_time=True)])
+    plan.interrupt(DayErrand(1080, "meet", place="market", on_time=True), 1140)
+    assert [(one.minute, one.on_time) for one in plan.errands] == [(540, True), (1080, True), (1140, False)]
+
+
 def test_a_day_without_errands_and_one_with_too_many():
     assert DayPlan([]).now(0) is None
     assert len(DayPlan(DayErrand(minute, "work") for minute in range(100)).errands) == MAX_ERRANDS.maximum

@@ -283,6 +283,7 @@ def test_every_act_has_words_and_the_phrasebook_avoids_what_was_said():
     ("text", "wanted"),
     [
         ("Could you bring me some bread?", Bringing("bread", 1, -1)),
+        ("Could you bring me \u017fome bread?", Bringing("bread", 1, -1)),  # a long s, which is an s to patterns
         ("Ada, would you please bring me two berries by 6 pm?", Bringing("berries", 2, 1080)),
         ("Good day. Can you fetch me a bucket before noon, please?", Bringing("bucket", 1, 720)),
         ("please give me 3 wood", Bringing("wood", 3, -1)),
@@ -300,6 +301,47 @@ def test_every_act_has_words_and_the_phrasebook_avoids_what_was_said():
 )
 def test_people_may_ask_for_things_in_their_own_words(text, wanted):
     assert read_line(text).request == wanted
+
+
+PARTS = (
+    *(
+        "Will you bring me ",
+        "please give me ",
+        "I will bring you ",
+        "Join us, ",
+        ": here are ",
+        "My name is ",
+        "May I join you",
+    ),
+    *(
+        "Ada",
+        "Bram",
+        "some",
+        "\u017fome",
+        "Five",
+        "an",
+        "12",
+        "٣",
+        "²",
+        "bread",
+        " by ",
+        "18:00",
+        "25:61",
+        "13pm",
+        "noon",
+        "0 am",
+    ),
+    *(" ", ", ", " and ", "? ", ". ", ": ", '"', "'", "\\1", "\n", "K", "-"),
+)
+
+
+@given(st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=12).map("".join))
+def test_no_line_whatever_brings_its_listener_to_fall(line):
+    """Anybody may say anything within hearing."""
+    ada, _ = pair(can_bring=lambda _item, _amount: True)
+    ada.hear(1, "bram", line, in_sight=["gita"])
+    if (talk := ada.talks.current) is not None and talk.my_turn:
+        assert ada.next_remark(talk, SCENE).text
 
 
 def test_what_is_asked_for_without_a_time_is_promised_by_the_usual_one():

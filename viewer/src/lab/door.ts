@@ -19,6 +19,7 @@ export interface Divergence {
   thought: string;
   ticks: number[];
   elsewhere: number[]; // share of the characters that stand elsewhere
+  until_tick_id: number | null; // the last one that was compared, if the runs are too long to compare whole
 }
 
 export interface Change {

@@ -113,6 +113,11 @@ function Comparison({ app, bench, beside }: { app: App; bench: RunBench; beside:
       {divergence && (
         <>
           {!divergence.state && !divergence.thought && <p>The runs are the same: every state, prompt and thought.</p>}
+          {divergence.until_tick_id !== null && (
+            <p class="quiet">
+              The runs are long, so they were compared up to tick <When app={app} tick={divergence.until_tick_id} />.
+            </p>
+          )}
           {divergence.first_tick_id !== null && (
             <p>
               The worlds differ from tick <When app={app} tick={divergence.first_tick_id} /> on.

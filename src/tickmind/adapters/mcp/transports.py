@@ -1,9 +1,9 @@
 """`serve_stdio` and `serve_http`: carry a server of the Model Context Protocol over pipes or streamable HTTP."""
 
 import asyncio
-import hmac
 import os
 import socket
+import ssl
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +15,8 @@ import uvicorn
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
-from tickmind.base import ConfigError, Secret
+from tickmind.base import ConfigError
+from tickmind.base.access.token_file import KnownTokens, Tokens
 from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
 from tickmind.llm.safety import is_loopback
 
@@ -30,18 +31,21 @@ STOP_S = 2  # for answers under way when the server ends
 
 @dataclass(frozen=True, slots=True)
 class HttpAddress:
-    """Where to listen, and what a caller must bring. Beyond this machine there must be a token."""
+    """Where to listen, and what a caller must bring. Beyond this machine it needs TLS and tokens."""
 
     host: str = "127.0.0.1"
     port: int = 8790
-    token: Secret | None = None
+    tokens: Tokens = ()  # a file's may change while it is served
+    tls: ssl.SSLContext | None = None
 
     def check(self) -> None:
-        """Raise `ConfigError` for an address beyond this machine without a token."""
-        if self.token is None and not is_loopback(self.host):
+        """Raise `ConfigError` for an address beyond this machine without TLS and tokens."""
+        needed = (("TLS (--tls)", self.tls is not None), ("tokens (--token-file)", bool(self.tokens)))
+        missing = [what for what, there in needed if not there]
+        if missing and not is_loopback(self.host):
             raise ConfigError(
-                f"other machines could use the tools at {self.host}, so there must be a token; "
-                "give --token-file, or listen on 127.0.0.1"
+                f"other machines could use the tools at {self.host}, so they need {' and '.join(missing)}; "
+                "or listen on 127.0.0.1"
             )
 
 
@@ -87,7 +91,7 @@ async def serve_http(
 ) -> None:
     """Serve clients over streamable HTTP until `stopped` is set; `ready` is called with the URL.
 
-    Raises `ConfigError` if the address can't be listened on, or is beyond this machine and there is no token.
+    Raises `ConfigError` if the address can't be listened on, or is beyond this machine without TLS and tokens.
     """
     address.check()
     listener = _listen(address)
@@ -106,10 +110,12 @@ async def serve_http(
         timeout_graceful_shutdown=STOP_S,
         server_header=False,
     )
+    config.load()
+    config.ssl = address.tls
     http = _QuietServer(config)
     serving = asyncio.create_task(http.serve(sockets=[listener]))
     stopping = asyncio.create_task(stopped.wait())
-    ready(f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}")
+    ready(f"http{'s' if address.tls else ''}://{f'[{host}]' if ':' in host else host}:{port}{PATH}")
     try:
         await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -143,7 +149,7 @@ class AccessGuard:
 
     def __init__(self, app: "ASGIApp", address: HttpAddress) -> None:
         self._app = app
-        self._token = address.token
+        self._tokens = KnownTokens(address.tokens)
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Pass a request on, or answer it with 401 or 403."""
@@ -159,12 +165,11 @@ class AccessGuard:
 
     def _refusal(self, headers: dict[str, bytes]) -> tuple[int, str] | None:
         host, origin = (headers.get(name, b"").decode("latin-1") for name in ("host", "origin"))
-        if self._token is None and host_name(host) not in LOOPBACK_NAMES:
+        if not self._tokens and host_name(host) not in LOOPBACK_NAMES:
             return 403, "this name is not served; use 127.0.0.1 or localhost"
         if origin and not is_own_origin(origin, host):
             return 403, "pages of other sites are not served"
-        if self._token is not None:
-            given = headers.get("authorization", b"")
-            if not hmac.compare_digest(given, b"Bearer " + self._token.reveal().encode()):
-                return 401, "a token is needed: send the header Authorization: Bearer TOKEN"
+        scheme, _, token = headers.get("authorization", b"").decode("latin-1").partition(" ")
+        if self._tokens and (scheme.lower() != "bearer" or self._tokens.holder_of(token) is None):
+            return 401, "a token is needed: send the header Authorization: Bearer TOKEN"
         return None

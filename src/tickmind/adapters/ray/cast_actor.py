@@ -18,6 +18,7 @@ import tickmind
 from tickmind.adapters.ray.state_copy import StateFolder, StatePiece
 from tickmind.agent import Launch, LaunchError
 from tickmind.base import Limit, Secret
+from tickmind.base.access.tls_files import TlsFiles
 from tickmind.runner.errors import RunnerError
 from tickmind.runner.launch.launcher import STATE, AgentCallbacks, AgentStart
 from tickmind.runner.launch.local import LocalAgent, LocalLauncher
@@ -50,7 +51,8 @@ class CastOrder:
 class CastBegun:
     """Where an agent was started, or why it was not."""
 
-    node: str
+    node: str  # for people
+    node_id: str
     trouble: str = ""
 
 
@@ -80,10 +82,11 @@ class CastActor:
 
     async def start(self, order: CastOrder) -> CastBegun:
         """Start the agent, with the state that the runner has kept."""
-        node = _node_name()
+        node_id = _node_id()
+        node = f"{socket.gethostname()} ({node_id[:8]})"  # a machine may have several nodes
         if order.version != tickmind.__version__:
             versions = f"{tickmind.__version__}, and the runner {order.version}"
-            return CastBegun(node, f"{node} has tickmind {versions}; install the same version on all machines")
+            return CastBegun(node, node_id, f"{node} has tickmind {versions}; install the same version on all machines")
         await self._end_agent()
         self._output, self._beats, self._ending = bytearray(), b"", None
         state = self._folder / STATE
@@ -94,13 +97,15 @@ class CastActor:
             self._state.fill(order.state)
             self._begin(order)
         except (OSError, LaunchError, RunnerError) as error:
-            return CastBegun(node, f"it can't be started on {node}: {error}")
-        return CastBegun(node)
+            return CastBegun(node, node_id, f"it can't be started on {node}: {error}")
+        return CastBegun(node, node_id)
 
     def _begin(self, order: CastOrder) -> None:
         spec = order.spec if order.spec.cwd.is_dir() else replace(order.spec, cwd=self._folder)
         if missing := missing_program(spec, os.environ):
             raise LaunchError(missing)
+        if file := missing_tls_file(order.launch.tls):
+            raise LaunchError(f"{file} is not there; the files of `tls` belong at the same path on all machines")
         if self._launcher is None:
             self._launcher = LocalLauncher(warm=False)
         secrets = {name: Secret(value, lasting=True) for name, value in order.secrets.items()}
@@ -183,8 +188,14 @@ def remove_left_folders(temporary: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _node_name() -> str:
-    """Return the machine's name and Ray's id of the node, of which a machine may have several."""
+def missing_tls_file(tls: TlsFiles | None) -> Path | None:
+    """Return the first file of a mapping's `tls` that this node lacks."""
+    files = () if tls is None else (tls.ca, tls.certificate, tls.key)
+    return next((path for path in files if path is not None and not path.is_file()), None)
+
+
+def _node_id() -> str:
     import ray
 
-    return f"{socket.gethostname()} ({ray.get_runtime_context().get_node_id()[:8]})"
+    node_id: str = ray.get_runtime_context().get_node_id()
+    return node_id

@@ -13,6 +13,8 @@ from tickmind.base import ConfigError
 
 RAY, CLIENT_SCHEME = "ray", "ray://"
 ANSWER_S = 3.0  # for the address of a cluster to accept a connection; Ray itself tries for minutes
+MOST_CHARS = 400  # of what Ray says about an error, in which the cause is not the first line
+KNOCK_S = 0.5  # for a node to accept a connection
 HOW_TO_START = "start one with `ray start --head`, or name another with --on ray://HOST:10001 or RAY_ADDRESS"
 _ADDRESS, _CURRENT = "RAY_ADDRESS", "ray/ray_current_cluster"  # where Ray notes the cluster that it started last
 
@@ -32,6 +34,18 @@ class RayCluster:
     def hosts(self) -> set[str]:
         """Return the addresses of the machines that are alive."""
         return {node["NodeManagerAddress"] for node in self.api.nodes() if node["Alive"]}
+
+    def is_refused_by(self, node_id: str) -> bool:
+        """Return whether the machine of a node is there, but Ray is not; else nothing is known about it."""
+        for node in self.api.nodes():
+            if node["NodeID"] == node_id and node["Alive"]:
+                try:
+                    socket.create_connection((node["NodeManagerAddress"], node["NodeManagerPort"]), KNOCK_S).close()
+                except ConnectionRefusedError:
+                    return True
+                except OSError:
+                    return False  # it may be another network
+        return False
 
     def leave(self) -> None:
         """Leave the cluster; what was started from here ends."""
@@ -53,7 +67,7 @@ def connect_ray(on: str, environment: Mapping[str, str] | None = None) -> RayClu
     try:
         api.init(address=address or "auto", log_to_driver=False, logging_level="ERROR", configure_logging=False)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-        why = str(error).strip().partition("\n")[0] or type(error).__name__
+        why = " ".join(str(error).split())[:MOST_CHARS] or type(error).__name__
         raise ConfigError(
             f"can't join a Ray cluster{f' at {address}' if address else ''}: {why}; {HOW_TO_START}"
         ) from None

@@ -57,17 +57,24 @@ class RayExecutor:
         self._cluster.leave()
 
     def _begin(self) -> None:
+        refused: list[tuple[Future[Any], Exception]] = []
         with self._lock:
             while self._waiting and len(self._running) < self.workers:
                 future, work, order = self._waiting.popleft()
                 if not future.set_running_or_notify_cancel():
                     continue
-                reference = self._run.remote(work, order)
+                try:
+                    reference = self._run.remote(work, order)
+                except Exception as error:  # noqa: BLE001 - of whatever kind, who waits must learn it
+                    refused.append((future, error))
+                    continue
                 self._running[reference] = future
                 # In a thread of its own, since a callback that runs at once would wait for this lock.
                 thread = threading.Thread(target=self._follow, args=(reference, future), daemon=True)
                 self._threads.add(thread)
                 thread.start()
+        for future, fault in refused:  # without the lock, as its callbacks may submit more
+            future.set_exception(_lost(fault))
 
     def _follow(self, reference: Any, future: "Future[Any]") -> None:
         """Wait for one answer and pass it on."""
@@ -76,15 +83,19 @@ class RayExecutor:
             answer = self._cluster.api.get(reference)
         except errors.RayTaskError as error:
             future.set_exception(error.cause if isinstance(error.cause, Exception) else error)
-        except errors.RayError as error:
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            future.set_exception(BrokenExecutor(f"a worker of the Ray cluster was lost: {lines[0]}"))
+        except Exception as error:  # noqa: BLE001 - Ray's own, or of its client: who waits must learn it
+            future.set_exception(_lost(error))
         else:
             future.set_result(answer)
         with self._lock:
             del self._running[reference]
             self._threads.discard(threading.current_thread())
         self._begin()
+
+
+def _lost(error: Exception) -> BrokenExecutor:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return BrokenExecutor(f"a worker of the Ray cluster was lost: {lines[0]}")
 
 
 def _run(work: Callable[[OrderT], AnswerT], order: OrderT) -> AnswerT:

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tickmind.adapters.ray.cast_actor import CastActor, CastBegun, CastNews, CastOrder
+from tickmind.adapters.ray.cast_actor import CastBegun, CastNews, CastOrder
+from tickmind.adapters.ray.cast_actors import FORCE_S, CastActors, CastHandle, memory_mb
 from tickmind.adapters.ray.cluster import RayCluster
 from tickmind.adapters.ray.state_copy import StatePiece, keep_pieces, read_pieces
 from tickmind.base import get_logger
@@ -20,16 +21,19 @@ from tickmind.runner.launch.launcher import STATE
 Answer = TypeVar("Answer")
 TELL_S = 5.0  # without a place after which the agent's log says what it waits for
 PLACED_SHARE = 0.9  # of the time for a start in which a place must be found
-FORCE_S = 5.0  # for a node to answer that an agent was ended; then its actor is given up
+SILENT_S = 5  # without news, which come every second, after which an actor counts as lost: its machine may be off
 CLOSE_S = 10.0  # for all actors to clean up
 AGAIN_S = 0.2  # between two tries to reach an actor that Ray starts anew
-_MEGABYTE = 1 << 20
-_LOST = "its node or its actor was lost; Ray starts it again on another node that has room"
+_LOST = "its node or its actor was lost; it is started again where there is room"
 _log = get_logger(__name__)
 
 
 class _GivenUpError(Exception):
     """An actor did not answer in time; the text says to what."""
+
+
+class _LostError(Exception):
+    """An actor can't be reached; it may come back."""
 
 
 class RayAgent:
@@ -42,7 +46,7 @@ class RayAgent:
         self._launcher = launcher
         self._start = start
         self._callbacks = callbacks
-        self._actor: Any = None
+        self._handle: CastHandle | None = None
         self._is_unkept = False  # its state could not be copied
         self._loop = asyncio.get_running_loop()
         self._given_up: asyncio.Future[str] = self._loop.create_future()
@@ -57,8 +61,8 @@ class RayAgent:
         self._end_by("kill", FORCE_S)
 
     def _end_by(self, method: str, limit_s: float, *arguments: float) -> None:
-        if self.node:
-            getattr(self._actor, method).remote(*arguments)
+        if self.node and self._handle is not None:
+            getattr(self._handle.actor, method).remote(*arguments)
         else:
             limit_s = 0.0  # there is no process yet
         self._loop.call_later(limit_s, self._give_up, "it was ended with its actor")
@@ -68,16 +72,19 @@ class RayAgent:
             self._given_up.set_result(why)
 
     async def _live(self) -> None:
+        actors, is_kept = self._launcher.actors, False
         try:
-            ending = await self._until_end()
-            self._launcher.keep_actor(self._start.key, self._actor)
+            ending, is_kept = await self._until_end(), True
+        except _LostError:
+            ending, is_kept = Ending(trouble=_LOST), True
         except _GivenUpError as error:
-            self._launcher.drop_actor(self._actor)
             ending = Ending(trouble=str(error))
         except (OSError, self._launcher.failed) as error:
-            if self._launcher.is_restarting(error):
-                self._launcher.keep_actor(self._start.key, self._actor)
-            ending = Ending(trouble=self._launcher.words(error))
+            ending = Ending(trouble=_words(error))
+        if self._handle is not None and is_kept:
+            actors.keep(self._start.key, self._handle)
+        elif self._handle is not None:
+            actors.end(self._handle)
         self._callbacks.ended(ending)
 
     async def _until_end(self) -> Ending:
@@ -85,13 +92,13 @@ class RayAgent:
         state = start.folder / STATE
         secrets = {name: secret.reveal() for name, secret in start.secrets.items()}
         pieces = tuple(await asyncio.to_thread(read_pieces, state))
-        begun = await self._begin(CastOrder(start.key, start.spec, start.launch, secrets, pieces))
+        handle, begun = await self._begin(CastOrder(start.key, start.spec, start.launch, secrets, pieces))
         if begun.trouble:
             return Ending(trouble=begun.trouble)
         self.node = begun.node
         self._callbacks.output(f"--- on node {begun.node}\n".encode())
         while True:
-            news: CastNews = await self._answer(self._actor.news.remote())
+            news: CastNews = await self._answer(handle, handle.actor.news.remote(), SILENT_S)
             if news.state:
                 await self._keep(state, news.state)
             if news.output:
@@ -110,37 +117,51 @@ class RayAgent:
                 why = "can't keep a copy of an agent's state; a lost node would cost what its minds know"
                 _log.error(why, folder=str(folder), why=error.strerror)
 
-    async def _begin(self, order: CastOrder) -> CastBegun:
+    async def _begin(self, order: CastOrder) -> tuple[CastHandle, CastBegun]:
         """Start the agent where Ray has placed its actor, or places it now."""
-        limit_s = self._start.spec.start_timeout_ms / 1000 * PLACED_SHARE
-        wanted = _wanted(self._start.spec)
+        spec, key = self._start.spec, self._start.key
+        wanted = _wanted(spec)
         said = self._loop.call_later(
             TELL_S, self._callbacks.output, f"--- waiting for Ray to place it: {wanted}\n".encode()
         )
+        limit_s = spec.start_timeout_ms / 1000 * PLACED_SHARE
         late = self._loop.call_later(limit_s, self._give_up, f"no node of the cluster has room for it: {wanted}")
+        actors = self._launcher.actors
         try:
             while True:
-                self._actor = self._launcher.take_actor(self._start.key) or self._launcher.new_actor(self._start.spec)
+                handle = self._handle = await actors.get(key, spec)
                 try:
-                    return await self._answer(self._actor.start.remote(order))
-                except self._launcher.away as error:
-                    if not self._launcher.is_restarting(error):
-                        raise
-                    self._launcher.keep_actor(self._start.key, self._actor)
+                    begun = await self._answer(handle, handle.actor.start.remote(order), actors.hoped_for_s(handle))
+                except _LostError:
+                    actors.keep(key, handle)
                     await asyncio.sleep(AGAIN_S)
+                else:
+                    handle.found(begun.node_id)
+                    return handle, begun
         finally:
             said.cancel()
             late.cancel()
 
-    async def _answer(self, reference: "Awaitable[Answer]") -> Answer:
-        """Wait for an actor's answer, unless it is given up."""
+    async def _answer(self, handle: CastHandle, reference: "Awaitable[Answer]", limit_s: float | None = None) -> Answer:
+        """Wait for an actor's answer; raise `_LostError` if it is lost or late, `_GivenUpError` if it is given up."""
         asked = asyncio.ensure_future(_result(reference))
         either: set[asyncio.Future[Any]] = {asked, self._given_up}
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        left_s, done = limit_s, set[asyncio.Future[Any]]()
+        while not done and (left_s is None or left_s > 0):  # in steps, so that a runner that stood still asks on
+            step_s = None if left_s is None else min(1.0, left_s)
+            done, _ = await asyncio.wait(either, timeout=step_s, return_when=asyncio.FIRST_COMPLETED)
+            left_s = None if left_s is None or step_s is None else left_s - step_s
         if asked.done():
-            return asked.result()
+            try:
+                return asked.result()
+            except self._launcher.away as error:
+                handle.lose(self._loop.time())
+                raise _LostError from error
         asked.cancel()
-        raise _GivenUpError(self._given_up.result())
+        if self._given_up.done():
+            raise _GivenUpError(self._given_up.result())
+        handle.lose(self._loop.time() - (limit_s or 0.0))
+        raise _LostError
 
 
 class RayLauncher:
@@ -152,13 +173,10 @@ class RayLauncher:
 
     def __init__(self, cluster: RayCluster) -> None:
         self._cluster = cluster
-        self._kept: dict[str, Any] = {}  # key of a group -> the actor that its next start takes
-        self._closing: set[asyncio.Task[None]] = set()
         errors = cluster.api.exceptions
         self.failed: type[Exception] = errors.RayError
-        self.away: type[Exception] = errors.RayActorError
-        self._restarting: type[Exception] = errors.ActorUnavailableError
-        self._make = cluster.api.remote(CastActor)
+        self.away: type[Exception] = errors.ActorUnavailableError
+        self.actors = CastActors(cluster, lambda: asyncio.get_running_loop().time())
 
     async def keeper(self) -> str:
         """Return where the cluster is, and how large."""
@@ -170,79 +188,27 @@ class RayLauncher:
 
     def forget(self, key: str) -> None:
         """End the actor that was kept for a group."""
-        actor = self._kept.pop(key, None)
-        if actor is not None:
-            self.drop_actor(actor)
+        self.actors.forget(key)
 
     async def close(self) -> None:
         """End all actors that are left."""
-        for key in list(self._kept):
-            self.forget(key)
-        if self._closing:
-            await asyncio.wait(set(self._closing), timeout=CLOSE_S)
-
-    # What agents use
-
-    def new_actor(self, spec: AgentSpec) -> Any:
-        """Ask Ray for an actor."""
-        place = spec.place
-        return self._make.options(
-            num_cpus=place.cpus,
-            memory=_memory_mb(spec) * _MEGABYTE,
-            resources=dict(place.resources),
-            max_restarts=-1,
-            max_task_retries=0,
-            scheduling_strategy="SPREAD",
-        ).remote()
-
-    def take_actor(self, key: str) -> Any:
-        """Return the actor that was kept for a group; None if there is none."""
-        return self._kept.pop(key, None)
-
-    def keep_actor(self, key: str, actor: Any) -> None:
-        """Keep an actor for the next start of its group."""
-        if actor is not None:
-            self._kept[key] = actor
-
-    def drop_actor(self, actor: Any) -> None:
-        """End an actor."""
-        if actor is None:
-            return
-        task = asyncio.get_running_loop().create_task(self._end_actor(actor))
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
-
-    async def _end_actor(self, actor: Any) -> None:
-        """Let an actor clean up, if it still answers, and end it for good."""
-        try:
-            async with asyncio.timeout(FORCE_S):
-                await _result(actor.close.remote())
-        except (TimeoutError, self.away) as error:
-            _log.debug("an actor did not clean up", why=str(error))
-        self._cluster.api.kill(actor, no_restart=True)
-
-    def is_restarting(self, error: Exception) -> bool:
-        """Return whether an actor can't be reached only because Ray is starting it anew."""
-        return isinstance(error, self._restarting)
-
-    def words(self, error: Exception) -> str:
-        """Return what an error of Ray means, in a sentence."""
-        if self.is_restarting(error):
-            return _LOST
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return f"Ray can't run it: {lines[-1] if lines else type(error).__name__}"
+        await self.actors.close(CLOSE_S)
 
 
 async def _result(reference: "Awaitable[Answer]") -> Answer:
     return await reference
 
 
-def _memory_mb(spec: AgentSpec) -> int:
-    return spec.place.memory_mb or spec.limits.memory_mb
+def _words(error: Exception) -> str:
+    """Return what an error means that ended an agent, in a sentence."""
+    if isinstance(error, OSError):
+        return f"its state can't be read on the runner's machine: {error.strerror or error}"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"Ray can't run it: {lines[-1] if lines else type(error).__name__}"
 
 
 def _wanted(spec: AgentSpec) -> str:
     """Return what a process asks of a node, as the mapping says it."""
-    asked = [f"{spec.place.cpus:g} CPU", f"{_memory_mb(spec):,} MB"]
+    asked = [f"{spec.place.cpus:g} CPU", f"{memory_mb(spec):,} MB"]
     asked += [f"{amount:g} {name}" for name, amount in spec.place.resources]
     return f"it asks for {', '.join(asked)} (`place` in the mapping)"

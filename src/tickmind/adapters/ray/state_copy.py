@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from tickmind.base import Limit, get_logger
 from tickmind.base.files import PRIVATE_MODE, open_file, replace_file
@@ -16,6 +17,7 @@ from tickmind.base.files import PRIVATE_MODE, open_file, replace_file
 MAX_COPY_BYTES = Limit("size of what is copied of an agent's state at a time", 8_000_000, "bytes")
 MAX_PIECE_BYTES = Limit("size of one piece of a state file", 4_000_000, "bytes")
 _NAME_CHARS = 200
+_END_BYTES = 2_000_000  # of both ends of what was sent of a file, by which it is known again; small ones whole
 _log = get_logger(__name__)
 
 
@@ -30,12 +32,13 @@ class StatePiece:
 
 @dataclass(slots=True)
 class _Sent:
-    """How much of a file was sent."""
+    """How much of a file was sent, and a checksum of that."""
 
     inode: int
     changed_ns: int
     size: int
-    offset: int = 0
+    offset: int
+    checksum: int
 
 
 class StateFolder:
@@ -50,7 +53,9 @@ class StateFolder:
         keep_pieces(self._folder, pieces)
         for entry in os.scandir(self._folder):
             facts = entry.stat(follow_symlinks=False)
-            self._sent[entry.name] = _Sent(facts.st_ino, facts.st_mtime_ns, facts.st_size, facts.st_size)
+            with os.fdopen(open_file(self._folder / entry.name, os.O_RDONLY), "rb") as file:
+                checksum = _checksum(file, facts.st_size)
+            self._sent[entry.name] = _Sent(facts.st_ino, facts.st_mtime_ns, facts.st_size, facts.st_size, checksum)
 
     def changes(self) -> list[StatePiece]:
         """Return what has changed since the last call, up to a limit; the rest comes with the next ones."""
@@ -75,15 +80,22 @@ class StateFolder:
             stamp = (facts.st_ino, facts.st_mtime_ns, facts.st_size)
             if sent is not None and (sent.inode, sent.changed_ns, sent.size) == stamp and sent.offset >= facts.st_size:
                 return None
-            grows = sent is not None and sent.inode == facts.st_ino and facts.st_size > sent.offset
-            offset = sent.offset if sent is not None and grows else 0
             with os.fdopen(open_file(self._folder / name, os.O_RDONLY), "rb") as file:
+                # A file may begin anew in place, and the file system gives numbers of removed files to new ones.
+                grows = (
+                    sent is not None
+                    and sent.inode == facts.st_ino
+                    and facts.st_size > sent.offset
+                    and _checksum(file, sent.offset) == sent.checksum
+                )
+                offset = sent.offset if sent is not None and grows else 0
                 file.seek(offset)
                 data = file.read(room)
+                checksum = _checksum(file, offset + len(data))
         except FileNotFoundError:
             return None  # it was replaced or removed meanwhile; the next call looks again
         self._sent.pop(name, None)
-        self._sent[name] = _Sent(*stamp, offset + len(data))
+        self._sent[name] = _Sent(*stamp, offset + len(data), checksum)
         return StatePiece(name, offset, zlib.compress(data, 1)), len(data)
 
 
@@ -125,6 +137,16 @@ def keep_pieces(folder: Path, pieces: Iterable[StatePiece]) -> None:
                 file.seek(piece.offset)
                 file.write(data)
                 file.truncate()
+
+
+def _checksum(file: BinaryIO, size: int) -> int:
+    """Return the checksum of so much of a file; of a large one, of both ends."""
+    file.seek(0)
+    checksum = zlib.crc32(file.read(min(size, _END_BYTES)))
+    if size > _END_BYTES:
+        file.seek(max(_END_BYTES, size - _END_BYTES))
+        checksum = zlib.crc32(file.read(min(size - _END_BYTES, _END_BYTES)), checksum)
+    return checksum
 
 
 def _unpacked(packed: bytes) -> bytes:

@@ -93,7 +93,8 @@ class Character(TradingCharacter):
 
         def host(stage: "ProcessContext") -> CharacterHost[Self]:
             find_embeddings(stage.launch.settings.text("embeddings"))  # loaded now, so that no tick waits for it
-            client = stage.played(cls.client(stage)) if cls.thinking and stage.past is None else None
+            asks = stage.past is None or stage.past.until_tick is not None
+            client = stage.played(cls.client(stage)) if cls.thinking and asks else None
             folder = stage.launch.state_dir
             memories = None if folder is None else MemoryFiles(folder, stage.launch.world_addr)
             return CharacterHost(

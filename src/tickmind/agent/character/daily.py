@@ -1,5 +1,6 @@
 """`DailyCharacter`: a character whose days have errands: work, company, and its home at night."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -10,7 +11,7 @@ from tickmind.agent.character.sociable import SociableCharacter
 from tickmind.agent.character.tactics import action
 from tickmind.agent.character.talking import LOOK_TICKS
 from tickmind.agent.character.thinking import Faculty
-from tickmind.agent.knowledge import Thing, distance
+from tickmind.agent.knowledge import Thing, distance, nearest_tile
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.mind.memory import EntryKind
@@ -26,7 +27,7 @@ from tickmind.mind.plans import (
 )
 from tickmind.mind.reflection import REFLECT_TASK, Reflection, insights_by_rule, note_insights
 from tickmind.protocol import ActionInfo, ActionType, Pickup
-from tickmind.protocol.setting import DAY_MINUTES, clock_of, zone_phrase
+from tickmind.protocol.setting import DAY_MINUTES, ZoneInfo, clock_of, zone_phrase
 from tickmind.strategy import quoted
 
 ENOUGH_MADE = 3  # of an item to spare, that it gathers or makes at its work before it sells it
@@ -35,6 +36,8 @@ AIMS = {"work": "get some work done{place}", "meet": "see who is about{place}", 
 PRESENT_TICKS = 20  # at its work, after which it has been there even if there was nothing to do
 STROLL_EVERY, STROLL_TICKS = 40, 10  # how often and how long it strolls while it waits
 MEET_MINUTES = 60  # that it stays where it meets others
+SPARE_TICKS = 6  # by which it sets out earlier than the way to an appointment takes
+SEARCH_TICKS = 30  # of a day, in which it looks for what its work takes
 RESTED = 800  # energy at which it needs no bed
 FAILURES = 2  # of errands that a model planned, after which it is asked for a new plan, once a day
 LEAST_REFLECTED = 4  # memories of a day, for a model to be asked about it
@@ -84,6 +87,7 @@ class DailyCharacter(SociableCharacter):
         self._replans = self._has_replanned = False  # whether it wants a new plan for the rest of today, and wanted one
         self._failed: list[str] = []  # errands of the plan that was given up
         self._idle_ticks = 0  # of today, at its work
+        self._search_ticks = 0  # of today, in which it looked for what its work takes
         self._shown: list[ErrandState] = []
         self._place_known, self._known_until = "", 0  # the place whose things were looked up, and how long that is good
         self._known_there: list[str] = []  # their ids
@@ -103,19 +107,25 @@ class DailyCharacter(SociableCharacter):
                 self.hear_news(fact)
             self._knows_facts = True
             self._day, self._today = self.time.day, self._day_of(self._routine)
-            self._follows_model, self._idle_ticks = False, 0
+            self._follows_model, self._idle_ticks, self._search_ticks = False, 0, 0
             self._replans = self._has_replanned = False
             self.look_back()
         for_day, planned = self._planned
         if planned and for_day == self.time.day:  # it may have come in the middle of the day
             self._today, self._follows_model, self._planned = self._day_of(planned), True, (0, [])
-        errand = self._today.now(self.time.minute)
+        errand = self._today.now(self.time.minute, self._way_to)
         if self._follows_model and self._today.failures >= FAILURES:
             self._failed = [one.words for one in self._today.errands if one.state is ErrandState.FAILED]
             self._follows_model, self._today = False, self._day_of(self._routine)  # until a new plan comes
             self._replans, self._has_replanned = not self._has_replanned, True
-            errand = self._today.now(self.time.minute)
+            errand = self._today.now(self.time.minute, self._way_to)
         return errand
+
+    def _way_to(self, errand: DayErrand) -> int:
+        """Return how many minutes it takes to come to the place of an errand, with a few to spare."""
+        zone = self.setting.zone(errand.place)
+        steps = 0 if zone is None else min(distance(self.at, nearest_tile(self.at, area)) for area in zone.areas)
+        return (steps + steps // 8 + SPARE_TICKS) * DAY_MINUTES // self.setting.calendar.day_ticks
 
     def look_back(self) -> None:
         """Draw insights from what it remembers, and put its memory in order; called when a new day begins."""
@@ -162,7 +172,7 @@ class DailyCharacter(SociableCharacter):
             return
         self._knows_facts = True
         appointments = [
-            (day, DayErrand(minute, "meet", place=place))
+            (day, DayErrand(minute, "meet", place=place, on_time=True))
             for day, minute, place in kept["appointments"]
             if type(day) is int and type(minute) is int and 0 <= minute < DAY_MINUTES and place in self._places
         ]
@@ -265,8 +275,7 @@ class DailyCharacter(SociableCharacter):
         status, zone = self.go_to_zone(place), self.setting.zone(place)
         if status is not Status.FAILURE or zone is None:
             return status
-        west, north, east, south = zone.areas[0]
-        return self._explore(((west + east) // 2, (north + south) // 2))
+        return self._explore(zone.centre)
 
     @classmethod
     @cache
@@ -283,6 +292,8 @@ class DailyCharacter(SociableCharacter):
     def _stays(self, errand: DayErrand) -> bool:
         """Return whether it stays where it meets others: for a while, or while there is a festival."""
         minutes = (self.tick - errand.done_tick) * DAY_MINUTES // self.setting.calendar.day_ticks
+        if errand.on_time:  # it may be there before
+            minutes = self.time.minute - errand.minute
         return minutes < MEET_MINUTES or any(one.where == errand.place for one in self.time.festivals)
 
     def do_rest(self, errand: DayErrand) -> Status:
@@ -400,11 +411,23 @@ class DailyCharacter(SociableCharacter):
         return next((status for status in tries if status is not Status.FAILURE), Status.FAILURE)
 
     def _look_for_supplies(self, kinds: set[str]) -> Status:
-        """Go where it has never been, if something that is made at its work takes what it does not know to get."""
-        is_short = any(
-            kind in kinds and self._lacks(item) and self._missing(one) for item, kind, _, one in self._recipes
-        )
-        return self.explore() if is_short else Status.FAILURE
+        """Look for what its work takes and it does not know to get: at the place that is known for it, or anywhere.
+
+        For a part of a day only; then there may be something to sell, or others bring it.
+        """
+        lacked = (self._missing(one) for item, kind, _, one in self._recipes if kind in kinds and self._lacks(item))
+        missing = dict.fromkeys(item for item in lacked if item is not None)
+        if not missing or self._search_ticks >= SEARCH_TICKS:
+            return Status.FAILURE
+        zone = next(filter(None, map(self._source_of, missing)), None)
+        if zone is not None and not self._search_ticks and not self.in_zone(zone.name):
+            return self._approach(zone.name)
+        self._search_ticks += 1  # from its edge on it goes where it has never been, even out of it
+        return self.explore() if zone is None else self._explore(zone.centre)
+
+    def _source_of(self, item: str) -> ZoneInfo | None:
+        """Return the place whose purpose names an item."""
+        return next((zone for zone in self.setting.zones if item in re.findall(r"\w+", zone.purpose)), None)
 
     def _stay_about(self) -> Status:
         """Wait, and stroll now and then."""

@@ -1,6 +1,7 @@
 """`CharacterHost`: all characters of a process in a private world, with their Blackboards, trees and thoughts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -11,12 +12,15 @@ from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.minds import PastMinds, Start, begin_chance, begun, is_lockstep
 from tickmind.agent.reporting.insights import InsightCollector, MindState
 from tickmind.ai import AIManager, BehaviorTree, Node
-from tickmind.base import get_logger
+from tickmind.base import ConfigError, get_logger
+from tickmind.mind.embeddings import find_embeddings
 from tickmind.protocol import Insight, Intent, Observation, RunInfo, Thought
 from tickmind.tick import Engine, TickContext, World
 from tickmind.wire.messages.limits import MAX_MEMORIES
 
 if TYPE_CHECKING:
+    from tickmind.agent.character.thinking import Thinking
+    from tickmind.agent.character.thoughts.continued_thoughts import ContinuedThoughts
     from tickmind.agent.character.thoughts.deliberations import Deliberations
     from tickmind.agent.character.thoughts.past_thoughts import PastThoughts, PromptCheck
     from tickmind.base import Clock
@@ -38,7 +42,8 @@ class CharacterHost(Generic[CharacterT]):
     `tiers` maps tiers of models to clients for faculties; without it the client serves them all.
     `characters` gets the entities of the private world that ask, each with its character, and `faculties` those of
     them that ask for a faculty; `memories` is where characters keep their memories.
-    With `past`, what they asked and thought, no model is asked: each thought acts in the tick in which it did.
+    With `past`, what they asked and thought, no model is asked: each thought acts in the tick in which it did. If the
+    past ends with a tick, the client is asked after it.
     """
 
     def __init__(
@@ -67,7 +72,7 @@ class CharacterHost(Generic[CharacterT]):
         self._timing = (False, 0)  # whether the world waits for minds, and its ticks for a thought
         self._clock = clock
         self._engine: Engine | None = None
-        self._deliberations: Deliberations | PastThoughts | None = None
+        self._deliberations: Deliberations | PastThoughts | ContinuedThoughts | None = None
         self._ctx: TickContext | None = None
         self._characters: dict[str, CharacterT] = {}  # entity id -> character
         self._eids: dict[str, int] = {}  # entity id -> entity of the private world
@@ -95,8 +100,15 @@ class CharacterHost(Generic[CharacterT]):
         return self._private_engine(1.0).world
 
     def enter(self, run: RunInfo) -> None:
-        """In another run of the world every character is made anew, from the next tick on."""
+        """In another run of the world every character is made anew, from the next tick on.
+
+        What their personas set to be loaded is loaded now, so that no tick waits for it.
+        """
         self._run_now = run
+        for entity_id in run.personas:
+            settings = begun(self._start(entity_id), run).settings
+            with suppress(ConfigError):  # which is reported when that character enters
+                find_embeddings(settings.text("embeddings"))
 
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """Let the private world have a tick of that length, and choose whose minds are looked into."""
@@ -176,9 +188,11 @@ class CharacterHost(Generic[CharacterT]):
 
     def prompt_checks(self) -> "list[PromptCheck]":
         """Return the prompts that were made again for past thoughts, each with the recorded one."""
+        from tickmind.agent.character.thoughts.continued_thoughts import ContinuedThoughts
         from tickmind.agent.character.thoughts.past_thoughts import PastThoughts
 
-        return self._deliberations.checks if isinstance(self._deliberations, PastThoughts) else []
+        thoughts = self._deliberations
+        return thoughts.checks if isinstance(thoughts, PastThoughts | ContinuedThoughts) else []
 
     def mind(self, entity_id: str) -> MindState:
         """Return a character's mind as it is: tree, Blackboard and all memories."""
@@ -245,25 +259,33 @@ class CharacterHost(Generic[CharacterT]):
     def _private_engine(self, tick_s: float) -> Engine:
         if self._engine is None:
             engine = self._engine = Engine(tps=1 / tick_s, seed=0)
-            if self._kind.thinking is not None and self._past is not None:
-                from tickmind.agent.character.thoughts.past_thoughts import PastThoughts
-
-                self._deliberations = PastThoughts(self._kind.thinking, engine, self._past)
-            elif self._kind.thinking is not None and self._client is not None:
-                # The strategic layer is slow to import, and many agents never think.
-                from tickmind.agent.character.thoughts.deliberations import Deliberations
-
-                self._deliberations = Deliberations(
-                    self._kind.thinking,
-                    self._client,
-                    engine,
-                    tiers=self._tiers,
-                    faculties=self._faculties,
-                    clock=self._clock,
-                )
+            if self._kind.thinking is not None:
+                self._deliberations = self._begin_thinking(self._kind.thinking, engine)
             engine.add_system(self._note_context)
             engine.step()
         return self._engine
+
+    def _begin_thinking(
+        self, thinking: "Thinking", engine: Engine
+    ) -> "Deliberations | PastThoughts | ContinuedThoughts | None":
+        """Make what thinks for the characters; its parts are slow to import, and many agents never think."""
+        past, live = None, None
+        if self._past is not None:
+            from tickmind.agent.character.thoughts.past_thoughts import PastThoughts
+
+            past = PastThoughts(thinking, engine, self._past)
+        if self._client is not None:
+            from tickmind.agent.character.thoughts.deliberations import Deliberations
+
+            live = Deliberations(
+                thinking, self._client, engine, tiers=self._tiers, faculties=self._faculties, clock=self._clock
+            )
+        if past is None or live is None or self._past is None or self._past.until_tick is None:
+            return past or live
+        from tickmind.agent.character.thoughts.continued_thoughts import ContinuedThoughts
+
+        thoughts = [(name, thought) for name, several in self._past.thoughts.items() for thought in several]
+        return ContinuedThoughts(past, live, self._past.until_tick, thoughts, self._note_askers)
 
     def _note_context(self, _world: World, ctx: TickContext) -> None:
         self._ctx = ctx
@@ -284,8 +306,12 @@ class CharacterHost(Generic[CharacterT]):
         self._eids[entity_id], self._by_eid[eid], self._askers[eid] = eid, character, character
         if self._deliberations is not None:
             character.thinks = self._deliberations.some
-            self._askers.update(dict.fromkeys(self._deliberations.enrol(eid, character), character))
+            self._note_askers(eid, self._deliberations.enrol(eid, character))
         return character
+
+    def _note_askers(self, eid: int, faculties: Iterable[int]) -> None:
+        """Remember whose faculties these entities are."""
+        self._askers.update(dict.fromkeys(faculties, self._by_eid[eid]))
 
 
 def _tick_s(deadline_ms: int) -> float:

@@ -121,6 +121,7 @@ class SociableCharacter(TalkingCharacter):
             if self._is_meant(line, named):
                 self.hear_line(line, place)
             else:
+                self.talker.talks.overhear(self.tick, line.speaker_id, line.text)
                 self._note_overheard(line.speaker_id, *named)
             self.speech.settle(line.speaker_id)
         where = f" at {place}" if place else ""

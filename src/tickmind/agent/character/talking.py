@@ -7,7 +7,7 @@ from typing import Any
 from tickmind.agent.character.character import Character
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.character.thinking import EMBEDDINGS, Faculty, has_small_model
-from tickmind.agent.knowledge import Person, SpokenLine
+from tickmind.agent.knowledge import Person, SpokenLine, distance
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
 from tickmind.base import Limit
@@ -240,6 +240,8 @@ class TalkingCharacter(Character):
         self._said = range(self._line_tick, self.tick), self._line, partner
         self._line = None
         self.talker.say(self.tick, talk, remark)
+        if talk.ended is not None and talk.size > 2:
+            self._note_overheard(*talk.others(self.entity_id))  # they go on without it
         return self.do(self.speech.say(self.tick, remark.text, talk.partner_id))
 
     def _waits_for_words(self, talk: Talk) -> bool:
@@ -322,7 +324,7 @@ class TalkingCharacter(Character):
     def _learn_meanings(self, reply: str) -> None:
         try:
             rows = json.loads(reply)
-        except ValueError:
+        except (ValueError, RecursionError):
             return  # they stay wanted
         if self.meanings is not None and isinstance(rows, dict):
             self.memory.learn_meanings(self.meanings.learn(rows))
@@ -336,9 +338,13 @@ class TalkingCharacter(Character):
         )
 
     def _bystanders(self) -> Iterable[str]:
-        """Yield who is near and could join its talk."""
-        near = (one.entity_id for one in self.awake_within(MEET_STEPS))
-        return (who for who in near if not self._is_in_another_talk(who) and not self._is_cold_to(who))
+        """Yield who is near and could join its talk: all who take part hear each other."""
+        talk, people = self.talker.talks.current, self.surroundings.people
+        partners = [] if talk is None else [people[who] for who in talk.others(self.entity_id) if who in people]
+        for one in self.awake_within(MEET_STEPS):
+            who, is_heard = one.entity_id, all(distance(one.at, partner.at) <= TALK_STEPS for partner in partners)
+            if is_heard and not self._is_in_another_talk(who) and not self._is_cold_to(who):
+                yield who
 
     def awake_within(self, steps: int) -> list[Person]:
         """Return others in sight that are awake, within so many steps, the nearest first."""

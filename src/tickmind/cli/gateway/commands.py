@@ -58,6 +58,13 @@ def gateway(
     client_ca: Annotated[
         Path | None, typer.Option(help="With --tls: require of each client a certificate of this CA.")
     ] = None,
+    plaintext: Annotated[
+        bool,
+        typer.Option(
+            "--plaintext",
+            help="Listen beyond this machine without TLS, where a TLS proxy or the network protects keys.",
+        ),
+    ] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Explain the settings, or show their errors, and exit.")
     ] = False,
@@ -78,12 +85,16 @@ def gateway(
     if schema or print_default_config:
         typer.echo(schema_text() if schema else default_config_text(), nl=False)
         return
+    from dataclasses import replace
+
     from tickmind.gateway.fairness.caller_keys import check_exposure
 
     if fd is not None:
         host, port = _address_of(fd)
     settings = load_config(config, host=host, port=port)
-    check_exposure(settings)
+    if plaintext:
+        settings = replace(settings, plaintext=True)
+    check_exposure(settings, has_tls=tls is not None)
     if check:
         from tickmind.cli.gateway.report import show_config
 

@@ -103,4 +103,4 @@ def _notes(config: GatewayConfig, *, has_tls: bool) -> Iterable[str]:
         if url.scheme == "http" and secret and not is_loopback(url.host):
             yield f"the key of {provider.name} goes over the network in the clear; https:// would protect it"
     if not is_loopback(config.host) and not has_tls:
-        yield "callers' keys and prompts cross the network in the clear; give --tls, or put a TLS proxy in front"
+        yield "callers' keys and prompts leave this machine in the clear, as `plaintext` says; --tls would protect them"

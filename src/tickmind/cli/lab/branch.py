@@ -131,8 +131,8 @@ def _live(
     from tickmind.cli.runs.sealing_progress import SealingProgress
     from tickmind.cli.world.own_rules import load_own_rules
     from tickmind.lab.branching.branch import Branch
-    from tickmind.lab.branching.played_model import ContinuedPast, RecordedModel
-    from tickmind.lab.minds.relived import RelivedMinds, recorded_thoughts
+    from tickmind.lab.branching.played_model import ContinuedPast
+    from tickmind.lab.minds.relived import RelivedMinds
     from tickmind.server.checkpoint import Checkpoint, save_checkpoint
     from tickmind.world import TileWorld
 
@@ -140,13 +140,8 @@ def _live(
         named = launch.settings.with_values({"model": model} if model else {})
         return replace(launch, settings=named, gateway_url=gateway, session=branch_id)
 
-    past = ContinuedPast(RecordedModel(recorded_thoughts(run), tick, keeps), launch_of)
+    past = ContinuedPast.of(run, tick, launch_of, keeps=keeps)
     minds = RelivedMinds(store, run, agents=agents, source=past)
-    if past.recorded.thoughts and not minds.is_lockstep:
-        raise ConfigError(
-            f"run {run.run_id} went by the clock, and its minds ask models, so it does not repeat; record it in "
-            "lockstep (--lockstep) to branch it"
-        )
     if past.lacks_model and not keeps:
         raise ConfigError(
             "there is no model to ask after that tick: set LLM_BASE_URL, name a gateway with --gateway URL, or keep "

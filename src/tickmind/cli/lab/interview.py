@@ -14,6 +14,7 @@ import typer
 from tickmind.base import ConfigError, Limit
 from tickmind.base.files import RUNS_FOLDER, read_at_most
 from tickmind.cli.lab.interview_lines import answer_in_lines, answer_line
+from tickmind.cli.minds.program_output import programs_print_to_stderr
 from tickmind.cli.runs.commands import Folder, RunId
 from tickmind.cli.screen import harmless
 
@@ -55,6 +56,10 @@ def interview(
     model: Annotated[
         str, typer.Option(help="Have this model at LLM_BASE_URL word the answers, instead of LLM_MODEL.")
     ] = "",
+    held: Annotated[
+        bool,
+        typer.Option("--local-model", help="The model is served by llama.cpp: hold it to citing, by a grammar."),
+    ] = False,
     own_words: Annotated[
         bool, typer.Option("--own-words", help="Ask no model, even if there is one: the mind's own code answers.")
     ] = False,
@@ -83,17 +88,18 @@ def interview(
             "there is no question: give --question TEXT or --questions FILE, or ask one actor in a terminal"
         )
     store = RunStore(folder)
-    with store.open(run_id) as run, _wording(model, own_words=own_words) as word:
+    with store.open(run_id) as run, _wording(model, own_words=own_words, held=held) as word:
         if run.last_tick_id is None or (tick is not None and tick > run.last_tick_id):
             raise ConfigError(f"run {run_id} ends with tick {run.last_tick_id or 0}; choose one up to it")
-        interviewers = _interviewers(store, run, who or (), tick or run.last_tick_id, agents, word, replay)
-        if form is AnswerFormat.LINES and out is None:
-            answer_in_lines(interviewers, chain(asked, sys.stdin if comes else ()))
-            return
+        with programs_print_to_stderr() as output:
+            interviewers = _interviewers(store, run, who or (), tick or run.last_tick_id, agents, word, replay)
+            if form is AnswerFormat.LINES and out is None:
+                answer_in_lines(interviewers, chain(asked, sys.stdin if comes else ()), output)
+                return
+            answers = [one.ask(each) for one in interviewers for each in asked]
         if not asked:
             _converse(run_id, interviewers[0])
             return
-        answers = [one.ask(each) for one in interviewers for each in asked]
     _put(run_id, answers, form, out)
 
 
@@ -137,20 +143,22 @@ def _interviewers(
 
 
 @contextmanager
-def _wording(model: str, *, own_words: bool) -> "Iterator[WordAnswer | None]":
-    """Yield what asks the model that is configured; None if there is none."""
+def _wording(model: str, *, own_words: bool, held: bool) -> "Iterator[WordAnswer | None]":
+    """Yield what asks the model that is configured, held to citing by a grammar or not; None if there is none."""
     import os
 
     if own_words or not (model or os.environ.get("LLM_BASE_URL")):
         yield None
         return
+    from tickmind.lab.interviews.interviewer import citing_grammar
     from tickmind.llm import CallConfig, Message, SyncModelClient, load_model_config
 
     config = load_model_config(model=model or None)
     with SyncModelClient(config) as client:
-        call = CallConfig(max_tokens=ANSWER_TOKENS, temperature=0.0, timeout_s=ANSWER_S)
 
-        def word(system: str, asked: str) -> Iterator[str]:
+        def word(system: str, asked: str, numbers: Sequence[int]) -> Iterator[str]:
+            extra = {"grammar": citing_grammar(numbers)} if held else {}
+            call = CallConfig(max_tokens=ANSWER_TOKENS, temperature=0.0, timeout_s=ANSWER_S, extra=extra)
             with client.stream([Message.system(system), Message.user(asked)], call) as stream:
                 for chunk in stream:
                     yield chunk.content

@@ -7,7 +7,7 @@ and at last `{"answer": {...}}`, or `{"error": "..."}` for a question that can't
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from tickmind.lab.interviews.interviewer import InterviewAnswer, Interviewer
 
 
-def answer_in_lines(interviewers: "Sequence[Interviewer]", questions: Iterable[str]) -> None:
+def answer_in_lines(interviewers: "Sequence[Interviewer]", questions: Iterable[str], output: TextIO) -> None:
     """Answer each question by all; a question that can't be asked costs no other one."""
-    _put({"ready": [one.who for one in interviewers]})
+
+    def put(said: dict[str, Any]) -> None:
+        typer.echo(json.dumps(said), file=output)
+
+    put({"ready": [one.who for one in interviewers]})
     for line in questions:
         question = line.strip()
         if not question:
             continue
         for one in interviewers:
             try:
-                answer = one.ask(question, lambda part: _put({"part": part}))
+                answer = one.ask(question, lambda part: put({"part": part}))
             except TickmindError as error:
-                _put({"error": redact(str(error))})
+                put({"error": redact(str(error))})
             else:
-                typer.echo(answer_line(answer), nl=False)
+                typer.echo(answer_line(answer), file=output, nl=False)
 
 
 def answer_line(answer: "InterviewAnswer") -> str:
     """Return an answer as a line."""
     return f"{json.dumps({'answer': asdict(answer)})}\n"
-
-
-def _put(said: dict[str, Any]) -> None:
-    typer.echo(json.dumps(said))

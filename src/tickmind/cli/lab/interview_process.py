@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tickmind.cli.minds.child_process import end_command, last_line, start_comma
 from tickmind.viewer.errors import RunLabError
 
 MAX_LIVING_S = Limit("time to live a mind again for an interview", 600, "s")
+_NO_ANSWER = "what the interview printed is no answer; see what `tickmind interview` prints"
 MAX_ANSWER_S = Limit("time for one answer of an interview", 180, "s")
 
 
@@ -23,13 +25,23 @@ class InterviewProcess:
             *("--", run_id, entity_id),
         )
         self._asking = asyncio.Lock()
+        self._reservations = 0
         self._process: asyncio.subprocess.Process | None = None
         self._errors: asyncio.Task[bytes] | None = None
 
     @property
     def is_busy(self) -> bool:
-        """Whether it is asked something at present."""
-        return self._asking.locked()
+        """Whether it is asked something, or about to be."""
+        return self._reservations > 0
+
+    @contextmanager
+    def reserved(self) -> Iterator[None]:
+        """Let it be busy; whoever asks it reserves it before."""
+        self._reservations += 1
+        try:
+            yield
+        finally:
+            self._reservations -= 1
 
     async def ask(self, question: str) -> AsyncGenerator[dict[str, Any], None]:
         """Iterate over what happens until the answer: `living`, `asked`, parts of what a model says, and the answer.
@@ -76,11 +88,15 @@ class InterviewProcess:
         try:
             async with asyncio.timeout(limit.maximum):
                 line = await self._process.stdout.readline()
+            step = json.loads(line) if line else {}
         except TimeoutError:
             raise RunLabError(f"it takes more than {limit.maximum:,} s; use `tickmind interview`") from None
+        except (ValueError, RecursionError):  # also of a line that is too long
+            raise RunLabError(_NO_ANSWER) from None
+        if not isinstance(step, dict):
+            raise RunLabError(_NO_ANSWER)
         if not line:
             raise await self._failure()
-        step: dict[str, Any] = json.loads(line)
         return step
 
     async def _failure(self) -> RunLabError:

@@ -43,7 +43,8 @@ class FolderLab:
         self._opening = asyncio.Lock()
         self._branch: BranchProcess | None = None
         self._branching = asyncio.Lock()
-        self._interviews: OrderedDict[tuple[str, str, int], InterviewProcess] = OrderedDict()
+        self._interviews: OrderedDict[tuple[str, str, int], InterviewProcess] = OrderedDict()  # used last at the end
+        self._ending: set[asyncio.Task[None]] = set()  # of interviews that made room for others
         self._divergences: OrderedDict[tuple[str, str, int | None, int | None], dict[str, Any]] = OrderedDict()
         self._comparing = asyncio.Lock()  # reading two runs takes a processor for a while
 
@@ -156,23 +157,32 @@ class FolderLab:
             self._store.folder(run_id)
         except TickmindError as error:
             raise RunLabError(redact(str(error))) from error
-        process = self._interviews.pop(key, None) or InterviewProcess(self._folder, *key)
-        self._interviews[key] = process
-        await self._end_unused_interviews()
-        async with aclosing(process.ask(question)) as steps:
-            async for step in steps:
-                yield step
+        process, unused = self._interview_of(key)
+        with process.reserved():
+            if unused is not None:
+                ending = asyncio.create_task(unused.close())
+                self._ending.add(ending)
+                ending.add_done_callback(self._ending.discard)
+                await asyncio.shield(ending)
+            async with aclosing(process.ask(question)) as steps:
+                async for step in steps:
+                    yield step
 
-    async def _end_unused_interviews(self) -> None:
-        for key in list(self._interviews):
-            if MAX_INTERVIEWS.allows(len(self._interviews)):
-                return
-            if not self._interviews[key].is_busy:
-                await self._interviews.pop(key).close()
-        if not MAX_INTERVIEWS.allows(len(self._interviews)):
-            _, newest = self._interviews.popitem()
-            await newest.close()
-            raise RunLabError("too many characters are being asked; wait for an answer")
+    def _interview_of(self, key: tuple[str, str, int]) -> tuple[InterviewProcess, InterviewProcess | None]:
+        """Return the process that asks a mind, and the one that makes room for it; the caller reserves and ends them.
+
+        Raises `RunLabError` if all others are busy.
+        """
+        unused = None
+        if key not in self._interviews:
+            if not MAX_INTERVIEWS.allows(len(self._interviews) + 1):
+                idle = next((one for one, process in self._interviews.items() if not process.is_busy), None)
+                if idle is None:
+                    raise RunLabError("too many characters are being asked; wait for an answer")
+                unused = self._interviews.pop(idle)
+            self._interviews[key] = InterviewProcess(self._folder, *key)
+        self._interviews.move_to_end(key)
+        return self._interviews[key], unused
 
     async def close(self) -> None:
         """End all processes, and close the sources."""
@@ -181,6 +191,7 @@ class FolderLab:
         for process in self._interviews.values():
             await process.close()
         self._interviews.clear()
+        await asyncio.gather(*self._ending)
         while self._sources:
             _, source = self._sources.popitem()
             await source.__aexit__(None, None, None)

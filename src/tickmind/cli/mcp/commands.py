@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from tickmind.base import ConfigError, Limit
+from tickmind.cli.viewer import ClientCa, exposure
 from tickmind.cli.world.endpoint import WorldCa, WorldCertificate, WorldTokenFile, world_tls
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from mcp.server import MCPServer
 
     from tickmind.adapters.mcp.transports import HttpAddress
-    from tickmind.base import Secret
 
 mcp_app = typer.Typer(
     name="mcp",
@@ -24,13 +23,17 @@ mcp_app = typer.Typer(
     rich_markup_mode=None,
 )
 DEFAULT_PORT = 8790
-MIN_TOKEN_CHARS = 16
-MAX_TOKEN_BYTES = Limit("size of a token file", 10_000, "bytes")
 Http = Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")]
-Host = Annotated[str, typer.Option(help="With --http: the address to listen on; other machines' needs --token-file.")]
+Host = Annotated[
+    str, typer.Option(help="With --http: the address to listen on; other machines' access needs TLS and tokens.")
+]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="With --http: the port to listen on; 0 takes any free one.")]
 TokenFile = Annotated[
-    Path | None, typer.Option(help="With --http: a file with the token that clients must send, readable by you only.")
+    Path | None,
+    typer.Option(help="With --http: a file with the tokens of clients, one per line; it may change meanwhile."),
+]
+Tls = Annotated[
+    Path | None, typer.Option(help="With --http: a folder with the certificate chain and key: cert.pem, key.pem.")
 ]
 _Serving: TypeAlias = "AbstractAsyncContextManager[MCPServer]"
 
@@ -49,6 +52,8 @@ def character(
     host: Host = "127.0.0.1",
     port: Port = DEFAULT_PORT,
     token_file: TokenFile = None,
+    tls: Tls = None,
+    client_ca: ClientCa = None,
 ) -> None:
     """Play one character of a running world through tools: look, remember, go_to, say, use, trade, wait_until.
 
@@ -65,7 +70,7 @@ def character(
         tls=world_tls(world_ca, world_certificate),
         world_token_file=world_token_file,
     )
-    _serve(playing(launch), _http_address(host, port, token_file) if http else None)
+    _serve(playing(launch), _http_address(host, port, token_file, tls, client_ca) if http else None)
 
 
 def _serve(serving: _Serving, address: "HttpAddress | None") -> None:
@@ -94,10 +99,13 @@ def _serve(serving: _Serving, address: "HttpAddress | None") -> None:
     asyncio.run(serve())
 
 
-def _http_address(host: str, port: int, token_file: Path | None) -> "HttpAddress":
+def _http_address(
+    host: str, port: int, token_file: Path | None, tls: Path | None, client_ca: Path | None
+) -> "HttpAddress":
     from tickmind.adapters.mcp.transports import HttpAddress
 
-    return HttpAddress(host, port, None if token_file is None else _token(token_file))
+    tokens, context = exposure(tls, token_file, client_ca)
+    return HttpAddress(host, port, tokens, context)
 
 
 @mcp_app.command(short_help="Read a recorded run.")
@@ -108,6 +116,8 @@ def run(
     host: Host = "127.0.0.1",
     port: Port = DEFAULT_PORT,
     token_file: TokenFile = None,
+    tls: Tls = None,
+    client_ca: ClientCa = None,
 ) -> None:
     """Serve a recorded run, read-only: its description, story, measures, events, thoughts, and queries in SQL."""
     from tickmind.adapters.mcp.run_server import RecordedRun, run_server
@@ -121,18 +131,4 @@ def run(
         finally:
             recorded.close()
 
-    _serve(serving(), _http_address(host, port, token_file) if http else None)
-
-
-def _token(path: Path) -> "Secret":
-    """Read a file whose only line is a token."""
-    from tickmind.base import Secret
-    from tickmind.base.secret_sources import SourceError, read_private
-
-    try:
-        text = read_private(path, MAX_TOKEN_BYTES, "the token file").decode("utf-8", "replace").strip()
-    except SourceError as error:
-        raise ConfigError(str(error)) from None
-    if len(text) < MIN_TOKEN_CHARS or len(text.split()) != 1 or not text.isascii():
-        raise ConfigError(f"{path} must hold one token of at least {MIN_TOKEN_CHARS} letters and digits")
-    return Secret(text, lasting=True)
+    _serve(serving(), _http_address(host, port, token_file, tls, client_ca) if http else None)

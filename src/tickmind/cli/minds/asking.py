@@ -51,5 +51,8 @@ class WholeMinds:
             await end_command(process, at_once=True)  # too long, or nobody waits for it any more
         if process.returncode:
             raise NoWholeMindError(last_line(errors, process.returncode))
-        answer: dict[str, Any] = json.loads(printed)
+        try:
+            answer: dict[str, Any] = json.loads(printed)
+        except (ValueError, RecursionError):
+            raise NoWholeMindError("what `tickmind mind --json` printed is no mind; see what it prints") from None
         return answer

@@ -14,7 +14,7 @@ async def start_command(*words: str, takes_input: bool = False) -> asyncio.subpr
     """Start `tickmind WORDS`, with pipes for what it prints."""
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tickmind.cli", *words),
+        *(sys.executable, "-P", "-m", "tickmind.cli", *words),  # -P: files of the user's folder shadow no module
         stdin=pipe if takes_input else asyncio.subprocess.DEVNULL,
         stdout=pipe,
         stderr=pipe,

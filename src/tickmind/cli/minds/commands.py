@@ -9,6 +9,7 @@ import typer
 
 from tickmind.base import ConfigError, redact
 from tickmind.base.files import RUNS_FOLDER
+from tickmind.cli.minds.program_output import programs_print_to_stderr
 from tickmind.cli.runs.commands import Folder, RunId
 from tickmind.cli.screen import harmless
 
@@ -44,7 +45,7 @@ def mind(
     from tickmind.record import RunStore
 
     store = RunStore(folder)
-    with store.open(run_id) as run:
+    with store.open(run_id) as run, programs_print_to_stderr():
         if run.last_tick_id is None or (tick is not None and tick > run.last_tick_id):
             raise ConfigError(f"run {run_id} ends with tick {run.last_tick_id or 0}; choose one up to it")
         minds = RelivedMinds(store, run, [who], agents=agents)

@@ -193,6 +193,10 @@ def reload_mapping(
 ) -> None:
     """Read a changed mapping and let its agents start, in place of those that it changed; say how many."""
     mapping = file.reload(even_if_same=even_if_same)
-    if mapping is not None:
-        moves = runner.reload(mapping)
+    if mapping is None:
+        return
+    moves = runner.reload(mapping)
+    if moves.stop or moves.start:
         say(f"The mapping was reloaded: {len(moves.stop):,} agents stop, {len(moves.start):,} start.")
+    else:
+        say("The mapping was reloaded: all agents go on as they are.")

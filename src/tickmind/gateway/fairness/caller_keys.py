@@ -31,13 +31,20 @@ def hash_key(key: str) -> str:
     return f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"
 
 
-def check_exposure(config: GatewayConfig) -> None:
-    """Raise `ConfigError` if others than this machine could use the gateway without a key."""
-    if not config.callers and not is_loopback(config.host):
+def check_exposure(config: GatewayConfig, *, has_tls: bool) -> None:
+    """Raise `ConfigError` if others than this machine could use the gateway without a key, or read keys on the way."""
+    if is_loopback(config.host):
+        return
+    if not config.callers:
         raise ConfigError(
             f"listening on {config.host} lets others spend your quota, so callers need keys: make one with `tickmind "
             "gateway key NAME` and put the entry that it prints under `callers` in the configuration file, or listen "
-            "on 127.0.0.1; keys cross the network in the clear without --tls, unless a TLS proxy stands in front"
+            "on 127.0.0.1; beyond this machine it needs --tls, too"
+        )
+    if not (has_tls or config.plaintext):
+        raise ConfigError(
+            f"listening on {config.host} without TLS lets others read callers' keys and prompts; give --tls, or listen "
+            "on 127.0.0.1. Where the network is protected otherwise, as behind a TLS proxy, say --plaintext"
         )
 
 

@@ -12,7 +12,7 @@ from tickmind.gateway.queue.fair_queue import FairQueue
 from tickmind.gateway.queue.forecast import per_second, slots_of, start_s
 from tickmind.gateway.queue.job import Priority
 from tickmind.gateway.queue.lane import Lane
-from tickmind.gateway.queue.limits.reservations import LATE_PART, Reservation
+from tickmind.gateway.queue.limits.reservations import LATE_PART
 from tickmind.gateway.queue.limits.service_time import MAX_PART
 from tickmind.gateway.queue.reporting.refusals import MIN_RETRY_AFTER_S, expired, overloaded, unavailable
 from tickmind.gateway.queue.ticket import Ticket
@@ -20,15 +20,16 @@ from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.settings.config import QueueConfig
 
 PROBE_S = 30.0  # after which a slow lane is tried again even if the next in the chain has room
+FREE_WAIT_S = 0.001  # wait in a refusal when a slot has just become free
 MIN_WAIT_S = 0.05  # shortest wait in a refusal for lack of time
 MAX_WAIT_S = 45.0  # longest wait in a refusal: who waits longer misses the recovery of a lane, and others get its share
-HASTY_S = 0.02  # how early a caller may be: clocks and networks are no more exact
 MIN_LATE_S = 0.25  # how late a caller may be for its place, whatever the pace
 LOOK_S_A_JOB = 5e-4  # between two looks through a queue, for each job in it: a few hundredths of the processor
 GUARD_PART = 0.25  # of the spacing: a caller due within it goes before a caller that is early and had more
 HAD_MORE = 2  # requests more are "more"
 LEAD_PART = 0.5  # of its possible wait in the queue: how long before a slot gets free a caller should come
-SPACING = 0.4  # deviations added to the mean between two places, where no request can wait for a slot
+EARLY = 1.0  # deviations earlier than that: the caller may stand by until the slot is free
+MAX_EARLY_PART = 0.5  # of the time that an answer needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class Admission:
         place = job.place
         if place is None or place.at_s <= now + MIN_LATE_S:
             return False
-        due = queue.reserved.due(now, job.session.owner, GUARD_PART * self._spacing_s(queue, now, 0.0))
+        due = queue.reserved.due(now, job.session.owner, GUARD_PART * self._spacing_s(queue, now))
         return due is not None and lane.key.ledger.lead(job.session.owner, due) > HAD_MORE * lane.cost_s(job.tokens)
 
     def passes_over(self, job: Ticket, lane: Lane, queue: FairQueue[Ticket], now: float) -> bool:
@@ -116,14 +117,26 @@ class Admission:
             not other.waiting and not other.slow_s and other.earliest_s(now, job.tokens) <= now for other in queue.lanes
         )
 
-    def held_until_s(self, job: Ticket, refusal: Refusal, now: float) -> float:
-        """Return until when to hold a refusal back: only if the caller ignored an earlier wait.
+    def held_until_s(self, job: Ticket, queue: FairQueue[Ticket], refusal: Refusal, now: float) -> float:
+        """Return until when to hold a refusal back: `now` means not at all.
 
-        Such a caller would retry at once, so it gets the refusal when it may retry, or at its deadline.
+        A caller that ignored an earlier wait would retry at once, so it gets the refusal when it may retry. A caller
+        that came at its time and finds no slot free yet stands by, and gets the refusal as soon as one is.
         """
-        if refusal.code is not Code.OVERLOADED or not _is_hasty(job.place, now):
+        if refusal.code is not Code.OVERLOADED or job.place is None:
             return now
-        return min(now + (refusal.retry_after_s or 0.0), job.deadline_s, job.drop_after_s or math.inf)
+        until_s = min(job.deadline_s, job.drop_after_s or math.inf)
+        if job.place.is_ignored(now):
+            return min(now + (refusal.retry_after_s or 0.0), until_s)
+        is_late = job.place.announced_s < job.arrived_s - MIN_LATE_S
+        return until_s if not is_late and self._may_stand_by(queue, now, until_s) else now
+
+    def _may_stand_by(self, queue: FairQueue[Ticket], now: float, until_s: float) -> bool:
+        """Whether a slot is expected in time, and fewer callers than slots stand by."""
+        ahead = len(queue.standby)
+        if not self._has_turns(queue) or ahead >= sum(slots_of(lane) for lane in queue.lanes):
+            return False
+        return start_s(queue.lanes, now, queue.live + ahead) < until_s
 
     def is_late(self, job: Ticket, now: float) -> bool:
         """Whether a waiting job can't be answered in time any more."""
@@ -147,28 +160,36 @@ class Admission:
         assert queue is not None, "a job that was submitted has a queue"
         return expired(job, queue, now, self.come_back(job, queue, now), self._config.max_wait_s)
 
+    def called_up(self, job: Ticket, now: float) -> Refusal:
+        """Reserve a slot that has become free for a caller that stood by; return the refusal, which says so."""
+        queue = job.queue
+        assert queue is not None, "a job that was submitted has a queue"
+        self.arrived(job, queue, now)
+        self._forget_late(queue, now)
+        queue.reserved.reserve(job.session, job.agent, now, now + FREE_WAIT_S, job.place, hasty=False)
+        return overloaded(job, queue, now, FREE_WAIT_S)
+
     def come_back(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> float:
         """Reserve a place for the job's caller; return how long it should wait before it retries."""
         need = self.need(job, queue, now) if self._config.learn_service_times else NOTHING_KNOWN
         if need is NOTHING_KNOWN:
             return max(MIN_RETRY_AFTER_S, queue.forecast(job.session, now) - now)
         slack_s = job.deadline_s - job.arrived_s - need.seconds
-        margin = SPACING * max(0.0, 1.0 - slack_s / (2 * need.deviation_s)) if need.deviation_s else 0.0
-        spacing_s = self._spacing_s(queue, now, margin)
+        spacing_s = self._spacing_s(queue, now)
         self._forget_late(queue, now)
         places, session, agent = queue.reserved, job.session, job.agent
         kept = job.place
         if kept is not None and kept.at_s > now + MIN_WAIT_S:
             at_s = kept.at_s
         else:
-            lead_s = LEAD_PART * max(0.0, slack_s)
-            free_s = start_s(queue.lanes, now, queue.live, margin if kept is None else 0.0) - lead_s
+            lead_s = LEAD_PART * max(0.0, slack_s) + min(EARLY * need.deviation_s, MAX_EARLY_PART * need.seconds)
+            free_s = start_s(queue.lanes, now, queue.live + len(queue.standby)) - lead_s
             if kept is not None:
                 at_s = max(free_s, now) + (places.before(kept) * spacing_s if kept.hasty else 0.0)
             else:
                 at_s = free_s if job.priority is Priority.HIGH else places.next_s(session, free_s, spacing_s)
         wait_s = min(max(at_s - now, MIN_WAIT_S), MAX_WAIT_S)
-        places.reserve(session, agent, at_s, now + wait_s, kept, hasty=_is_hasty(kept, now))
+        places.reserve(session, agent, at_s, now + wait_s, kept, hasty=kept is not None and kept.is_ignored(now))
         return wait_s
 
     def answered(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
@@ -179,7 +200,7 @@ class Admission:
 
     @classmethod
     def _forget_late(cls, queue: FairQueue[Ticket], now: float) -> None:
-        queue.reserved.expire(now, max(MIN_LATE_S, LATE_PART * cls._spacing_s(queue, now, 0.0)))
+        queue.reserved.expire(now, max(MIN_LATE_S, LATE_PART * cls._spacing_s(queue, now)))
 
     def arrived(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
         """Note that a caller has come for whom a place may be reserved."""
@@ -187,15 +208,6 @@ class Admission:
         job.place = place or job.place  # the place of a caller whose refusal was held back may have expired
 
     @staticmethod
-    def _spacing_s(queue: FairQueue[Ticket], now: float, margin: float) -> float:
-        """Return the time between two starts: the mean plus `margin` deviations."""
-        rate = per_second(queue.lanes, now)
-        if rate == math.inf:
-            return 0.0
-        known = queue.lanes[0].service.estimate()
-        return (1 + margin * known.deviation_s / known.mean_s if known.mean_s else 1.0) / rate
-
-
-def _is_hasty(place: Reservation | None, now: float) -> bool:
-    """Whether a caller ignores the wait of its refusal."""
-    return place is not None and (place.hasty or place.announced_s > now + HASTY_S)
+    def _spacing_s(queue: FairQueue[Ticket], now: float) -> float:
+        """Return the mean time between two starts."""
+        return 1.0 / per_second(queue.lanes, now)

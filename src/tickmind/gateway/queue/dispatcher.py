@@ -106,7 +106,7 @@ class Dispatcher:
                     return
                 self._send(job, lane, now)
                 if lane.key.waiting:
-                    self._go_on(lane.key, now)  # the accounts have changed, which concerns its other lanes
+                    self._go_on(lane, now)  # the accounts have changed, which concerns the key's other lanes
                 return
         self._admit(job, queue, now)
         self._wakeups.arm()
@@ -131,8 +131,8 @@ class Dispatcher:
             job.state = _DONE
         else:
             over = self._after_trouble(job, lane, outcome, now)
-        if lane.key.waiting:
-            self._go_on(lane.key, now)
+        if lane.key.waiting or self._waiting.held:
+            self._go_on(lane, now)
         if over and job.queue is not None and job.queue.reserved.places:
             self._admission.answered(job, job.queue, now)
         return over
@@ -148,8 +148,8 @@ class Dispatcher:
             self._let_go(job, lane, Result.CANCELLED, 0, now)
             lane.cut_off(job, now, overdue=False)
             job.state = _DONE
-            if lane.key.waiting:
-                self._go_on(lane.key, now)
+            if lane.key.waiting or self._waiting.held:
+                self._go_on(lane, now)
         job.state = _DONE
 
     def forecast(self, session: "Session", plan: Plan, now: float, agent: str = "") -> float:
@@ -176,10 +176,8 @@ class Dispatcher:
     def shutdown(self) -> None:
         """Refuse all jobs that wait or arrive; jobs in flight may end."""
         self._closed = True
-        for queue in list(self._lanes.queues.values()):
-            for job in queue.jobs():
-                self._turn_away(job, _CLOSED)
-        for job in list(self._waiting.held):
+        waiting = [job for queue in self._lanes.queues.values() for job in queue.jobs()]
+        for job in (*waiting, *self._waiting.held):
             self._turn_away(job, _CLOSED)
         self._wakeups.close()
 
@@ -217,9 +215,7 @@ class Dispatcher:
             if refusal is None or other in self._waiting.held:
                 self._turn_away(other, Refusal(Code.REPLACED, "replaced by a newer request of the same agent"))
         if refusal is not None:
-            job.expires_s = self._admission.held_until_s(job, refusal, now)
-            if not self._waiting.hold(job, now):
-                self._refuse(job, refusal)
+            self._hold_or_refuse(job, queue, refusal, now)
             return
         if queue.live >= queue.capacity:
             refusal = full(queue, now)
@@ -230,11 +226,10 @@ class Dispatcher:
             self._turn_away(victim, refusal)
         self._wait(job, queue, now)
 
-    def _may_wait(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> bool:
-        """Whether a job can be served in time; if not, refuse it."""
-        if (refusal := self._admission.refusal_of(job, queue, now)) is not None:
+    def _hold_or_refuse(self, job: Ticket, queue: FairQueue[Ticket], refusal: Refusal, now: float) -> None:
+        """Refuse a job, unless its caller should hear of it later."""
+        if not self._waiting.hold(job, queue, self._admission.held_until_s(job, queue, refusal, now), now):
             self._refuse(job, refusal)
-        return refusal is None
 
     def _wait(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
         if queue.forgotten:  # while another job was refused for it
@@ -266,7 +261,7 @@ class Dispatcher:
             self._waiting.remove(ticket)  # remove all before computing the first retry time
         for ticket in late:
             if ticket.state is _NEW:  # else its caller left during an earlier refusal
-                self._refuse(ticket, self._admission.expired(ticket, now))
+                self._hold_or_refuse(ticket, queue, self._admission.expired(ticket, now), now)
 
     def _pump(self, key: KeyState, now: float) -> None:
         """Send what a key's lanes can take, in the order of its ledger, and schedule the next look."""
@@ -303,11 +298,14 @@ class Dispatcher:
         self._send(best, best_lane, now, best_spare)
         return now
 
-    def _go_on(self, key: KeyState, now: float) -> None:
-        """Pump a key after a change, if jobs wait for it."""
-        if not key.pumping:
+    def _go_on(self, lane: Lane, now: float) -> None:
+        """Use the room that a lane may have after a change: for jobs that wait, else for a caller that stands by."""
+        key = lane.key
+        if key.waiting and not key.pumping:
             self._pump(key, now)
             self._wakeups.arm()
+        if self._waiting.held and (job := self._lanes.first_standby(lane, now)) is not None:
+            self._turn_away(job, self._admission.called_up(job, now))
 
     def _rang(self) -> None:
         now = self._monotonic()
@@ -390,7 +388,9 @@ class Dispatcher:
             self._rounds += 1
         if job.rounds > self._config.queue.max_rounds or self._closed or not self._may_retry(lane, queue, now):
             self._refuse(job, unavailable(queue, back_s - now, down=down))
-        elif self._may_wait(job, queue, now):
+        elif (refusal := self._admission.refusal_of(job, queue, now)) is not None:
+            self._refuse(job, refusal)
+        else:
             self._send_or_wait(job, queue, now)
         return False
 

@@ -33,6 +33,7 @@ class FairQueue(Generic[JobT]):
         "look_again_s",
         "plan",
         "reserved",
+        "standby",
         "targets",
         "under_way",
     )
@@ -49,6 +50,7 @@ class FairQueue(Generic[JobT]):
         self.checked_s = 0.0  # until when waiting jobs were checked against limited lanes
         self.look_again_s = -math.inf  # when its jobs may be looked through for those that are too late
         self.reserved = Reservations()  # callers that were asked to retry later
+        self.standby: dict[JobT, None] = {}  # jobs whose callers hear as soon as a slot is free, in order of arrival
         self._age_s = age_s
         self._counts: dict[str, int] = {}  # group -> how many of its jobs wait
         self._by_count: list[dict[str, None]] = [{}]  # how many wait -> groups with so many; the last is not empty

@@ -75,6 +75,13 @@ class Lanes:
         """Return the queues in whose chains a lane is."""
         return self._queues_of.get(lane, ())
 
+    def first_standby(self, lane: Lane, now: float) -> Ticket | None:
+        """Return the job that has stood by longest for a slot of a lane, if the lane has a free one."""
+        for queue in self.queues_of(lane):
+            for job in queue.standby:
+                return None if lane.waiting or lane.earliest_s(now, job.tokens) > now else job
+        return None
+
     def _lane(self, name: LaneName, target: Target, now: float) -> Lane:
         lane = self.lanes.get(name)
         if lane is None:

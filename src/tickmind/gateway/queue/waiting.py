@@ -12,7 +12,7 @@ class WaitingJobs:
     """Adds jobs to queues and removes them, so that queue, lanes, expiry and index always agree.
 
     `held` are jobs that only wait for their refusal: their callers came back too early, and would do so again at
-    once.
+    once, or they stand by until a slot is free.
     """
 
     __slots__ = ("_agents", "_wakeups", "count", "held")
@@ -31,11 +31,14 @@ class WaitingJobs:
         queue.push(job)
         self._enter(job)
 
-    def hold(self, job: Ticket, now: float) -> bool:
-        """Hold a job's refusal until its `expires_s`; return False if that is over, or too many are held."""
-        if job.expires_s <= now or len(self.held) >= MAX_HELD:
+    def hold(self, job: Ticket, queue: FairQueue[Ticket], until_s: float, now: float) -> bool:
+        """Hold a job's refusal until then; return False if that is over, or too many are held."""
+        if until_s <= now or len(self.held) >= MAX_HELD:
             return False
+        job.expires_s = until_s
         self.held[job] = None
+        if job.place is not None and not job.place.is_ignored(now):
+            queue.standby[job] = None
         self._enter(job)
         return True
 
@@ -53,6 +56,7 @@ class WaitingJobs:
         job.state = JobState.NEW
         if job in self.held:
             del self.held[job]
+            queue.standby.pop(job, None)
         else:
             self.count -= 1
             queue.remove(job)

@@ -181,6 +181,7 @@ class GatewayConfig:
     default_model: str = ""
     host: str = "127.0.0.1"
     port: int = 8766
+    plaintext: bool = False  # beyond this machine without TLS, because something else protects the network
     callers: tuple[Caller, ...] = ()
     allowed_origins: tuple[str, ...] = ()  # whose pages may use the gateway, besides its own
     allowed_base_urls: tuple[str, ...] = ()  # origins that callers' own configurations may name

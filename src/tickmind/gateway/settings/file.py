@@ -131,6 +131,7 @@ class _Reader:
             default_model=self._said.get("default_model") or next(iter(env_route), ""),
             host=host,
             port=port,
+            plaintext=bool(listen.get("plaintext", defaults.plaintext)),
             callers=self._callers(),
             allowed_origins=self._origins(),
             allowed_base_urls=self._base_urls("allowed_base_urls", private=False),

@@ -89,13 +89,21 @@ class Branch:
         world, run, until_tick = self.world, self._run.run_id, self._past.until_tick
         last: TickRecord | None = None
         statuses = _statuses_until(self._run, until_tick)
+        by_clock: Mapping[int, Sequence[ThoughtReport]] = {}
+        if not self._minds.is_lockstep:
+            self._minds.check_restarts(until_tick)
+            self._raise_difference()
+            by_clock = _thoughts_until(self._run, until_tick)
         for last in self._run.records(None, until_tick) if until_tick else ():
             if last.tick_id != world.tick_id:
                 raise BranchError(f"run {run} has no tick {world.tick_id}, so it can't be branched after that")
             self._past.tick_id = last.tick_id
             self._minds.play_past(world, last)
             self._report(last.tick_id)
+            self._minds.check_prompts()
             self._raise_difference()
+            for report in by_clock.get(last.tick_id, ()):
+                self._log.thought(report)
             for status in statuses.get(last.tick_id, ()):
                 self._log.status(status)
             stepped = world.step(last.intents, last.controlled, last.placements)
@@ -105,8 +113,9 @@ class Branch:
                     "use the version of tickmind that it was made with"
                 )
             self._keep(stepped)
-        self._past.check_all(self._seen)
-        self._raise_difference()
+        if self._minds.is_lockstep:
+            self._past.check_all(self._seen)
+            self._raise_difference()
         if last is not None and last.ends:
             raise BranchError(f"run {run} ended with tick {until_tick}; choose an earlier one")
         self._controlled = self._controllers(last)
@@ -187,6 +196,16 @@ class Branch:
             return has_mind
         before = np.ones(len(has_mind), np.bool_) if last.controlled is None else np.asarray(last.controlled)
         return np.where(self.world.present, before, has_mind)
+
+
+def _thoughts_until(run: "RunReader", until_tick: int) -> dict[int, list[ThoughtReport]]:
+    """Return the thoughts that had ended by a tick, by the ticks in which they were reported."""
+    found: dict[int, list[ThoughtReport]] = defaultdict(list)
+    for report in run.thoughts():
+        if report.thought.answered_tick <= until_tick:
+            tick_id = min(report.tick_id, until_tick)
+            found[tick_id].append(replace(report, tick_id=tick_id))
+    return found
 
 
 def _statuses_until(run: "RunReader", until_tick: int) -> dict[int, list[AgentStatus]]:

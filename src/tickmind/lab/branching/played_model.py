@@ -1,13 +1,19 @@
-"""`PlayedModel`: a model whose recorded thoughts are played up to a tick, and that is asked anew after it."""
+"""`PlayedModel`: a model whose recorded thoughts are played up to a tick, and that is asked anew after it.
+
+In lockstep each question of the past is put again, and its recorded reply played. By the clock a reply took any time,
+so there thoughts of the past act in the ticks in which they did, and questions begin after it.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tickmind.agent.character.thoughts.models import call_site_of
+from tickmind.agent.minds import PastMinds
 from tickmind.agent.reporting.masking import masked_thought
 from tickmind.agent.running import ProcessContext
+from tickmind.lab.minds.relived import RecordedTurns, recorded_thoughts
 from tickmind.llm import CallSite, LLMConnectionError, LLMError
 from tickmind.protocol import Thought
 from tickmind.strategy import Deliberation
@@ -16,6 +22,7 @@ from tickmind.strategy.errors import ErrorKind
 
 if TYPE_CHECKING:
     from tickmind.agent.contract import Launch
+    from tickmind.record import RunReader
     from tickmind.strategy.clients.client import AnyClient, Question
 
 NO_MODEL = "this branch has no model to ask: the prompt is another one than recorded; name a model with --model"
@@ -73,18 +80,38 @@ class RecordedModel:
 class ContinuedPast:
     """Thoughts from the record up to a tick, and from models after it.
 
-    `launch_of` completes the settings of each process, with a gateway or another model.
+    `launch_of` completes the settings of each process, with a gateway or another model. A run by the clock needs
+    `past`, with the same last tick.
     """
 
-    def __init__(self, recorded: RecordedModel, launch_of: "Callable[[Launch], Launch]" = _as_it_is) -> None:
+    def __init__(
+        self,
+        recorded: RecordedModel,
+        launch_of: "Callable[[Launch], Launch]" = _as_it_is,
+        *,
+        past: PastMinds | None = None,
+    ) -> None:
         self.recorded = recorded
+        self._past = past
         self.lacks_model = False
         """Whether some character that thinks has no model that could be asked."""
         self._launch_of = launch_of
 
     def context(self, launch: "Launch", env: Mapping[str, str]) -> ProcessContext:
         """Return the settings of a process whose models are played."""
-        return ProcessContext(self._launch_of(launch), {}, env, play=self._play)
+        return ProcessContext(self._launch_of(launch), {}, env, play=self._play, past=self._past)
+
+    @classmethod
+    def of(
+        cls, run: "RunReader", tick_id: int, launch_of: "Callable[[Launch], Launch]" = _as_it_is, *, keeps: bool = False
+    ) -> Self:
+        """Return the past of a run up to a tick."""
+        thoughts, pace = recorded_thoughts(run), run.meta.pace
+        past = None
+        if pace is None or not pace.lockstep:
+            rows = {actor.entity_id: row for row, actor in enumerate(run.info.actors)}
+            past = PastMinds(thoughts, RecordedTurns(run, rows).questions, until_tick=tick_id)
+        return cls(RecordedModel(thoughts, tick_id, keeps), launch_of, past=past)
 
     def _play(self, stage: ProcessContext, live: "AnyClient | None") -> "AnyClient | None":
         """Stand before a model; without any recorded thought of the process it had none, and gets none."""

@@ -109,7 +109,7 @@ class TrialOutcome:
             }
             errors = {str(name): str(error) for name, error in said.pop("errors").items()}
             return cls(levels=levels, values=values, curves=curves, errors=errors, **said)
-        except (AttributeError, KeyError, TypeError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError) as error:
             raise ValueError("it is no outcome of a trial") from error
 
 

@@ -130,11 +130,7 @@ def _hosted_group(order: TrialOrder, group: Group, scenario: Scenario, world: Ti
         session=order.experiment,
     )
     environment = trial_environment(os.environ, dict(spec.env), order)
-    arguments, sys.argv = sys.argv, [path, *spec.cmd[spec.cmd.index(what) + 1 :]]
-    try:
-        host = load_host(option, path, ProcessContext(launch, {}, environment))
-    finally:
-        sys.argv = arguments
+    host = load_host(option, path, ProcessContext(launch, {}, environment), spec.cmd[spec.cmd.index(what) + 1 :])
     run = RunInfo(order.run_id, scenario.mind_seed, scenario.thinking_ticks)
     host.enter(world.info.describe(run, group.entity_ids))
     rows = tuple(sorted(row for name in group.entity_ids if (row := world.row_of(name)) is not None))

@@ -27,11 +27,34 @@ _MOST_DIGITS = 9  # of the number of a memory
 _INSTRUCTIONS = """\
 You are {name}. {persona}
 You are interviewed about your life up to now. Answer in the first person, in one to three sentences, from the numbered
-memories only. Behind each statement put the number of its memory in square brackets, as in [12]. If these memories do
-not answer the question, answer exactly: {unknown}"""
+memories only. Before each sentence put the number of its memory in square brackets. If these memories do not answer the
+question, answer exactly: {unknown}
 
-WordAnswer: TypeAlias = Callable[[str, str], Iterable[str]]
-"""Yields the parts of a model's reply to a system prompt and a message as they come."""
+An example:
+[3] Fay gave me 1 pear.
+[4] I gave Fay 2 plums.
+[5] I saw pears at the gate.
+The question: Who gave you pears?
+[3] Fay gave me 1 pear.
+The question: To whom did you give plums?
+[4] I gave 2 plums to Fay."""
+
+WordAnswer: TypeAlias = Callable[[str, str, Sequence[int]], Iterable[str]]
+"""Yields the parts of a model's reply to a system prompt and a message, with the memories that it may cite."""
+
+
+def citing_grammar(numbers: Sequence[int]) -> str:
+    r"""Return the grammar (GBNF) that has a llama.cpp server cite one of these memories before each sentence.
+
+    Or it says that they do not answer the question; a small model that is free to cite never does.
+
+    >>> print(citing_grammar([3, 12]))
+    root ::= "I do not know." | said (" " said)? (" " said)?
+    said ::= "[" ("3" | "12") "] " [A-Z] [^\[\]\n.!?]{2,160} [.!?]
+    """
+    cited = " | ".join(f'"{number}"' for number in numbers)
+    said = rf'"[" ({cited}) "] " [A-Z] [^\[\]\n.!?]{{2,160}} [.!?]'
+    return f'root ::= "{UNKNOWN}" | said (" " said)? (" " said)?\nsaid ::= {said}'
 
 
 def _nothing(_question: str) -> str:
@@ -182,7 +205,10 @@ class Interviewer:
         return () if words or not is_open(question, ()) else tuple(self._mind.memory.latest(LATEST))
 
     def _retrieved(self, question: str) -> list[MemoryEntry]:
-        """Return the memories from which a model may word an answer: those that have to do with the question."""
+        """Return the memories from which a model may word an answer: those that have to do with the question.
+
+        The one that the mind's own code would answer with comes first, since small models prefer what does.
+        """
         mind, asked, about = self._mind, set(indexed_words(question)), self._about(question)
         found = mind.memory.scored(mind.tick_id, question, about=about, most=RETRIEVED)
         fit = [
@@ -190,8 +216,8 @@ class Interviewer:
             for one in found
             if asked & set(indexed_words(one.entry.text)) or set(about) & set(one.entry.about)
         ]
-        if (entry := self._remembered(mind.memory, question)) is not None and entry not in fit:
-            fit = [entry, *fit[: RETRIEVED - 1]]
+        if (entry := self._remembered(mind.memory, question)) is not None:
+            fit = [entry, *(one for one in fit if one != entry)][:RETRIEVED]
         return fit or list(self._latest(question))
 
     def _worded(
@@ -206,9 +232,10 @@ class Interviewer:
         mind = self._mind
         told = {entry.number: entry for entry in entries}
         system = _INSTRUCTIONS.format(name=mind.name, persona=mind.persona, unknown=UNKNOWN)
-        lines = "\n".join(f"[{entry.number}] {entry.text}" for entry in sorted(entries, key=lambda one: one.tick))
+        lines = "\n".join(f"[{entry.number}] {entry.text}" for entry in entries)
         parts = []
-        for part in word(system, f"Your memories, the oldest first:\n{lines}\n\nThe question: {question}"):
+        message = f"Your memories, what fits best first:\n{lines}\n\nThe question: {question}"
+        for part in word(system, message, sorted(told)):
             parts.append(part)
             show(redact(part))
         reply = " ".join("".join(parts).split())

@@ -31,6 +31,7 @@ from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.world import TileWorld, load_scenario
 
 if TYPE_CHECKING:
+    from tickmind.agent.character.thoughts.past_thoughts import PromptCheck
     from tickmind.agent.minds import MindHost
     from tickmind.protocol import Intent, IntentColumns, Thought, TickRecord
     from tickmind.record import RunChange, RunReader, RunStore
@@ -117,8 +118,9 @@ class RelivedMinds:
         self._scenario = load_scenario(scenario_file, seed=run.info.seed).with_ticks_of(run.info.tick_duration_ms)
         recorded = folder / AGENTS
         mapping = self._mapping(agents, recorded, scenario_file)
-        self._run_folder, self._runs_folder = folder.resolve(), folder.resolve().parent
         self._is_named = agents is not None
+        # A run may come from elsewhere, and other runs with it: no program is taken from their folder.
+        self._records = folder.resolve() if self._is_named else folder.resolve().parent
         self._folder = _folder_of(recorded) if agents is None and recorded.is_file() else None
         known = {actor.entity_id for actor in run.info.actors}
         for name in who:
@@ -137,6 +139,7 @@ class RelivedMinds:
         source = source or RecordedPast(PastMinds(recorded_thoughts(run), self._turns.questions))
         self.groups = [self._relived(group, set(who), source) for group in groups]
         self._hosts = [GuardedHost(relived.host) for relived in self.groups]
+        self._checked = [0] * len(self.groups)  # group -> prompts of past thoughts that were compared
         self._changes = () if run.meta.parent is None else run.meta.parent.changes
         self.fidelity = Fidelity()
 
@@ -163,13 +166,25 @@ class RelivedMinds:
             for relived in self.groups:
                 relived.host.take_insights()
             progress(tick.tick_id)
-        for relived in self.groups:
-            self._compare_prompts(relived)
-        if not self.is_lockstep:  # there, minds are restored
-            for tick_id, name in self._turns.begun:
-                if last is None or tick_id <= last:
-                    self.fidelity.note(f"tick {tick_id}: the process of {name} began anew, with its memories only")
+        self.check_prompts()
+        self.check_restarts(last)
         return self.fidelity
+
+    def check_prompts(self) -> None:
+        """Compare the prompts of past thoughts that were made again since the last call."""
+        for at, relived in enumerate(self.groups):
+            if isinstance(relived.host, CharacterHost):
+                checks = relived.host.prompt_checks()
+                self._compare_prompts(checks[self._checked[at] :])
+                self._checked[at] = len(checks)
+
+    def check_restarts(self, last: int | None = None) -> None:
+        """Note processes that began anew up to a tick: by the clock, they knew no more than what they had kept."""
+        if self.is_lockstep:  # there, minds are restored
+            return
+        for tick_id, name in self._turns.begun:
+            if last is None or tick_id <= last:
+                self.fidelity.note(f"tick {tick_id}: the process of {name} began anew, with its memories only")
 
     def play_past(self, world: TileWorld, record: "TickRecord") -> None:
         """Live through a recorded tick that the world has begun, and compare the intents."""
@@ -179,7 +194,7 @@ class RelivedMinds:
         played = self._played_in(record)
         for relived, host in zip(self.groups, self._hosts, strict=True):
             codes = self._turns.codes(record.tick_id, relived.rows, recorded)
-            turn = self._turn(world, relived, codes)
+            turn = self._turn(world, relived, codes, lockstep=self.is_lockstep)
             if turn.observations:
                 intents = play_turn(host, turn)
                 said = {change.who for change in before if change.kind == ChangeKind.SAY}
@@ -192,10 +207,13 @@ class RelivedMinds:
         return {record.actor_ids[row] for row in np.flatnonzero(bits).tolist()}
 
     def play_on(self, world: TileWorld) -> "dict[int, Intent]":
-        """Live through a new tick that the world has begun; return the intents of all that are there, by row."""
+        """Live through a new tick that the world has begun, and that waits for all minds.
+
+        Return the intents of all that are there, by row.
+        """
         chosen: dict[int, Intent] = {}
         for relived, host in zip(self.groups, self._hosts, strict=True):
-            turn = self._turn(world, relived, dict.fromkeys(relived.rows, TurnCode.ACTED))
+            turn = self._turn(world, relived, dict.fromkeys(relived.rows, TurnCode.ACTED), lockstep=True)
             if turn.observations:
                 rows = {self._names[row]: row for row in relived.rows}
                 chosen |= {rows[name]: intent for name, intent in play_turn(host, turn).items()}
@@ -238,15 +256,16 @@ class RelivedMinds:
                 f"the agent of {group.entity_ids[0]} is no Python program ({' '.join(spec.cmd)[:80]}), "
                 "so its mind can't be lived again"
             )
+        arguments = spec.cmd[spec.cmd.index(what) + 1 :]
         if option != "-m":
             what = self._script(what, spec.cwd)
-        folder = spec.cwd if option == "-m" else Path(what).parent  # where Python looks for what it imports
-        if not folder.resolve().is_relative_to(self._run_folder):
-            sys.path.insert(0, str(folder))
+        folder = self._beside(spec.cwd) if option == "-m" else Path(what).parent
+        if folder is not None and not folder.resolve().is_relative_to(self._records):
+            sys.path.insert(0, str(folder))  # where Python looks for what a program imports
         names = tuple(name for name in group.entity_ids if not who or name in who)
         launch = Launch(group.assignments("relived"), settings=spec.settings)
         env = {**os.environ, **self._own_environment(spec.env)}
-        host = load_host(option, what, source.context(launch, env))
+        host = load_host(option, what, source.context(launch, env), arguments)
         host.enter(self._run_info(names))
         rows = tuple(sorted(row for name in names if (row := self._world.row_of(name)) is not None))
         reader = ColumnReader(self._run.info) if len(group.entity_ids) > 1 else None
@@ -260,18 +279,17 @@ class RelivedMinds:
         scenario, info = self._scenario, self._world.info
         return info.describe(RunInfo(self._run.run_id, scenario.mind_seed, scenario.thinking_ticks), names)
 
-    def _script(self, name: str, folder: Path) -> str:
-        """Return the path of a program; a relative one lies beside the mapping that the run was started with.
+    def _beside(self, folder: Path) -> Path | None:
+        """Return the folder of the mapping that the run was started with; a kept one may be a link to any other."""
+        return folder if self._is_named else self._folder
 
-        A run from elsewhere may bring programs, and other runs with it: nothing is started from their folder.
-        """
-        beside = folder if self._is_named else self._folder
-        tried = [each / name for each in (beside, Path.cwd()) if each is not None]
-        records = self._run_folder if self._is_named else self._runs_folder
+    def _script(self, name: str, folder: Path) -> str:
+        """Return the path of a program; a relative one lies beside the mapping that the run was started with."""
+        tried = [each / name for each in (self._beside(folder), Path.cwd()) if each is not None]
         for path in tried:
             if not path.is_file():
                 continue
-            if path.resolve().is_relative_to(records):
+            if path.resolve().is_relative_to(self._records):
                 raise ConfigError(
                     f"{path} lies in the folder of runs, and no program is started from a record; name the mapping of "
                     "the agents with --agents FILE if it is yours"
@@ -280,8 +298,10 @@ class RelivedMinds:
         places = " and ".join(str(path) for path in dict.fromkeys(tried))
         raise ConfigError(f"the agent's program is not at {places}; name its mapping with --agents FILE")
 
-    def _turn(self, world: TileWorld, relived: RelivedGroup, codes: "Mapping[int, TurnCode]") -> PastTurn:
-        deadline_ms = int(MAX_DURATION_MS.maximum) if self.is_lockstep else None
+    def _turn(
+        self, world: TileWorld, relived: RelivedGroup, codes: "Mapping[int, TurnCode]", *, lockstep: bool
+    ) -> PastTurn:
+        deadline_ms = int(MAX_DURATION_MS.maximum) if lockstep else None
         present = world.present
         rows = [row for row in relived.rows if codes[row] is not TurnCode.MISSED and present[row]]
         watching = {self._names[row] for row in rows if codes[row] is TurnCode.PERCEIVED}
@@ -310,10 +330,8 @@ class RelivedMinds:
             else:
                 self.fidelity.note(f"tick {tick_id}: {self._names[row]} does something else than recorded")
 
-    def _compare_prompts(self, relived: RelivedGroup) -> None:
-        if not isinstance(relived.host, CharacterHost):
-            return
-        for check in relived.host.prompt_checks():
+    def _compare_prompts(self, checks: "Sequence[PromptCheck]") -> None:
+        for check in checks:
             self.fidelity.prompts += 1
             if check.equal:
                 self.fidelity.equal_prompts += 1

@@ -7,6 +7,7 @@ which keeps their likeness nearly as it is.
 
 import base64
 import json
+import math
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -82,9 +83,13 @@ def _kept(embedding: Any) -> str:
         raise LLMResponseError("an embedding must be a list of numbers, and not too long")
     if not all(isinstance(number, int | float) and not isinstance(number, bool) for number in embedding):
         raise LLMResponseError("an embedding must be a list of numbers")
-    row = folded_row(embedding)
-    largest = float(np.abs(row).max())
-    if not np.isfinite(largest):
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            row = folded_row(embedding)
+        largest = float(np.abs(row).max())
+    except OverflowError:  # a whole number that is too large for any other
+        largest = math.inf
+    if not math.isfinite(largest):
         raise LLMResponseError("an embedding must be finite")
     return base64.b64encode(np.rint(row / (largest or 1.0) * 127).astype(np.int8).tobytes()).decode()
 

@@ -186,7 +186,7 @@ def _free_request(text: str) -> Bringing | None:
         return None
     amount, item, when = (part or "" for part in found.groups())
     try:
-        number = int(amount) if amount.isdigit() else _NUMBERS[amount.lower()]
+        number = int(amount) if amount.isdigit() else _NUMBERS[amount.casefold()]  # to the pattern, a long s is an s
         return Bringing(item.lower(), number, _minute_in(when.lower()))
     except ValueError:
         return None  # there is no such time

@@ -1,5 +1,6 @@
 """`Talks`: the talks of one character, with strict turns, an end, and a rest after it."""
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,6 +14,7 @@ MAX_TALK_LINES = Limit("number of lines in a talk of two", 8)
 LINES_EACH = int(MAX_TALK_LINES.maximum) // 2  # of each that takes part, in a talk of any size
 MAX_GUESTS = Limit("number of people who are asked, or ask, to take part in one talk", 20)
 MAX_PARTNERS = Limit("number of partners whose last talk a character remembers", 200)
+MAX_OVERHEARD = Limit("number of lines in talks of others that a character keeps in mind", 40)
 REST_TICKS = 150  # after a talk, before the same two begin another
 ANSWER_TICKS = 14  # that a character waits for an answer
 
@@ -52,7 +54,7 @@ class Talk:
     with_ids: dict[str, None] = field(default_factory=dict)  # all who took part at any time, but this character
     left_ids: set[str] = field(default_factory=set)  # who said farewell to a circle
     guests: dict[str, bool] = field(default_factory=dict)  # who asked to take part, and whether it was invited
-    missed: int = 0  # lines that were said before this character was invited, as far as it can tell
+    missed: int = 0  # lines that were said before this character was invited, as far as it has overheard them
     quiet_tick: int = 0  # since which nobody has said anything; in a circle also since somebody was passed over
     largest: int = 2  # number of people who took part at once
 
@@ -112,6 +114,7 @@ class Talks:
         self._rest_until: dict[str, int] = {}  # partner -> the tick until which the two rest
         self._breaks: dict[str, int] = {}  # partner -> how often it broke the rest
         self._heard: dict[str, frozenset[str]] = {}  # partner -> its lines in the last talk
+        self._overheard = deque[tuple[int, str, str]](maxlen=int(MAX_OVERHEARD.maximum))  # tick, speaker and line
 
     def hear(
         self, tick: int, speaker_id: str, text: str, *, guest_id: str = "", circle: Sequence[str] = ()
@@ -128,6 +131,7 @@ class Talks:
         if talk is not None and guest_id != self._me and speaker_id in talk.others(self._me):
             self._note_guest(talk, guest_id)
         if talk is not None and not self._takes_part(talk, speaker_id, meaning):
+            self.overhear(tick, speaker_id, text)
             return meaning  # it is in a talk; the other one waits, leaves, or is invited
         if talk is None:
             if meaning.invites is not None:
@@ -157,6 +161,10 @@ class Talks:
             if talk.said_farewell and talk.heard_farewell:
                 self._end(tick, TalkEnd.FAREWELL)
         return meaning
+
+    def overhear(self, tick: int, speaker_id: str, text: str) -> None:
+        """Note a line in a talk of others, to know how long that is if this character is invited to it."""
+        self._overheard.append((tick, speaker_id, text))
 
     def may_begin(self, tick: int, partner_id: str) -> bool:
         """Return whether this character may speak to a partner first."""
@@ -244,17 +252,31 @@ class Talks:
                 MAX_CIRCLE.allows(len(members) + 1)
             ):
                 circle = Circle((*members, guest_id), host_id, tick)
-                known = ([], len(members)) if talk is None else (talk.lines, 0)  # each of them has spoken
-                self.current = Talk(host_id, tick, known[0], circle=circle, missed=known[1])
+                lines = [] if talk is None else talk.lines
+                others = [who for who in members if talk is None or who != talk.partner_id]
+                missed = max(self._missed(tick, others), len(members) if talk is None else 0)  # each has spoken
+                self.current = Talk(host_id, tick, lines, circle=circle, missed=missed)
                 self._grow(self.current)
         elif talk is not None and host_id in (self._me, *talk.others(self._me)):
             if talk.circle is None:
                 pair = {self._me, talk.partner_id}
                 order = members if pair == set(members) else (host_id, *(pair - {host_id}))
                 talk.circle = Circle(order, host_id, tick)
+            if guest_id not in talk.with_ids:
+                talk.missed += self._missed(tick, [guest_id], talk.began_tick)
             talk.circle.add(guest_id)
             self._note_guest(talk, guest_id, invited=True)
             self._grow(talk)
+
+    def _missed(self, tick: int, people: Sequence[str], since: int = 0) -> int:
+        """Return how many lines some have said: those overheard since a tick, and since a farewell or a pause."""
+        count, later = 0, tick
+        for said_tick, speaker_id, text in reversed(self._overheard):
+            if speaker_id in people:
+                if said_tick < since or later - said_tick > ANSWER_TICKS or read_line(text).leaves:
+                    break
+                count, later = count + 1, said_tick
+        return count
 
     def _grow(self, talk: Talk) -> None:
         talk.with_ids.update(dict.fromkeys(talk.others(self._me)))

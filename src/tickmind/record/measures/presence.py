@@ -44,6 +44,7 @@ class Presence:
         self._there: dict[tuple[int, int], int] = {}  # (row, hour since the beginning) -> ticks at its place of work
         self._did: set[tuple[int, int]] = set()  # hours in which it did something of its trade
         self._hours: dict[int, int] = {}  # hour since the beginning, if it has no festival -> ticks that were seen
+        self._festive: set[int] = set()  # hours since the beginning that have one
         self._walked: dict[tuple[int, int], int] = {}  # (row, hour) -> ticks in which it moved
         self._before: dict[int, tuple[int, int]] = {}  # row -> where it was in the tick before
         self._next_look = 0
@@ -68,7 +69,9 @@ class Presence:
             self._next_look = record.tick_id + max(1, self._calendar.day_ticks // 24)
             tiles = {who: (int(state.x[row]), int(state.y[row])) for who, row in self._rows.items()}
             self.hourly.append((record.tick_id, {who: tile for who, tile in tiles.items() if tile[0] >= 0}))
-        if not time.festivals:
+        if time.festivals:
+            self._festive.add(hour)
+        else:
             self._hours[hour] = self._hours.get(hour, 0) + 1
         at = dict(zip(self._of.tolist(), zones.tolist(), strict=True))
         for row, (work, _) in self._work.items():
@@ -104,12 +107,14 @@ class Presence:
         """How many working hours of all were worked, and how many there were; a part of an hour is none.
 
         An hour is worked if one did something of one's trade in it, was at one's place of work for half of it, or
-        walked for half of it between two such hours. Hours of a festival are none.
+        walked for half of it between two such hours. Hours of a festival are none, nor is the one after it, which is
+        for the way, as the first of the day is.
         """
         whole = self._calendar.day_ticks // 24
         worked = count = 0
         for row, (_, hours) in self._work.items():
-            due = [hour for hour, ticks in self._hours.items() if ticks >= whole and hour % 24 in hours]
+            whole_hours = (hour for hour, ticks in self._hours.items() if ticks >= whole)
+            due = [hour for hour in whole_hours if hour % 24 in hours and hour - 1 not in self._festive]
             done = {hour for hour in self._hours if self._works(row, hour)}
             count += len(due)
             worked += sum(hour in done or self._is_on_the_way(row, hour, done) for hour in due)

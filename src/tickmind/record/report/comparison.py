@@ -24,6 +24,7 @@ class RunComparison:
     thoughts: int
     state_difference: str = ""
     thought_difference: str = ""
+    first_tick_id: int | None = None  # after which the states differ; None if they never do
 
     @property
     def equal(self) -> bool:
@@ -31,8 +32,10 @@ class RunComparison:
         return not (self.state_difference or self.thought_difference)
 
 
-def compare_runs(first: "RunReader", second: "RunReader") -> RunComparison:
-    """Compare the states of the world and the thoughts of two runs.
+def compare_runs(
+    first: "RunReader", second: "RunReader", since: int | None = None, until: int | None = None
+) -> RunComparison:
+    """Compare the states of the world and the thoughts of two runs, of all ticks or of some.
 
     A thought that was reported twice, because a process was killed before it knew that the world had it, counts once.
     """
@@ -42,8 +45,8 @@ def compare_runs(first: "RunReader", second: "RunReader") -> RunComparison:
         pairs = zip_longest(first.info.actors, second.info.actors)
         one, other = next(pair for pair in pairs if pair[0] != pair[1])
         return RunComparison(0, 0, f"they have other actors: {_actor(one)} and {_actor(other)}")
-    ticks, state_difference = 0, ""
-    for one, other in zip_longest(first.records(), second.records()):
+    ticks, state_difference, first_tick_id = 0, "", None
+    for one, other in zip_longest(first.records(since, until), second.records(since, until)):
         if one is None or other is None:
             longer, record = (first, one) if one is not None else (second, other)
             state_difference = f"only {longer.run_id} has tick {record.tick_id}"
@@ -52,22 +55,24 @@ def compare_runs(first: "RunReader", second: "RunReader") -> RunComparison:
             seeds = first.info.seed, second.info.seed
             why = f", with the seeds {seeds[0]} and {seeds[1]}" if seeds[0] != seeds[1] else ""
             state_difference = f"the worlds differ after tick {one.tick_id}{why}"
+            first_tick_id = one.tick_id
             break
         ticks += 1
-    ours, theirs = _thoughts(first), _thoughts(second)
-    return RunComparison(ticks, len(ours), state_difference, _difference(first, ours, second, theirs))
+    ours, theirs = _thoughts(first, since, until), _thoughts(second, since, until)
+    thought_difference = _difference(first, ours, second, theirs)
+    return RunComparison(ticks, len(ours), state_difference, thought_difference, first_tick_id)
 
 
 def _actor(actor: "EntityInfo | None") -> str:
     return "none" if actor is None else f"{actor.entity_id} ({actor.type}{''.join(f', {tag}' for tag in actor.tags)})"
 
 
-def _thoughts(run: "RunReader") -> list[ComparedThought]:
-    return sorted(set(_compared(run)))
+def _thoughts(run: "RunReader", since: int | None, until: int | None) -> list[ComparedThought]:
+    return sorted(set(_compared(run, since, until)))
 
 
-def _compared(run: "RunReader") -> Iterator[ComparedThought]:
-    for report in run.thoughts():
+def _compared(run: "RunReader", since: int | None, until: int | None) -> Iterator[ComparedThought]:
+    for report in run.thoughts(since, until):
         thought = report.thought
         yield (
             thought.asked_tick,

@@ -73,7 +73,8 @@ async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: O
     seat: AnySeat | None = None
     reading: asyncio.Task[None] | None = None
     try:
-        seat = opener(await _first(authority, context), stream)
+        first = await _first(authority, context)
+        seat = None if stream.cut_off else opener(first, stream)  # its token may have been withdrawn meanwhile
         sender = Sender(authority, context, stream)
         if seat is not None:
             reading = asyncio.create_task(_read(context, seat, sender, stream, acks))

@@ -1,5 +1,7 @@
 """Keys of callers: random, hashed, and checked without telling anything."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,11 +96,20 @@ def test_a_caller_without_a_hash_is_an_error_that_does_not_repeat_it(key_hash):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.5", "gateway.example", "127.0.0.1.example"])
 def test_others_may_not_use_it_without_keys(host):
-    with pytest.raises(ConfigError, match="tickmind gateway key NAME"):
-        check_exposure(GatewayConfig(host=host))
-    check_exposure(GatewayConfig(host=host, callers=(ARENA,)))
+    for config in (GatewayConfig(host=host), GatewayConfig(host=host, plaintext=True)):
+        with pytest.raises(ConfigError, match="tickmind gateway key NAME"):
+            check_exposure(config, has_tls=True)
+    check_exposure(GatewayConfig(host=host, callers=(ARENA,)), has_tls=True)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.5", "gateway.example"])
+def test_keys_leave_this_machine_in_the_clear_only_if_the_operator_says_so(host):
+    config = GatewayConfig(host=host, callers=(ARENA,))
+    with pytest.raises(ConfigError, match="--tls"):
+        check_exposure(config, has_tls=False)
+    check_exposure(replace(config, plaintext=True), has_tls=False)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
 def test_this_machine_may_use_it_without_keys(host):
-    check_exposure(GatewayConfig(host=host))
+    check_exposure(GatewayConfig(host=host), has_tls=False)

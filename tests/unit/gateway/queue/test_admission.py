@@ -146,6 +146,90 @@ def test_caller_that_comes_back_too_early_is_held_and_keeps_its_place(slow, time
     assert time.monotonic() + hasty.refused.retry_after_s == pytest.approx(turn_s, abs=1.5)
 
 
+@pytest.fixture
+def stand_by(slow, time):
+    """A desk, what its slot works on, and a caller that came at its time with too little time to wait for the slot."""
+
+    def make(slots=1, **options):
+        d = slow(slots)
+        first = [d.submit("s", timeout_s=100, agent=f"first-{number}") for number in range(slots)]
+        told_s = d.submit("s", agent="b", **{"timeout_s": 10.2, **options}).refused.retry_after_s
+        time.run_for(told_s)
+        return d, first, d.submit("s", agent="b", **{"timeout_s": 10.2, **options})
+
+    return make
+
+
+def test_caller_that_comes_at_its_time_hears_of_the_free_slot_as_soon_as_there_is_one(stand_by, time):
+    d, (first,), standing = stand_by()
+    while not first.over:
+        assert not standing.over
+        time.run_for(0.01)
+    assert standing.sent == []
+    assert standing.refused.code is Code.OVERLOADED
+    assert standing.refused.retry_after_s == 0.001
+    time.run_for(0.001)
+    assert d.submit("s", timeout_s=10.2, agent="b").sent
+
+
+def test_no_more_callers_stand_by_than_there_are_slots(slow, time):
+    d = slow()
+    d.service_s = (60.0, 60.0)
+    d.submit("s", timeout_s=100, agent="first")
+    told_s = [d.submit(name, timeout_s=10.4, agent="a").refused.retry_after_s for name in ("b", "c")]
+    time.run_for(told_s[0])
+    standing = d.submit("b", timeout_s=10.4, agent="a")
+    time.run_for(told_s[1] - told_s[0])
+    assert not standing.over
+    assert d.submit("c", timeout_s=10.4, agent="a").refused.code is Code.OVERLOADED
+
+
+def test_caller_does_not_stand_by_longer_than_its_deadline(stand_by, time):
+    d, (first,), _ = stand_by()
+    d.service_s = (30.0, 30.0)
+    while not first.over:
+        time.run_for(0.01)
+    d.submit("s", timeout_s=100, agent="slow")
+    late = d.submit("s", timeout_s=10.2, agent="b")
+    time.run_for(10.3)
+    assert late.over_s <= late.job.deadline_s
+    assert late.refused.retry_after_s > 0
+
+
+def test_caller_that_stands_by_may_leave_or_hear_of_the_end(stand_by, time):
+    for end in (lambda d, standing: d.cancel(standing), lambda d, _: d.dispatcher.shutdown()):
+        d, (first,), standing = stand_by()
+        time.run_for(0.1)
+        assert not standing.over
+        end(d, standing)
+        time.run_for(100)
+        assert first.ended
+        assert standing.sent == []
+        d.assert_clean()
+
+
+def test_caller_that_came_too_early_is_not_called_up(slow, time):
+    """It would not come at once, and the slot would wait for it."""
+    d = slow()
+    first = d.submit("s", timeout_s=100, agent="first")
+    d.submit("s", timeout_s=10.2, agent="b")
+    time.run_for(8)
+    hasty = d.submit("s", timeout_s=10.2, agent="b")
+    while not first.over:
+        time.run_for(0.01)
+    assert not hasty.over or hasty.over_s < first.over_s
+
+
+def test_callers_whose_waits_end_together_are_told_different_times_though_a_slot_is_free(slow, time):
+    d = slow()
+    d.service_s = (60.0, 60.0)
+    d.submit("s", timeout_s=100, agent="first")
+    waiting = [d.submit("s", timeout_s=60, agent=f"a{number}") for number in range(4)]
+    time.run_for(61)
+    waits = [ticket.refused.retry_after_s for ticket in waiting]
+    assert len(set(waits)) == 4, waits
+
+
 def test_caller_that_is_held_may_leave_or_be_replaced_or_hear_of_the_end(slow, time):
     d = slow()
     d.submit("s", timeout_s=100, agent="first")

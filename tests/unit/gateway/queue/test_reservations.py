@@ -108,6 +108,11 @@ def test_who_does_not_come_is_forgotten():
     places.expire(12.0, 1.0)
     assert places.of(who, "ash") is None
     assert places.of(who, "bo") == 20.0
+    places.reserve(who, "cy", 17.0, 25.0, None, hasty=False)  # its turn has passed, and it was told to come at 25
+    places.expire(25.5, 1.0)
+    assert places.of(who, "cy") == 25.0
+    places.expire(26.5, 1.0)
+    assert places.of(who, "cy") is None
 
 
 def test_caller_that_was_promised_a_place_first_is_before_those_promised_later():

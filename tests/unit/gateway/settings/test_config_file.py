@@ -152,7 +152,7 @@ def test_the_schema_tells_the_defaults_that_hold():
         for setting, part in parts.items():
             if "default" in part:
                 assert part["default"] == getattr(section, setting), (name, setting)
-    elsewhere = {"listen": {"host", "port"}, "models": {"exact"}, "llm_variables": set()}
+    elsewhere = {"listen": {"host", "port", "plaintext"}, "models": {"exact"}, "llm_variables": set()}
     told = {name for setting in config_schema()["properties"] for name in elsewhere.get(setting, {setting})}
     assert told == set(GatewayConfig.__dataclass_fields__)
     limits = config_schema()["$defs"]["limits"]["properties"]

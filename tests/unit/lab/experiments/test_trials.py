@@ -167,6 +167,8 @@ def test_an_outcome_reads_as_it_was_written(finished):
         *("", "[]", "{}", "null", '{"tickmind_trial": 2}', '{"tickmind_trial": 1, "levels": 5}'),
         '{"tickmind_trial": 1, "levels": [], "values": {"a": NaN}, "curves": {}, "errors": {}}',
         '{"tickmind_trial": 1, "levels": [], "values": {}, "curves": {}, "errors": 5}',
+        '{"tickmind_trial": 1, "levels": [], "values": {}, "curves": {"a": [[1e999, 0]]}, "errors": {}}',
+        f'{{"tickmind_trial": 1, "levels": [], "values": {{"a": {10**400}}}, "curves": {{}}, "errors": {{}}}}',
     ],
 )
 def test_what_is_no_outcome_is_refused(text):

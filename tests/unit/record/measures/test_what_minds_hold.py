@@ -156,9 +156,9 @@ map: |
 """
 
 
-def present(ticks=48, away=()):
+def present(ticks=48, away=(), village=VILLAGE):
     """Where Ada, at the mill, and Bram, at the house, were in a day; in some ticks Ada was at the house as well."""
-    world = TileWorld.from_scenario(parse_scenario(VILLAGE))
+    world = TileWorld.from_scenario(parse_scenario(village))
     presence = Presence(world.info)
     for _ in range(ticks):
         record = world.step({})
@@ -184,6 +184,14 @@ def test_hours_at_the_place_of_work_are_worked_and_those_elsewhere_are_not():
     assert present(away=range(20, 26)).worked == (4, 9)
     assert present(away=(20, 21)).worked == (7, 9)  # an hour of walking to and fro, as to fetch something
     assert present(ticks=10).worked == (0, 0)
+
+
+def test_festivals_are_no_hours_of_work_nor_is_the_hour_after_one_which_is_for_the_way():
+    fair = 'calendar: {festivals: {fair: {day: 1, hours: ["10:00", "12:00"], where: house}}, '
+    village = VILLAGE.replace("calendar: {", fair)
+    assert present(village=village).worked == (4, 4)  # Ada's at 9, 13, 14 and 15, and none of Bram's
+    assert present(village=village, away=range(20, 26)).worked == (4, 4)  # at the fair, and on the way back
+    assert present(village=village, away=range(20, 28)).worked == (3, 4)  # who stays away does not work
 
 
 def test_recall_asks_for_the_habits_of_others_and_a_single_sighting_elsewhere_is_a_wrong_answer():

@@ -1,6 +1,6 @@
 """`Deliberations`: the strategic layer of a host; asks models, whose answers are plans on the Blackboard."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -152,6 +152,11 @@ class Deliberations:
     def _client_of(self, tier: str) -> str:
         """Return the name of a tier's client; empty for the default one."""
         return tier if tier in self._others else ""
+
+    def count_spent(self, character: BaseCharacter, thoughts: Sequence[Thought]) -> None:
+        """Count tokens that a character has spent before it was enrolled."""
+        for thought in thoughts:
+            self._budget.spend(character, thought, thought.answered_tick)
 
     def attend(self, eid: int) -> None:
         """Ask for a character's thought before all others, because a person watches it."""

@@ -49,6 +49,7 @@ class PastThoughts:
         self._eids: dict[str, int] = {}  # entity id -> entity of the private world
         self._mistakes = Mistakes()
         self._tick_id = 0
+        self._until_tick = past.until_tick
         self._asked: dict[int, list[tuple[str, Thought]]] = defaultdict(list)  # tick -> questions
         self._answered: dict[int, list[tuple[str, Thought]]] = defaultdict(list)  # tick -> answers
         self._unanswered: dict[int, list[str]] = defaultdict(list)  # tick -> characters that asked for nothing
@@ -109,6 +110,8 @@ class PastThoughts:
     def _live(self, world: "World", _ctx: "TickContext") -> None:
         """Take in the answers of this tick, and make its prompts, in the order in which that happened."""
         tick_id = self._tick_id
+        if self._until_tick is not None and tick_id > self._until_tick:
+            return
         answers = [each for each in self._answered.get(tick_id, ()) if each[0] in self._eids]
         for entity_id, thought in answers:
             if thought.asked_tick < tick_id:

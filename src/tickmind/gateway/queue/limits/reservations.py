@@ -12,6 +12,7 @@ from tickmind.gateway.fairness.sessions import Session
 
 MAX_RESERVATIONS = 256  # in one queue; further callers get the time of the last place
 MAX_UNNAMED = 32  # of one session whose callers name no agent
+HASTY_S = 0.02  # how early a caller may be: clocks and networks are no more exact
 LATE_PART = 0.5  # of the spacing: a caller later than this loses its place
 
 
@@ -24,6 +25,15 @@ class Reservation(NamedTuple):
     weight: float
     since_s: float  # when it was expected first
     hasty: bool  # it came before the announced time
+
+    @property
+    def last_s(self) -> float:
+        """The time until which its caller is waited for; `at_s` has passed where a caller may come at once."""
+        return max(self.at_s, self.announced_s)
+
+    def is_ignored(self, now: float) -> bool:
+        """Whether its caller, which has come now, ignores the times that it is told."""
+        return self.hasty or self.announced_s > now + HASTY_S
 
 
 class Reservations:
@@ -70,8 +80,8 @@ class Reservations:
     def expire(self, now: float, late_s: float) -> None:
         """Drop the places of callers that did not come."""
         before_s = now - late_s
-        if any(place.at_s < before_s for place in self.places.values()):
-            self.places = {key: place for key, place in self.places.items() if place.at_s >= before_s}
+        if any(place.last_s < before_s for place in self.places.values()):
+            self.places = {key: place for key, place in self.places.items() if place.last_s >= before_s}
 
     def expected(self, now: float) -> int:
         """Return how many callers are still expected."""
