@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from tickmind.adapters.mcp.transports import HttpAddress, serve_http
 from tickmind.agent import AgentError
@@ -80,7 +81,9 @@ async def test_a_client_does_a_whole_errand_over_standard_input_and_output(open_
     async with open_market() as market:
         arguments = ["-m", "tickmind.cli", "mcp", "character", "--entity", "ann", "--world", market.server.address]
         parameters = StdioServerParameters(command=sys.executable, args=arguments, cwd=str(tmp_path))
-        async with Client(parameters) as client:
+        assert sys.__stderr__ is not None
+        # not what stderr was when the client was imported, which may be closed
+        async with Client(stdio_client(parameters, errlog=sys.__stderr__)) as client:
             await errand(client, market)
         async with asyncio.timeout(60):
             while market.controlled("ann"):  # noqa: ASYNC110  a server's inside has no event for it
