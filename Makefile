@@ -195,7 +195,7 @@ pins: ## Resolve the pinned requirements anew
 	@$(PIN) $(ALL_EXTRAS) --output-file requirements/dev.txt pyproject.toml requirements/dev.in
 	@$(PIN) $(ALL_EXTRAS) --output-file requirements/bench.txt pyproject.toml requirements/bench.in
 	@$(PIN) --output-file requirements/bench-gateway.txt requirements/bench-gateway.in
-	@$(PIN) --output-file requirements/bench-learners.txt requirements/bench-learners.in
+	@$(PIN) --constraint requirements/bench.txt --output-file requirements/bench-learners.txt requirements/bench-learners.in
 	@sed -i 's/^\(torch==[0-9.]*\)+cpu/\1/' requirements/bench-learners.txt
 	@$(PIN) --output-file requirements/uv.txt requirements/uv.in
 	@$(PIN) --output-file requirements/release.txt requirements/release.in

@@ -13,6 +13,7 @@ from tickmind.protocol.setting import CalendarInfo
 from tickmind.record.measures import MindMaterial, measure, measures_page
 from tickmind.record.measures.material import BondChange, _read_insights
 from tickmind.record.measures.presence import Presence, working_hours
+from tickmind.record.pages import charts
 from tickmind.record.tables.gifts import Gift
 from tickmind.world import TileWorld, parse_scenario
 
@@ -217,9 +218,9 @@ def test_a_page_shows_on_a_map_who_knew_a_fact_when_and_from_whom():
     maps = shown.split('<figure class="moment">')[1:]
     assert len(maps) > 1
     assert "1 of 2" in maps[0]
-    assert maps[0].count('fill="#b5532b"') == 1  # Ada knows it
+    assert maps[0].count(f'fill="{charts.SERIES[1]}"') == 1  # Ada knows it
     assert "2 of 2" in maps[-1]
-    assert maps[-1].count('fill="#b5532b"') == 2
+    assert maps[-1].count(f'fill="{charts.SERIES[1]}"') == 2
     assert sum(one.count("<line") for one in maps) == 1  # from Ada to Bram
     found.names = {"ada": "<b>Ada", "bram": "Bram"}
     assert "<b>" not in measures_page(["run"], {"run": found}, measure(found, [FACT]), [FACT])
@@ -239,5 +240,5 @@ def test_friends_and_those_who_fell_out_are_thick_lines_between_minds():
         BondChange(8, "cleo", "Bram", "close"),  # of one side only
     ]
     shown = measures_page(["run"], {"run": found}, measure(found))
-    assert shown.count('stroke="#2f6f6a" stroke-width="3"') == 1
-    assert shown.count('stroke="#b02a1a" stroke-width="3"') == 1
+    assert shown.count(f'stroke="{charts.SERIES[0]}" stroke-width="3"') == 1
+    assert shown.count(f'stroke="{charts.BAD}" stroke-width="3"') == 1
