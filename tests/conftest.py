@@ -1,6 +1,7 @@
 """What all tests share, so that none of them depends on how fast or how busy the machine is."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -72,6 +73,16 @@ def secrets_of_the_test_only() -> Iterator[None]:
     for table, before in ((secret._known, known), (secret._lasting, lasting)):
         table.clear()
         table.update(before)
+
+
+@pytest.fixture(autouse=True)
+def logging_of_the_test_only() -> Iterator[None]:
+    """What a program that ran in one test logs, and from which level on, is not for the next."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture

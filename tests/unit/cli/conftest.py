@@ -1,7 +1,6 @@
-"""A terminal of one's own: no settings of the developer's, and logging as it was before."""
+"""A terminal of one's own: no settings of the developer's."""
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ CANARY = "sk-canary-5f1e0d9c8b7a6f5e4d3c"
 
 
 @pytest.fixture(autouse=True)
-def _clean_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _clean_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "LLM_BASE_URL",
         "LLM_API_KEY",
@@ -26,11 +25,6 @@ def _clean_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TICKMIND_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.fixture
