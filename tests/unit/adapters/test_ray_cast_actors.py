@@ -43,6 +43,8 @@ class Actor:
             await asyncio.Event().wait()
         if self.state == "lost":
             raise ActorUnavailableError
+        if self.state == "odd":
+            raise ValueError("news of another version")
 
     async def _start(self, _order):
         await self._answer()
@@ -150,6 +152,17 @@ def test_an_actor_that_does_not_come_back_is_replaced_away_from_its_node(on_clus
         assert first.killed
         assert second.options["label_selector"] == {"ray.io/node-id": "!in(aa)"}
         assert now_s() - begun_s < SILENT_S + COMES_BACK_S + 2
+
+    on_cluster(history)
+
+
+def test_an_agent_whose_news_make_no_sense_ends_and_says_so(on_cluster):
+    async def history(cluster, agents):
+        agent, ended = await agents.life()
+        await until(lambda: agent.node)
+        cluster.actors[0].state = "odd"
+        ending: Ending = await ended
+        assert "news of another version" in ending.trouble
 
     on_cluster(history)
 

@@ -81,6 +81,9 @@ class RayAgent:
             ending = Ending(trouble=str(error))
         except (OSError, self._launcher.failed) as error:
             ending = Ending(trouble=_words(error))
+        except Exception as error:  # noqa: BLE001  whatever went wrong, the runner waits for the end of this agent
+            _log.exception("an agent on Ray ended by an error of its launcher", key=self._start.key)
+            ending = Ending(trouble=_words(error))
         if self._handle is not None and is_kept:
             actors.keep(self._start.key, self._handle)
         elif self._handle is not None:
