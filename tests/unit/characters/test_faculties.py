@@ -447,7 +447,7 @@ def test_who_has_time_thinks_of_words_for_what_it_will_tell(solo):
     one.play(1)
     one.character.memory.note(1, "I saw a fox at the mill.")
     play_until(one, lambda: len(one.character.talker.wordings))
-    (question,) = [question for question in model.asked if "a fox at the mill" in question.user_message]
+    question = next(question for question in model.asked if "Say this" in question.user_message)
     assert question.user_message.endswith(
         f'Say this, and add a few words of your own: "I saw a fox at the mill."\n\n{TALK.task}'
     )
