@@ -105,6 +105,18 @@ def test_the_last_thought_about_the_subject_up_to_the_tick_stands_beside_the_ans
     assert Interviewer(mind).ask("Who gave you salt?").thought is None
 
 
+@pytest.mark.parametrize("most", [1, 4])
+def test_a_model_that_reads_slowly_gets_few_memories(mind, most):
+    given = []
+
+    def word(_system, _message, numbers):
+        given.append(len(numbers))
+        return "I do not know."
+
+    Interviewer(mind, word=word, retrieved=most).ask("Who gave you honey?")
+    assert given == [most]
+
+
 def test_what_is_new_is_answered_with_the_latest_memories(mind):
     answer = Interviewer(mind).ask("What happened today?")
     assert len(answer.citations) == 3

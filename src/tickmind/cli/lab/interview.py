@@ -19,7 +19,7 @@ from tickmind.cli.runs.commands import Folder, RunId
 from tickmind.cli.screen import harmless
 
 if TYPE_CHECKING:
-    from tickmind.lab.interviews.interviewer import InterviewAnswer, Interviewer, WordAnswer
+    from tickmind.lab.interviews.interviewer import AskedMind, InterviewAnswer, Interviewer, WordAnswer
     from tickmind.record import RunReader, RunStore
 
 MAX_FILE_BYTES = Limit("size of a file of questions", 1_000_000, "bytes")
@@ -76,6 +76,7 @@ def interview(
     Each mind is lived again up to that tick, so it is asked as it was. An answer cites the memories that it rests on,
     each with its link into the replay; what was never perceived is not known. Without a question it is a conversation.
     """
+    from tickmind.lab.interviews.interviewer import RETRIEVED, RETRIEVED_LOCAL, Interviewer
     from tickmind.record import RunStore
 
     comes = questions == STDIN and form is AnswerFormat.LINES  # questions come one by one
@@ -92,7 +93,8 @@ def interview(
         if run.last_tick_id is None or (tick is not None and tick > run.last_tick_id):
             raise ConfigError(f"run {run_id} ends with tick {run.last_tick_id or 0}; choose one up to it")
         with programs_print_to_stderr() as output:
-            interviewers = _interviewers(store, run, who or (), tick or run.last_tick_id, agents, word, replay)
+            make = partial(Interviewer, word=word, retrieved=RETRIEVED_LOCAL if held else RETRIEVED, replay=replay)
+            interviewers = _interviewers(store, run, who or (), tick or run.last_tick_id, agents, make)
             if form is AnswerFormat.LINES and out is None:
                 answer_in_lines(interviewers, chain(asked, sys.stdin if comes else ()), output)
                 return
@@ -109,15 +111,14 @@ def _interviewers(
     who: Sequence[str],
     tick: int,
     agents: Path | None,
-    word: "WordAnswer | None",
-    replay: str,
+    make: "Callable[[AskedMind], Interviewer]",
 ) -> "list[Interviewer]":
     """Live minds again up to a tick; return an interviewer for each."""
     from tickmind.agent import CharacterHost
     from tickmind.agent.character.body import Body
     from tickmind.cli.minds.commands import show_progress
     from tickmind.lab.errors import InterviewError
-    from tickmind.lab.interviews.interviewer import AskedMind, Interviewer
+    from tickmind.lab.interviews.interviewer import AskedMind
     from tickmind.lab.minds.relived import RelivedMinds, recorded_thoughts
 
     minds: RelivedMinds = RelivedMinds(store, run, who, agents=agents)
@@ -131,8 +132,7 @@ def _interviewers(
         for name in group.group.entity_ids if not who else [one for one in group.group.entity_ids if one in who]:
             character = host.character(name) if isinstance(host, CharacterHost) and name in host.entity_ids else None
             if isinstance(character, Body):
-                asked = AskedMind.of(character, tick, thoughts.get(name, ()))
-                made.append(Interviewer(asked, word=word, replay=replay))
+                made.append(make(AskedMind.of(character, tick, thoughts.get(name, ()))))
             elif who:
                 raise InterviewError(
                     f"{name} can't be asked: its agent is no Character, or took part in no tick up to {tick}"

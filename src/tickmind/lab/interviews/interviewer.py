@@ -20,6 +20,7 @@ UNKNOWN: Final = "I do not know."
 MAX_QUESTION_CHARS = Limit("length of a question in an interview", 1000, "characters")
 LATEST = 3  # memories that answer what is new
 RETRIEVED = 8  # memories that a model words an answer from
+RETRIEVED_LOCAL = 4  # the same for a model on this machine, which reads some thirty tokens a second
 THOUGHT_CHARS = 400  # of a thought that is shown beside an answer
 _CITED = re.compile(r"\s*\[\s*(?:memory\s*)?(\d+(?:\s*,\s*\d+)*)\s*\]", re.IGNORECASE)
 _WITH_WHOM = re.compile(r"\bwhom?\b.*\b(?:talk|talked|speak|spoke|spoken|chat|chatted)\b", re.IGNORECASE)
@@ -138,14 +139,17 @@ class AskedMind:
 
 
 class Interviewer:
-    """Ask one mind. Without `word` its own code answers; with it a model words what the memories say.
+    """Ask one mind. Without `word` its own code answers; with it a model words what `retrieved` memories say.
 
     A model that cites none of the memories is not believed, and the mind's own code answers.
     """
 
-    def __init__(self, mind: AskedMind, *, word: WordAnswer | None = None, replay: str = REPLAY) -> None:
+    def __init__(
+        self, mind: AskedMind, *, word: WordAnswer | None = None, retrieved: int = RETRIEVED, replay: str = REPLAY
+    ) -> None:
         self._mind = mind
         self._word = word
+        self._most = retrieved
         self._replay = replay
         self._facts = Memory()
         for fact in mind.facts:
@@ -210,14 +214,14 @@ class Interviewer:
         The one that the mind's own code would answer with comes first, since small models prefer what does.
         """
         mind, asked, about = self._mind, set(indexed_words(question)), self._about(question)
-        found = mind.memory.scored(mind.tick_id, question, about=about, most=RETRIEVED)
+        found = mind.memory.scored(mind.tick_id, question, about=about, most=self._most)
         fit = [
             one.entry
             for one in found
             if asked & set(indexed_words(one.entry.text)) or set(about) & set(one.entry.about)
         ]
         if (entry := self._remembered(mind.memory, question)) is not None:
-            fit = [entry, *(one for one in fit if one != entry)][:RETRIEVED]
+            fit = [entry, *(one for one in fit if one != entry)][: self._most]
         return fit or list(self._latest(question))
 
     def _worded(
