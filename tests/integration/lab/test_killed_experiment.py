@@ -1,6 +1,8 @@
 """An experiment in processes: killed at some moment, resumed, and the same in the end."""
 
+import random
 import re
+import select
 import subprocess
 import sys
 
@@ -19,6 +21,8 @@ MEASURES = (
 KILLS = short_or_long(1, 50)
 SEEDS = short_or_long(3, 12)
 ENDED_S = 60
+A_TRIAL_S = 1.0  # about
+MOMENTS = random.Random(50)
 
 
 def tables_of(result, folder):
@@ -27,7 +31,7 @@ def tables_of(result, folder):
 
 
 def kill_after(file, out, lines):
-    """Start the experiment, kill it with SIGKILL after so many finished trials, and wait until its workers are gone."""
+    """Start the experiment, kill it with SIGKILL soon after so many finished trials; wait for its workers to end."""
     command = [sys.executable, "-m", "tickmind.cli", "experiment", str(file), "--out", str(out), "--workers", "2"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         assert process.stderr is not None
@@ -37,6 +41,7 @@ def kill_after(file, out, lines):
                 lines -= 1
                 workers = workers or psutil.Process(process.pid).children(recursive=True)
                 if not lines:
+                    select.select([process.stderr], [], [], MOMENTS.uniform(0, A_TRIAL_S))  # at any moment of the next
                     break
         workers += psutil.Process(process.pid).children(recursive=True)
         process.kill()
