@@ -112,7 +112,7 @@ class Browsing:
 
     def _note(self, said: ConsoleMessage) -> None:
         if said.type == "error" or (self.warnings and said.type == "warning"):
-            self.complaints.append(said.text)
+            self.complaints.append(f"{said.text} ({said.location.get('url', '')})")
 
     async def show(self, url: str, **given: Any) -> Page:
         """Open the viewer's page and wait until the map is drawn."""
@@ -128,7 +128,7 @@ class Browsing:
         assert await page.evaluate("window.violations") == []
         assert await page.locator("img, iframe, #app script").count() == 0
         assert await page.evaluate("document.documentElement.scrollWidth") <= width
-        assert self.complaints == []
+        assert self.complaints == [], self.complaints
 
     async def close(self) -> None:
         await self._stack.aclose()

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 
 import pytest
 from playwright.async_api import expect
@@ -74,6 +75,18 @@ async def answer_of(page, panel):
     raise AssertionError(f"none of {greeted} answered: {await page.evaluate(HEARD)}")
 
 
+async def step_aside(page):
+    """Walk by the buttons until one step succeeds: people and stalls may stand in the way of some."""
+    place = "JSON.stringify([tickmindViewer.app.perceived().me.x, tickmindViewer.app.perceived().me.y])"
+    before = await page.evaluate(place)
+    for direction in itertools.islice(itertools.cycle(("south", "west", "north", "east")), 20):
+        await page.get_by_role("button", name=direction, exact=True).click()
+        await wait_ticks(page, 2)
+        if await page.evaluate(place) != before:
+            return
+    raise AssertionError("no step in any direction succeeded")
+
+
 async def wait_ticks(page, ticks):
     now = await page.evaluate("tickmindViewer.app.perceived().tick")
     await becomes_true(page, f"tickmindViewer.app.perceived().tick >= {now + ticks}")
@@ -102,9 +115,7 @@ async def test_a_person_in_willowbrook_buys_bread_gets_an_answer_and_gives_the_c
         await page.set_viewport_size({"width": 420, "height": 860})
         await keep(page, "playing-phone")
         await expect(page.get_by_role("group", name="Walk")).to_be_visible()
-        before = await page.evaluate("tickmindViewer.app.perceived().me.y")
-        await page.get_by_role("button", name="south", exact=True).click()
-        await becomes_true(page, f"tickmindViewer.app.perceived().me.y > {before}")
+        await step_aside(page)
         last = await page.evaluate("tickmindViewer.app.perceived().tick")
         acted = village.accepted["gita"]
         assert not [tick for tick in acted if first < tick < last]
@@ -125,7 +136,8 @@ async def test_a_person_in_willowbrook_buys_bread_gets_an_answer_and_gives_the_c
     played = {tick for tick, one in records.items() if one.actor_state.status_bits[row] & ActorStatus.PLAYED}
     assert set(range(first, last)) <= played
     assert MORNING + 1 not in played
-    assert (back - max(played)) * TICK_S <= BACK_S
+    others = set.intersection(*(set(acted) for name, acted in village.accepted.items() if name != "gita"))
+    assert len([tick for tick in range(max(played) + 1, back) if tick in others]) * TICK_S < BACK_S
     assert any(
         one.actor_id == "gita" and one.action_type is ActionType.BUY and one.ok
         for tick in played

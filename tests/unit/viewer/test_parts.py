@@ -44,9 +44,11 @@ def test_old_ticks_go_when_there_is_no_more_room():
         history.window(1, 8)
 
 
-def test_without_a_tick_the_error_offers_none():
+def test_without_a_tick_there_is_the_keyframe_and_the_error_offers_no_tick():
+    history = filled(0, start=6)
+    assert history.window(1, 6) == b"K6 "
     with pytest.raises(NoSuchWindowError, match="no tick has come yet"):
-        filled(0, start=6).window(1, 6)
+        history.window(1, 5)
 
 
 @pytest.mark.slow

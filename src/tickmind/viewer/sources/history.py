@@ -80,6 +80,7 @@ class FrameHistory:
     def window(self, first: int, last: int) -> bytes:
         """Return a keyframe, and the frames after it up to `last`. It begins at `first` or a little before.
 
+        A keyframe after `last` itself is returned alone, as a page that opens before the first tick requests it.
         Reports of these ticks that came a little later are included.
         """
         parts: list[bytes | memoryview] = []
@@ -88,7 +89,7 @@ class FrameHistory:
                 continue
             if window.before >= last + LATE_TICKS:
                 break
-            if window.before < last:
+            if window.before < last or (window.before == last and not parts):
                 parts.append(window.keyframe)
                 parts += (frame for _, frame in window.frames.parts(window.before, last))
             if parts:
