@@ -32,6 +32,7 @@ def up(
         bool, typer.Option("--viewer/--no-viewer", help="Whether to serve a page that shows the world.")
     ] = True,
     viewer_port: Annotated[int, typer.Option(min=0, max=65535, help="The page's port; 0 takes any.")] = 8700,
+    any_ports: Annotated[bool, typer.Option("--any-ports", help="Take any free ports instead of those above.")] = False,
     runs: Annotated[Path, typer.Option(help="The folder in which the run is recorded.")] = Path("runs"),
     tps: Annotated[float | None, typer.Option(help="Ticks per second; the scenario's if left out.")] = None,
     ticks: Annotated[int | None, typer.Option(min=1, help="Stop after so many ticks.")] = None,
@@ -75,10 +76,14 @@ def up(
     gateway = gateway and (kept is None or kept.fills)  # where replies are only played, no model is asked
     if gateway_config is not None:
         check_file(gateway_config)
+    port, gateway_port, viewer_port = (0, 0, 0) if any_ports else (port, gateway_port, viewer_port)
     wanted = [WantedPort("world", port, "--port")]
     wanted += [WantedPort("gateway", gateway_port, "--gateway-port")] if gateway else []
     wanted += [WantedPort("viewer", viewer_port, "--viewer-port")] if viewer else []
-    check_ports(wanted, "choose another with the option named here; 0 takes any free port")
+    check_ports(
+        wanted,
+        "choose another with the option named here; 0 takes any free port, `--any-ports` takes free ones for all",
+    )
     models = ["--port", str(gateway_port)] if gateway else []
     models += ["--config", str(gateway_config)] if models and gateway_config is not None else []
     status = RunnerStatus(progress=lockstep, ticks=ticks)

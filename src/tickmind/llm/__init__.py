@@ -34,6 +34,7 @@ from tickmind.llm.errors import (
     LLMRateLimitError,
     LLMReplyTooLargeError,
     LLMResponseError,
+    LLMUnavailableError,
     StructuredOutputError,
     ToolError,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "LLMReplyTooLargeError",
     "LLMResponseError",
     "LLMResult",
+    "LLMUnavailableError",
     "Message",
     "ModelClient",
     "ModelConfig",

@@ -5,7 +5,8 @@
     ├── LLMConnectionError         the endpoint can't be reached, or the connection broke
     │   └── LLMDeadlineError       the total deadline of the call passed
     ├── LLMRateLimitError          the endpoint asks to wait; `retry_after_s` says how long, if it said so
-    │   └── LLMCooldownError       a gateway holds the request back until the session's turn; `code` says why
+    │   ├── LLMCooldownError       a gateway holds the request back until the session's turn; `code` says why
+    │   └── LLMUnavailableError    a gateway reaches no provider of the model, and tries none before `retry_after_s`
     ├── LLMResponseError           the endpoint answered with an error status, or with something unreadable
     │   ├── LLMReplyTooLargeError  the decoded reply is over the size limit
     │   └── LLMDroppedError        a gateway dropped the request: replaced by a newer one, or expired
@@ -89,6 +90,10 @@ class LLMCooldownError(LLMRateLimitError):
         super().__init__(message, retry_after_s=retry_after_s, status=status)
         self.code = code
         self.cooldown = cooldown
+
+
+class LLMUnavailableError(LLMRateLimitError):
+    """A gateway reaches no provider of the model. Until `retry_after_s` is over, it tries none."""
 
 
 class LLMResponseError(LLMError):

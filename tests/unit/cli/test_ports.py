@@ -59,7 +59,7 @@ def test_up_starts_nothing_if_a_port_is_taken(tickmind, taken, tmp_path, monkeyp
     assert result.exit_code == 1
     assert f"port {taken[place]} of the " in result.stderr
     assert f"({option}) can't be used: Address already in use. Nothing was started." in result.stderr
-    assert "0 takes any free port" in result.stderr
+    assert "0 takes any free port, `--any-ports` takes free ones for all" in result.stderr
     assert not (tmp_path / "runs").exists()
 
 

@@ -29,6 +29,7 @@ from tickmind.llm.errors import (
     LLMRateLimitError,
     LLMReplyTooLargeError,
     LLMResponseError,
+    LLMUnavailableError,
 )
 from tickmind.llm.message_codec import filled, message_form
 from tickmind.llm.messages import ThinkingBlock, ToolCall
@@ -54,6 +55,7 @@ _ERRORS: dict[str, type[LLMError]] = {
         LLMRateLimitError,
         LLMReplyTooLargeError,
         LLMResponseError,
+        LLMUnavailableError,
     )
 }
 

@@ -5,16 +5,27 @@ at a time, at the pace that it named. No caller polls: one timer wakes the first
 
 Where models are too slow for the demand, the gateway assigns each caller a turn of its own. The gate keeps these
 turns and lets one request through for each, whichever request it was assigned to.
+
+During an outage, where the gateway reaches no provider of the model, no request waits: those that wait and those that
+come fail at once, because the end of an outage is a guess and no turn.
 """
 
 import asyncio
 from bisect import insort
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TypeAlias
 
 from tickmind.base import Clock, Limit
 from tickmind.base.background import is_over
-from tickmind.llm.errors import LLMCancelledError, LLMCooldownError, LLMRateLimitError, LLMResponseError
+from tickmind.llm.errors import (
+    LLMCancelledError,
+    LLMCooldownError,
+    LLMError,
+    LLMRateLimitError,
+    LLMResponseError,
+    LLMUnavailableError,
+)
 from tickmind.llm.gateway_contract import Code
 from tickmind.llm.served import MAX_COOLDOWN_S, Served, SessionCooldown
 from tickmind.llm.transport import ModelRequest
@@ -43,6 +54,7 @@ class Gate:
         self._model = model
         self._clock = clock
         self._open_s = 0.0  # monotonic
+        self._outage_end_s = 0.0  # monotonic
         self._spacing_s = 0.0
         self._turns: list[float] = []  # monotonic times at which one request each may go out
         self._turn_s = 0.0  # the first of them, 0 if there is none
@@ -65,7 +77,8 @@ class Gate:
         if self._line():
             wait_s = max(wait_s, self._spacing_s, _NEXT_S)
         if wait_s > 0:
-            raise self._closed(wait_s)
+            outage_s = self._outage_left_s()
+            raise self._unavailable(outage_s) if outage_s > 0 else self._closed(wait_s)
 
     def take_nowait(self) -> None:
         """Take a turn now, or raise `LLMCooldownError`."""
@@ -73,7 +86,14 @@ class Gate:
         self._pass()
 
     async def take(self, patience_s: float) -> None:
-        """Take a turn when it comes; raises `LLMCooldownError` at once if that leaves too little time for an answer."""
+        """Take a turn when it comes.
+
+        Raises `LLMCooldownError` at once if that leaves too little time for an answer, and `LLMUnavailableError` at the
+        beginning of an outage or during it.
+        """
+        outage_s = self._outage_left_s()
+        if outage_s > 0:
+            raise self._unavailable(outage_s)
         waiters = self._line()
         if not waiters and not self.ready_in_s():
             self.take_nowait()
@@ -105,6 +125,9 @@ class Gate:
 
     def note_refusal(self, error: LLMRateLimitError | LLMResponseError) -> None:
         """Apply a refusal: the gateway held the request back, or failed it and said when to come back."""
+        if isinstance(error, LLMUnavailableError):
+            self._begin_outage(min(error.retry_after_s or DEFAULT_REFUSED_S, MAX_COOLDOWN_S.maximum))
+            return
         cooldown = None
         if isinstance(error, LLMCooldownError | LLMResponseError):
             if isinstance(error, LLMCooldownError) and error.code in _OF_ONE_AGENT:
@@ -124,6 +147,14 @@ class Gate:
 
     def send_away(self) -> None:
         """Cancel all waiters, because the client is closed."""
+        self._fail_waiters(lambda: LLMCancelledError("the call was cancelled because its client was closed"))
+
+    def _begin_outage(self, wait_s: float) -> None:
+        self._close_for(wait_s)
+        self._outage_end_s = max(self._outage_end_s, self._clock.monotonic() + wait_s)
+        self._fail_waiters(lambda: self._unavailable(wait_s))
+
+    def _fail_waiters(self, make_error: Callable[[], LLMError]) -> None:
         waiters = self._line()
         if self._timer is not None:
             self._timer.cancel()
@@ -131,7 +162,7 @@ class Gate:
         while waiters:
             waiter, _ = waiters.popitem(last=False)
             if not waiter.done():
-                waiter.set_exception(LLMCancelledError("the call was cancelled because its client was closed"))
+                waiter.set_exception(make_error())
 
     def _add_turn(self, wait_s: float, need_s: float) -> None:
         """Add a turn for one request after `wait_s`; an unused turn ends when the next one comes."""
@@ -190,6 +221,18 @@ class Gate:
                 self._pass()
         if waiters:
             self._arm()
+
+    def _outage_left_s(self) -> float:
+        """Return for how long the outage lasts; 0 if there is none."""
+        return max(0.0, self._outage_end_s - self._clock.monotonic())
+
+    def _unavailable(self, wait_s: float) -> LLMUnavailableError:
+        return LLMUnavailableError(
+            f"the gateway reaches no provider of {self._model} and tries none for another {wait_s:.3g} s; "
+            "nothing was sent, ask again then",
+            retry_after_s=wait_s,
+            status=503,
+        )
 
     def _closed(self, wait_s: float) -> LLMCooldownError:
         return LLMCooldownError(

@@ -13,8 +13,9 @@ from tickmind.llm.errors import (
     LLMRateLimitError,
     LLMReplyTooLargeError,
     LLMResponseError,
+    LLMUnavailableError,
 )
-from tickmind.llm.gateway_contract import DROPPED, HELD_BACK
+from tickmind.llm.gateway_contract import DROPPED, HELD_BACK, Code
 from tickmind.llm.served import read_cooldown
 from tickmind.llm.texts import shortened
 
@@ -64,6 +65,9 @@ def error_from_reply(
     if code in DROPPED:
         words = f"{origin} dropped the request{detail}"
         return LLMDroppedError(words, status=status, code=code, retry_after_s=retry_after_s, cooldown=cooldown)
+    if code == Code.PROVIDER_DOWN and retry_after_s is not None:
+        words = f"{origin} reaches no provider of the model and tries none for {retry_after_s:g} s{detail}"
+        return LLMUnavailableError(words, retry_after_s=retry_after_s, status=status)
     if status == 429 or (status in {503, 529} and retry_after_s is not None):
         wait = f"; it asks to wait {retry_after_s:g} s" if retry_after_s is not None else ""
         return LLMRateLimitError(

@@ -16,8 +16,8 @@ from tickmind.llm import (
     LLMConnectionError,
     LLMCooldownError,
     LLMDroppedError,
-    LLMRateLimitError,
     LLMResponseError,
+    LLMUnavailableError,
     SyncGatewayClient,
     gateway_call,
     load_gateway_config,
@@ -107,7 +107,7 @@ async def test_attempts_of_the_gateway_are_those_of_the_result(double):
         ("DEFERRED", 429, LLMCooldownError),
         ("REPLACED", 409, LLMDroppedError),
         ("EXPIRED", 410, LLMDroppedError),
-        ("PROVIDER_DOWN", 503, LLMRateLimitError),
+        ("PROVIDER_DOWN", 503, LLMUnavailableError),
         ("BUDGET_SPENT", 402, LLMResponseError),
         ("UNKNOWN_MODEL", 404, LLMResponseError),
     ],
@@ -123,6 +123,19 @@ async def test_a_refusal_is_an_error_of_its_kind_and_nothing_is_tried_again(doub
         assert type(caught.value) is kind
         if isinstance(caught.value, LLMCooldownError):
             assert (caught.value.code, caught.value.retry_after_s) == (code, 3.0)
+    assert len(fake.of("/v1/chat/completions")) == 1
+
+
+@pytest.mark.asyncio
+async def test_an_outage_is_waited_for_by_no_call(double):
+    fake = double()
+    fake.refuse("PROVIDER_DOWN", 503, retry_after="300")
+    async with GatewayClient(config(fake.url)) as client:
+        with pytest.raises(LLMUnavailableError, match="reaches no provider of the model and tries none for 300 s"):
+            await client.complete("Hi", CallConfig(timeout_s=600))
+        with pytest.raises(LLMUnavailableError, match="nothing was sent") as caught:
+            await client.complete("Hi", CallConfig(timeout_s=600))
+    assert caught.value.retry_after_s == pytest.approx(300, abs=100)
     assert len(fake.of("/v1/chat/completions")) == 1
 
 

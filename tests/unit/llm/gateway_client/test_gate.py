@@ -9,6 +9,7 @@ from tickmind.llm.errors import (
     LLMDroppedError,
     LLMRateLimitError,
     LLMResponseError,
+    LLMUnavailableError,
 )
 from tickmind.llm.gateway_client import gate as gates
 from tickmind.llm.gateway_client import load_gateway_config
@@ -114,6 +115,26 @@ async def test_a_wait_is_lengthened_under_those_who_wait_and_ends_with_their_pat
         with pytest.raises(LLMCooldownError) as caught:
             await waits
         assert caught.value.retry_after_s == pytest.approx(60.0)
+
+
+@pytest.mark.asyncio
+async def test_an_outage_fails_those_who_wait_and_those_who_come_until_it_is_over(loop_clock):
+    gate = Gate("m", LoopTime())
+    with loop_clock.stopped():
+        gate.note(at_pace(10.0))
+        waits = asyncio.create_task(gate.take(600.0))
+        await asyncio.sleep(0)
+        gate.note_refusal(LLMUnavailableError("down", retry_after_s=300.0, status=503))
+        with pytest.raises(LLMUnavailableError, match="tries none for another 300 s"):
+            await waits
+        loop_clock.skip(100.0)
+        with pytest.raises(LLMUnavailableError) as caught:
+            await gate.take(600.0)
+        assert caught.value.retry_after_s == pytest.approx(200.0)
+        with pytest.raises(LLMUnavailableError):
+            gate.take_nowait()
+        loop_clock.skip(200.0)
+        await gate.take(600.0)
 
 
 @pytest.mark.asyncio
