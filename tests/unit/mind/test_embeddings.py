@@ -6,6 +6,7 @@ import random
 import socket
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tickmind.base import ConfigError
+from tickmind.base import ConfigError, Limit
 from tickmind.mind import embeddings
 from tickmind.mind.embeddings import find_embeddings, word_embeddings
 from tickmind.mind.memory import EntryKind, Memory
@@ -105,6 +106,45 @@ def test_a_text_means_the_same_alone_or_among_others():
 @given(st.text(st.characters(exclude_categories=())) | st.sampled_from(["\ud800", "<s></s><unk>", "[PAD]", "\0"]))
 def test_any_text_has_a_meaning(text):
     assert np.isfinite(word_embeddings()([text])).all()
+
+
+@needs_words
+@settings(max_examples=200)
+@given(
+    st.lists(
+        st.sampled_from([*"abc  e<s>\u2581.,!?'\u00e9\u6f22\n\t\u00a0\u2003\U0001f98a", " the ", "</s>"]), max_size=20
+    ).map("".join)
+)
+def test_the_tokens_of_a_text_are_those_of_its_words(text):
+    encode = _encode()
+    assert embeddings._tokens_by_words(encode)(text) == encode(text)
+
+
+@functools.cache
+def _encode():
+    tokenizers, package = pytest.importorskip("tokenizers"), find_spec("wordllama")
+    assert package is not None
+    assert package.submodule_search_locations is not None
+    path = Path(package.submodule_search_locations[0]) / embeddings._TOKENIZER
+    tokenizer = tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8"))
+    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def test_the_tokens_of_the_last_words_are_kept(monkeypatch):
+    encoded = []
+
+    def encode(text):
+        encoded.append(text)
+        return [len(text)]
+
+    monkeypatch.setattr(embeddings, "MAX_SPLIT_WORDS", Limit("words", 3))
+    tokens_of = embeddings._tokens_by_words(encode)
+    long = "n" * 40
+    assert tokens_of(f"a fox saw a fox {long} {long}") == [1, 3, 3, 1, 3, 40, 40]
+    assert encoded == ["a", "fox", "saw", long, long]
+    assert tokens_of("one more fox") == [3, 4, 3]
+    assert encoded[5:] == ["one", "more", "fox"]
+    assert tokens_of("two  spaces") == [11]
 
 
 @needs_words

@@ -1,14 +1,13 @@
 """What texts mean, as rows of whole numbers: small, exact, and as good as the numbers that they come from."""
 
 import random
-import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tickmind.mind.memory.vectors import MAX_SHARED_ROWS, SharedEmbed, VectorTable
+from tickmind.mind.memory.vectors import VectorTable
 
 
 def numbers_in(texts):
@@ -34,7 +33,7 @@ def test_a_likeness_is_the_cosine_and_depends_on_no_other_row(seed, count, colum
     embed, asked, order = rows_of(rows), rows[-1], chance.sample(range(count), count)
     found = table_of([str(place) for place in range(count)], embed).likeness(str(count))
     cosines = rows[:-1] @ asked / (np.linalg.norm(rows[:-1], axis=1) * np.linalg.norm(asked))
-    assert found == pytest.approx(np.maximum(0.0, cosines), abs=0.04 if columns > 200 else 0.02)
+    assert found == pytest.approx(np.maximum(0.0, cosines), abs=0.15 if columns > 200 else 0.02)
     one_by_one = VectorTable(embed)
     for place in order:
         one_by_one.add([str(place)])
@@ -43,8 +42,8 @@ def test_a_likeness_is_the_cosine_and_depends_on_no_other_row(seed, count, colum
 
 @settings(max_examples=5)
 @given(st.integers(0, 10_000))
-def test_four_bits_rank_memories_as_whole_numbers_do(seed):
-    """Six hundred rows around a few topics: of the best five about four are the same, and ranks agree."""
+def test_two_bits_rank_memories_much_as_whole_numbers_do(seed):
+    """Six hundred rows around a few topics: of the best five more than three are the same, and ranks agree."""
     chance = np.random.default_rng(seed)
     topics = chance.normal(size=(30, 256))
     rows = (topics[chance.integers(0, 30, 620)] + chance.normal(size=(620, 256))).astype(np.float32)
@@ -57,46 +56,19 @@ def test_four_bits_rank_memories_as_whole_numbers_do(seed):
         alike = exact > 0
         ranks = [np.argsort(np.argsort(one[alike])).astype(np.float64) for one in (exact, found)]
         agreement.append(np.corrcoef(ranks[0], ranks[1])[0, 1])
-    assert np.mean(same) > 3.8
-    assert np.mean(agreement) > 0.95
-
-
-class Counted:
-    """An embedding that counts the texts that it embeds."""
-
-    def __init__(self):
-        self.texts = []
-
-    def __call__(self, texts):
-        self.texts += texts
-        return np.array([[len(text), *([1.0] * 255)] for text in texts], dtype=np.float32)
-
-
-def test_minds_of_a_process_share_the_rows_of_the_same_texts():
-    counted = Counted()
-    embed = SharedEmbed(counted)
-    ada, bram = table_of(["the well is dry", "a fox"], embed), VectorTable(embed)
-    bram.add(["a goose"])
-    bram.add(["the well is dry", "a fox", "the well is dry"])
-    assert counted.texts == ["the well is dry", "a fox", "a goose"]
-    assert bram._rows[1] is bram._rows[3] is ada._rows[0]
-    assert bram.likeness("a fox")[2] == pytest.approx(1.0, abs=0.01)
-    alone = table_of(["a goose", "the well is dry", "a fox", "the well is dry"], Counted())
-    assert alone.likeness("a fox").tolist() == bram.likeness("a fox").tolist()  # whatever others know
-
-
-def test_no_more_rows_are_shared_than_those_of_the_last_texts():
-    embed = SharedEmbed(Counted())
-    for number in range(int(MAX_SHARED_ROWS.maximum) + 10):
-        embed.row("0")  # is asked for again and again
-        embed.share(str(number), b"row")
-    assert len(embed._rows) == MAX_SHARED_ROWS.maximum
-    assert (embed.row("0"), embed.row("1")) == (b"row", None)
+    assert np.mean(same) > 3.0
+    assert np.mean(agreement) > 0.8
 
 
 def test_a_text_is_wholly_like_itself_and_not_at_all_like_its_opposite():
     table = table_of(["1 2 3", "-1 -2 -3", "10 20 30"])
     assert table.likeness("2 4 6") == pytest.approx([1.0, 0.0, 1.0])
+
+
+def test_zeros_after_a_row_do_not_make_it_less_like_others():
+    long = np.zeros((2, 256), dtype=np.float32)
+    long[:, :64] = np.random.default_rng(1).normal(size=64)
+    assert table_of(["0"], rows_of(long)).likeness("1") == pytest.approx([0.94], abs=0.04)
 
 
 def test_what_means_nothing_is_like_nothing():
@@ -129,10 +101,20 @@ def test_each_text_needs_a_row(rows):
     assert len(table) == 0
 
 
-def test_a_full_memory_has_vectors_of_less_than_110_kilobytes():
+def test_a_full_memory_has_vectors_of_less_than_50_kilobytes():
     table, chance = VectorTable(lambda texts: np.ones((len(texts), 256), dtype=np.float32)), random.Random(5)
     while len(table) < 600:  # in parts, as they are noted
         more = min(600 - len(table), chance.randint(1, 20))
         table.add([str(place) for place in range(len(table), len(table) + more)])
     assert len(table) == 600
-    assert sum(map(sys.getsizeof, (*table._rows, table._rows, table._lengths))) < 110_000
+    assert table._numbers.nbytes + table._lengths.nbytes < 50_000
+
+
+@pytest.mark.parametrize("columns", [3, 256])
+def test_a_row_that_comes_later_takes_the_place_of_zeros(columns):
+    late = np.arange(1, columns + 1, dtype=np.float32) - columns / 2
+    rows = {"late": np.zeros(columns, dtype=np.float32), "known": -late, "asked": late}
+    table = table_of(["late", "known"], lambda texts: np.array([rows[text] for text in texts]))
+    assert table.likeness("asked").tolist() == [0.0, 0.0]
+    table.put(0, late)
+    assert table.likeness("asked") == pytest.approx([1.0, 0.0], abs=0.1)

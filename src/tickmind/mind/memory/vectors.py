@@ -1,127 +1,81 @@
 """`VectorTable`: what the entries of a memory mean, as rows of small whole numbers."""
 
-from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-
-from tickmind.base import Limit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Embed: TypeAlias = Callable[[Sequence[str]], "NDArray[np.float32]"]  # texts -> a row for each; only directions count
-MAX_SHARED_ROWS = Limit("number of texts whose rows the minds of a process share", 4096)
-_LARGEST, _LARGEST_HALF = 127, 7  # of a number in eight bits, and in four
-_PACKED_COLUMNS = 128  # from which on four bits are as good for ranking: errors of so many numbers cancel out
+_LARGEST = 127  # of a number in eight bits
+_PACKED_COLUMNS = 128  # from which on two bits are enough: errors of so many numbers nearly cancel out
+_NUMBERS_EACH = 4  # numbers in a byte, the first one in the lowest bits
+_LEAST_ROOM, _MORE_ROOM = 16, 8  # rows; a table grows by an eighth of its rows
 _EXACT_COLUMNS = 1000  # with more, sums of products need more than the 24 bits of a float32
-
-
-class SharedEmbed:
-    """An embedding that gives a text the same row at any time: minds of a process share the rows of texts.
-
-    What one says, several hear and remember. The rows of the last texts are kept here; a mind keeps those of its own.
-    """
-
-    def __init__(self, embed: Embed) -> None:
-        self._embed = embed
-        self._rows: dict[str, bytes] = {}  # text -> its row as tables have it, the last one that was asked for is last
-
-    def __call__(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Return a row for each text."""
-        return self._embed(texts)
-
-    def row(self, text: str) -> bytes | None:
-        """Return the packed row of a text; None if it is not among the last ones."""
-        row = self._rows.pop(text, None)
-        if row is not None:
-            self._rows[text] = row
-        return row
-
-    def share(self, text: str, row: bytes) -> None:
-        """Keep the packed row of a text."""
-        self._rows[text] = row
-        if not MAX_SHARED_ROWS.allows(len(self._rows)):
-            del self._rows[next(iter(self._rows))]
 
 
 class VectorTable:
     """Keep a row for each text, in the order in which they were added, and compare them with others.
 
-    A number of a row takes four bits, from -7 to 7, which ranks nearly as 32 bits do; in a short row it takes eight.
-    Sums of products of whole numbers are exact, so a likeness depends neither on the order of the rows nor on the
-    machine.
+    A number of a row takes two bits: its sign, and whether it is larger than usual in its row, as one of -3, -1, 1 and
+    3. In a short row it takes eight. Sums of products of whole numbers are exact, so a likeness depends neither on the
+    order of the rows nor on the machine.
     """
 
     def __init__(self, embed: Embed) -> None:
         self._embed = embed
-        self._shared = embed if isinstance(embed, SharedEmbed) else None
         self._columns = 0  # of a row as it was embedded
-        self._rows: list[bytes] = []
-        self._lengths = array("f")  # of the rows, at least 1
+        self._count = 0
+        self._numbers: NDArray[Any] = np.zeros((0, 0), dtype=np.uint8)  # of packed rows, with room for more
+        self._lengths: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._count
 
     def add(self, texts: Sequence[str]) -> None:
         """Add a row for each text. Raises `ValueError` if `embed` does not return one for each."""
-        known = {} if self._shared is None or not self._columns else self._known(texts)
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        if new:
-            known.update(zip(new, self._packed(self._embedded(new)), strict=True))
-        if self._shared is not None:
-            for text in new:
-                self._shared.share(text, known[text])
-        rows = [known[text] for text in texts]
-        self._rows += rows
-        self._lengths.extend(self._lengths_of(rows))
+        if not texts:
+            return
+        rows = _packed(self._embedded(texts))
+        begin, self._count = self._count, self._count + len(rows)
+        self._make_room(rows["numbers"])
+        self._numbers[begin : self._count] = rows["numbers"]
+        self._lengths[begin : self._count] = rows["length"]
 
-    def _known(self, texts: Iterable[str]) -> dict[str, bytes]:
-        assert self._shared is not None
-        found = ((text, self._shared.row(text)) for text in texts)
-        return {text: row for text, row in found if row is not None}
+    def _make_room(self, numbers: "NDArray[Any]") -> None:
+        """Make room for all rows, of numbers like these."""
+        if self._count > len(self._lengths):
+            room, used = self._count + max(_LEAST_ROOM, self._count // _MORE_ROOM), len(self._lengths)
+            before, self._numbers = self._numbers, np.zeros((room, numbers.shape[1]), dtype=numbers.dtype)
+            if used:
+                self._numbers[:used] = before
+            self._lengths = np.concatenate((self._lengths, np.zeros(room - used, dtype=np.float32)))
 
     def put(self, place: int, row: "NDArray[np.float32]") -> None:
         """Replace the row of a text, as one that was not known when it was added."""
         whole = np.zeros((1, self._columns))
         whole[0, : len(row)] = row
-        (self._rows[place],) = rows = self._packed(whole)
-        (self._lengths[place],) = self._lengths_of(rows)
+        self._lengths[place], self._numbers[place] = _packed(whole)[0]
 
     def picked(self, places: Sequence[int]) -> "VectorTable":
         """Return a table that has only these rows, in this order."""
         made = VectorTable(self._embed)
-        made._columns = self._columns
-        made._rows, made._lengths = [self._rows[place] for place in places], array("f")
-        made._lengths.extend(self._lengths[place] for place in places)
+        made._columns, made._count = self._columns, len(places)
+        made._numbers, made._lengths = self._numbers[list(places)], self._lengths[list(places)]
         return made
 
     def likeness(self, text: str) -> "NDArray[np.float64]":
         """Return how like each row is to what a text means, from 0 to 1: the cosine, and 0 for opposites."""
-        if not self._rows:
+        if not self._count:
             return np.zeros(0)
-        (row,) = _whole(self._embedded([text]), _LARGEST)
+        (row,) = _whole(self._embedded([text]))
         length = max(1.0, float(np.sqrt(np.vecdot(row, row))))
         asked = row.astype(np.float32 if row.size <= _EXACT_COLUMNS else np.float64)
-        products = self._products(self._pairs(self._rows), asked)
-        cosines: NDArray[np.float64] = products / (np.frombuffer(self._lengths, dtype=np.float32) * length)
+        cosines: NDArray[np.float64] = _products(self._numbers[: self._count], asked)
+        cosines /= self._lengths[: self._count] * length
         return np.maximum(0.0, cosines)
-
-    def _products(self, pairs: "NDArray[np.int8]", asked: "NDArray[Any]") -> "NDArray[np.float64]":
-        """Return the product of each packed row with another, which is not packed."""
-        if self._columns < _PACKED_COLUMNS:
-            whole: NDArray[np.float64] = np.vecdot(pairs.astype(asked.dtype), asked).astype(np.float64)
-            return whole
-        first, second = asked[::2].copy(), np.zeros(pairs.shape[1], dtype=asked.dtype)
-        second[: self._columns // 2] = asked[1::2]
-        # A byte is 16 a + b, so 16 (a x + b y) = (16 a + b) x + b (16 y - x), and b + 8 is in its last four bits.
-        weights = 16 * second - first
-        low = ((pairs + np.int8(8)) & np.int8(15)).astype(asked.dtype)
-        products: NDArray[np.float64] = np.vecdot(pairs.astype(asked.dtype), first).astype(np.float64)
-        products += np.vecdot(low, weights) - 8.0 * float(weights.sum(dtype=np.float64))
-        products /= 16
-        return products
 
     def _embedded(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         rows = self._embed(texts)
@@ -130,33 +84,50 @@ class VectorTable:
         self._columns = rows.shape[1]
         return rows
 
-    def _packed(self, rows: "NDArray[Any]") -> list[bytes]:
-        """Return rows scaled so that the largest number of each is 7, with two numbers in a byte; short ones as 127."""
-        if self._columns < _PACKED_COLUMNS:
-            return [row.tobytes() for row in _whole(rows, _LARGEST).astype(np.int8)]
-        whole = _whole(rows, _LARGEST_HALF).astype(np.int8)
-        pairs = whole[:, ::2] * np.int8(16)
-        pairs[:, : whole.shape[1] // 2] += whole[:, 1::2]
-        return [row.tobytes() for row in pairs]
 
-    def _pairs(self, rows: Sequence[bytes]) -> "NDArray[np.int8]":
-        """Return packed rows as one array; short ones have one number in a byte instead of two."""
-        return np.frombuffer(b"".join(rows), dtype=np.int8).reshape(len(rows), -1)
-
-    def _lengths_of(self, rows: Sequence[bytes]) -> list[float]:
-        if not rows:
-            return []
-        pairs = self._pairs(rows)
-        squares = np.vecdot(pairs, pairs, dtype=np.float64)
-        if self._columns >= _PACKED_COLUMNS:
-            low = ((pairs + np.int8(8)) & np.int8(15)) - np.int8(8)
-            high = (pairs - low) >> 4
-            squares = np.vecdot(low, low, dtype=np.float64) + np.vecdot(high, high, dtype=np.float64)
-        return [float(length) for length in np.maximum(1.0, np.sqrt(squares))]
+def _row_type(columns: int) -> "np.dtype[np.void]":
+    """Return the type of a packed row: its length, which is infinite for a row of zeros, and its numbers."""
+    if columns < _PACKED_COLUMNS:
+        return np.dtype([("length", np.float32), ("numbers", np.int8, (columns,))])
+    return np.dtype([("length", np.float32), ("numbers", np.uint8, (-(-columns // _NUMBERS_EACH),))])
 
 
-def _whole(rows: "NDArray[Any]", largest: int) -> "NDArray[np.float64]":
-    """Return rows of whole numbers, scaled so that the largest of each is a given one."""
+def _packed(rows: "NDArray[Any]") -> "NDArray[np.void]":
+    """Return rows with the two bits of four numbers in a byte, and short ones with one number in a byte."""
+    columns = rows.shape[1]
+    packed, whole = np.zeros(len(rows), dtype=_row_type(columns)), _whole(rows)
+    squares = np.vecdot(whole, whole)
+    if columns < _PACKED_COLUMNS:
+        packed["numbers"] = whole
+    else:
+        # Zeros, as at the end of a row that was shorter, count for nothing: others are zero there, too.
+        count = np.count_nonzero(rows, axis=1)
+        is_large = whole * whole * count[:, np.newaxis] > squares[:, np.newaxis]
+        codes = np.zeros((len(rows), packed["numbers"].shape[1], _NUMBERS_EACH), dtype=np.uint8)
+        codes.reshape(len(rows), -1)[:, :columns] = np.where(whole < 0, 1 - is_large, 2 + is_large)
+        for place in range(_NUMBERS_EACH):
+            packed["numbers"] |= codes[:, :, place] << np.uint8(2 * place)
+        squares = count + 8.0 * is_large.sum(axis=1)
+    packed["length"] = np.where(whole.any(axis=1), np.sqrt(squares), np.inf)
+    return packed
+
+
+def _products(numbers: "NDArray[Any]", asked: "NDArray[Any]") -> "NDArray[np.float64]":
+    """Return the product of each packed row with another, which is not packed."""
+    if numbers.dtype == np.int8:
+        whole: NDArray[np.float64] = np.vecdot(numbers.astype(asked.dtype), asked).astype(np.float64)
+        return whole
+    parts = np.zeros((numbers.shape[1], _NUMBERS_EACH), dtype=asked.dtype)
+    parts.reshape(-1)[: len(asked)] = asked
+    codes = np.empty((len(numbers), _NUMBERS_EACH, numbers.shape[1]), dtype=asked.dtype)
+    for place in range(_NUMBERS_EACH):
+        codes[:, place] = (numbers >> np.uint8(2 * place)) & np.uint8(3)
+    products: NDArray[np.float64] = np.vecdot(codes.reshape(len(numbers), -1), parts.T.ravel()).astype(np.float64)
+    return 2.0 * products - 3.0 * float(parts.sum(dtype=np.float64))  # a number is two times its code, less 3
+
+
+def _whole(rows: "NDArray[Any]") -> "NDArray[np.float64]":
+    """Return rows of whole numbers, scaled so that the largest of each is that of eight bits."""
     most = np.abs(rows).max(axis=1, keepdims=True)
-    whole: NDArray[np.float64] = np.rint(rows / np.where(most > 0, most, 1) * largest).astype(np.float64)
+    whole: NDArray[np.float64] = np.rint(rows / np.where(most > 0, most, 1) * _LARGEST).astype(np.float64)
     return whole
