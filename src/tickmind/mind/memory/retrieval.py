@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _K1, _B = 1.2, 0.75  # of BM25
 _MORE_ROOM = 64  # entries
 _number_of = attrgetter("number")
-_NOWHERE: "array[int]" = array("H")  # places of a word that no entry has
+_NO_WORD = -1  # the number of a word that no entry has
+_NOWHERE: "NDArray[np.int64]" = np.zeros(0, dtype=np.int64)  # places of such a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,8 @@ class EntryIndex:
         self._half_life_ticks = half_life_ticks
         self._embed = embed
         self._entries: list[MemoryEntry] = []  # by place, in the order of their numbers
-        self._words = 0  # of all entries
-        self._with_word: dict[str, array[int]] = {}  # word -> places
+        self._word_numbers: dict[str, int] = {}  # word -> its number
+        self._words = array("H")  # numbers of the words of all entries, by place
         self._about: dict[str, array[int]] = {}  # subject -> places
         self._ticks: NDArray[np.float64] = np.zeros(0)  # by place, with room for more
         self._importance: NDArray[np.float64] = np.zeros(0)
@@ -111,11 +112,9 @@ class EntryIndex:
             room = np.zeros(_MORE_ROOM)
             self._ticks, self._importance = (np.concatenate((one, room)) for one in (self._ticks, self._importance))
             self._lengths = np.concatenate((self._lengths, np.zeros(_MORE_ROOM, dtype=np.uint8)))
-        words = indexed_words(entry.text)
-        self._words += len(words)
+        words, numbers = indexed_words(entry.text), self._word_numbers
+        self._words.extend([numbers.setdefault(word, len(numbers)) for word in words])
         self._lengths[place] = len(words)
-        for word in words:
-            self._with_word.setdefault(word, array("H")).append(place)
         for subject in dict.fromkeys(entry.about):
             self._about.setdefault(subject, array("H")).append(place)
         return place
@@ -147,15 +146,22 @@ class EntryIndex:
         """
         count = len(self._entries)
         parts = np.zeros(count)
-        asked = [self._with_word.get(word, _NOWHERE) for word in indexed_words(question)]
-        if not any(asked):
+        asked = [self._word_numbers.get(word, _NO_WORD) for word in indexed_words(question)]
+        known = [number for number in asked if number != _NO_WORD]
+        if not known:
             return parts
-        rarity = [math.log1p((count - len(places) + 0.5) / (len(places) + 0.5)) for places in asked]
+        marks = np.zeros(len(self._word_numbers), dtype=np.uint16)  # which of the known words each is, from 1 on
+        marks[known] = np.arange(1, len(known) + 1)
+        marked = marks[np.frombuffer(self._words, dtype=np.uint16)]
+        found = np.flatnonzero(marked)
+        places, which = np.searchsorted(self._lengths[:count].cumsum(), found, side="right"), marked[found]
+        places_of = {number: places[which == mark] for mark, number in enumerate(known, 1)}
+        shared = [places_of.get(number, _NOWHERE) for number in asked]
+        rarity = [math.log1p((count - len(each) + 0.5) / (len(each) + 0.5)) for each in shared]
         whole = sum(rarity)
-        for places, rare in zip(asked, rarity, strict=True):
-            if places:
-                parts[np.frombuffer(places, dtype=np.uint16)] += rare
-        mean = self._words / count
+        for each, rare in zip(shared, rarity, strict=True):
+            parts[each] += rare
+        mean = len(self._words) / count
         return weight / whole * parts / (1 + _K1 * (1 - _B + _B / mean * self._lengths[:count])) * (1 + _K1)
 
     def _likeness(self, question: str, weight: float) -> "NDArray[np.float64]":
