@@ -62,8 +62,8 @@ class Memory:
         self.losses = 0
         """How often entries were merged away or forgotten, so that readers can detect a change."""
         self._entries: dict[int, MemoryEntry] = {}  # number -> entry, the one experienced last is last
-        # Text -> number of the newest entry; where other entries have that text, too, theirs are by the whole key.
-        self._newest: dict[str | _RepeatKey, int] = {}
+        self._newest: dict[str, int] = {}  # text -> number of the newest entry
+        self._newest_by_key: dict[_RepeatKey, int] = {}  # of those whose text another entry has, too
         self._subjects: dict[tuple[str, ...], tuple[str, ...]] = {}  # subjects -> the one object that entries share
         self._last_number = 0
         self._day_ticks = max(1, day_ticks)
@@ -108,12 +108,12 @@ class Memory:
         weight = 0.0 if not weight > 0.0 else min(1.0, weight)
         subjects = ((about,) if about else ()) if isinstance(about, str) else about[:_SUBJECTS]
         subjects = self._subjects.setdefault(subjects, subjects)
-        key: str | _RepeatKey = flat
+        key: _RepeatKey | None = None
         number = self._newest.get(flat)
         before = None if number is None else self._entries[number]
         if before is not None and (before.kind is not kind or before.told_by != told_by or before.about != subjects):
             key = kind, flat, told_by, subjects
-            number = self._newest.get(key)
+            number = self._newest_by_key.get(key)
             before = None if number is None else self._entries[number]
         if before is not None and tick - before.tick <= self._hour_ticks:
             number = before.number
@@ -130,7 +130,10 @@ class Memory:
                 evidence = self._grounds(evidence)
             fields = (number, kind, tick, flat, weight, subjects, place, told_by, evidence, 1, tick)
             made = tuple.__new__(MemoryEntry, fields)  # in half the time of the constructor
-            self._newest[key] = number
+            if key is None:
+                self._newest[flat] = number
+            else:
+                self._newest_by_key[key] = number
         self._entries[number] = made
         self._changed[number] = None
         if len(self._entries) > _ENTRIES:
@@ -229,7 +232,10 @@ class Memory:
         loose = [entry for entry in self._entries.values() if entry.number not in pinned]
         loose.sort(key=lambda entry: (self._worth(entry, tick), entry.number))
         self._drop(entry.number for entry in loose[: max(0, len(self._entries) - most)])
-        self._newest = dict(self._newest)  # without the room of what is gone
+        self._newest, self._newest_by_key = (
+            dict(self._newest),
+            dict(self._newest_by_key),
+        )  # without room for the dropped
 
     def _worth(self, entry: MemoryEntry, tick: int) -> float:
         recency: float = 0.5 ** (max(0, tick - entry.tick) / self._day_ticks)
@@ -260,10 +266,11 @@ class Memory:
         for number in numbers:
             self.losses += 1
             entry = self._entries.pop(number)
-            whole_key = entry.kind, entry.text, entry.told_by, entry.about
-            for key in (entry.text, whole_key):
-                if self._newest.get(key) == number:
-                    del self._newest[key]
+            if self._newest.get(entry.text) == number:
+                del self._newest[entry.text]
+            key = entry.kind, entry.text, entry.told_by, entry.about
+            if self._newest_by_key.get(key) == number:
+                del self._newest_by_key[key]
             self._changed.pop(number, None)
             self._some_gone = True
 
@@ -274,9 +281,10 @@ class Memory:
             known = self._newest.get(entry.text)
             same = None if known is None else self._entries[known]
             is_alike = same is None or (same.kind, same.told_by, same.about) == (entry.kind, entry.told_by, entry.about)
-            self._newest[entry.text if is_alike else (entry.kind, entry.text, entry.told_by, entry.about)] = (
-                entry.number
-            )
+            if is_alike:
+                self._newest[entry.text] = entry.number
+            else:
+                self._newest_by_key[entry.kind, entry.text, entry.told_by, entry.about] = entry.number
             self._last_number = max(self._last_number, entry.number)
         self._changed, self._some_gone = {}, True
         self.changes += 1

@@ -137,7 +137,7 @@ def read_line(text: str) -> LineMeaning:
     return LineMeaning(
         greets=_GREETING.search(plain) is not None,
         asks="?" in plain,
-        leaves=_FAREWELL.search(plain) is not None,
+        leaves=is_farewell(text),
         name=name[1] if name and name[1] not in _NO_NAMES else "",
         told=news[1] if news and "?" not in news[1] and not is_act else "",
         promise=promise,
@@ -146,6 +146,11 @@ def read_line(text: str) -> LineMeaning:
         bids=bid[1] if bid else "",
         joins=_JOIN.search(plain) is not None,
     )
+
+
+def is_farewell(text: str) -> bool:
+    """Return whether a line says farewell."""
+    return _FAREWELL.search(unquoted(text)) is not None
 
 
 def unquoted(text: str) -> str:

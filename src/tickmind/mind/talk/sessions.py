@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tickmind.base import Limit
 from tickmind.mind.talk.circle import MAX_CIRCLE, Circle
-from tickmind.mind.talk.meaning import LineMeaning, read_line
+from tickmind.mind.talk.meaning import LineMeaning, is_farewell, read_line
 
 MAX_TALK_LINES = Limit("number of lines in a talk of two", 8)
 LINES_EACH = int(MAX_TALK_LINES.maximum) // 2  # of each that takes part, in a talk of any size
@@ -114,7 +114,8 @@ class Talks:
         self._rest_until: dict[str, int] = {}  # partner -> the tick until which the two rest
         self._breaks: dict[str, int] = {}  # partner -> how often it broke the rest
         self._heard: dict[str, frozenset[str]] = {}  # partner -> its lines in the last talk
-        self._overheard = deque[tuple[int, str, str]](maxlen=int(MAX_OVERHEARD.maximum))  # tick, speaker and line
+        # Tick, speaker, and whether it was a farewell.
+        self._overheard = deque[tuple[int, str, bool]](maxlen=int(MAX_OVERHEARD.maximum))
 
     def hear(
         self, tick: int, speaker_id: str, text: str, *, guest_id: str = "", circle: Sequence[str] = ()
@@ -164,7 +165,7 @@ class Talks:
 
     def overhear(self, tick: int, speaker_id: str, text: str) -> None:
         """Note a line in a talk of others, to know how long that is if this character is invited to it."""
-        self._overheard.append((tick, speaker_id, text))
+        self._overheard.append((tick, speaker_id, is_farewell(text)))
 
     def may_begin(self, tick: int, partner_id: str) -> bool:
         """Return whether this character may speak to a partner first."""
@@ -271,9 +272,9 @@ class Talks:
     def _missed(self, tick: int, people: Sequence[str], since: int = 0) -> int:
         """Return how many lines some have said: those overheard since a tick, and since a farewell or a pause."""
         count, later = 0, tick
-        for said_tick, speaker_id, text in reversed(self._overheard):
+        for said_tick, speaker_id, leaves in reversed(self._overheard):
             if speaker_id in people:
-                if said_tick < since or later - said_tick > ANSWER_TICKS or read_line(text).leaves:
+                if said_tick < since or later - said_tick > ANSWER_TICKS or leaves:
                     break
                 count, later = count + 1, said_tick
         return count
