@@ -177,11 +177,12 @@ export class EventLog {
     yield* this.rules(frame, passes, true, changes.length);
     if (this.filters.actor) return;
     const { world } = this.film;
+    const asked = this.filters.types.includes("object"); // else the deed that changed an amount says so already
     for (let at = changes.length - 1; at >= 0; at -= 1) {
       const change = changes[at];
       if (change.length === 4) {
         const [x, y, item, amount] = change;
-        if (this.inside(x, y)) yield [at, -1, () => this.stored(x, y, item, amount), false];
+        if (asked && this.inside(x, y)) yield [at, -1, () => this.stored(x, y, item, amount), false];
       } else if (change[1] === "state") {
         const [thing, , state] = change;
         if (world.thingX[thing] !== AWAY && !this.inside(world.thingX[thing], world.thingY[thing])) continue;

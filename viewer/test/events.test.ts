@@ -63,6 +63,15 @@ describe("the log of events", () => {
     expect(texts(log, { ...ALL, types: ["object"] }, 1)).toEqual(["decay with bob (-1 bread)"]);
   });
 
+  it("has amounts of items only among the changes of things, as a deed says them already", () => {
+    const film = filmOf(["ann"]);
+    film.add(keyframeOf(0, [[10, 10]]));
+    film.add(tickOf(1, { ...did(0), [Tag.OBJECTS]: [[10, 10, 0, 3]] }));
+    const log = logOf(film);
+    expect(texts(log, ALL, 1)).toEqual(["picks up"]);
+    expect(texts(log, { ...ALL, types: ["object"] }, 1)).toEqual(["3 berries on the ground"]);
+  });
+
   it("has goals with who reached them, and what rules of the user's own did", () => {
     const film = filmOf(["ann", "bob"]);
     film.add(keyframeOf(0, [[10, 10], [40, 10]]));

@@ -414,6 +414,16 @@ def test_news_spreads_with_the_one_who_told_it():
     assert [entry.text for entry in one._memory if "wolf" in entry.text] == ["I saw a wolf."]
 
 
+@pytest.mark.parametrize("name", ["Ada", "Bram"])
+def test_hearsay_of_itself_or_of_the_listener_is_no_news(name):
+    one, other = pair()
+    one.hear(1, "cleo", f"By the way: {name} fell into the well.")
+    one.hear(1, "cleo", "By the way: Dov fell into the well.")
+    for day in range(1, 13):
+        talking(one, other, first_tick=1 + 300 * day)
+    assert [entry.text for entry in other._memory if "well" in entry.text] == ["Dov fell into the well."]
+
+
 @pytest.mark.parametrize(
     ("text", "noted"),
     [

@@ -120,7 +120,11 @@ class Teller:
         return self._chance.choice(facts) if facts else ""
 
     def _is_news_for(self, entry: MemoryEntry, listeners: Collection[str]) -> bool:
-        return entry.kind in _TOLD_KINDS and self._may_tell(entry, listeners)
+        """Return whether it may tell an entry, and the entry is no hearsay of itself or of a listener."""
+        if entry.kind not in _TOLD_KINDS or not self._may_tell(entry, listeners):
+            return False
+        names = (self._name, *(self.people.called(who) for who in listeners))
+        return not (entry.told_by and any(_names(entry.text, name) for name in names))
 
     def _may_tell(self, entry: MemoryEntry, listeners: Collection[str]) -> bool:
         """Return whether an entry is about none of the listeners, and does not give the secret away."""
@@ -135,3 +139,7 @@ class Teller:
 
     def _others(self) -> set[str]:
         return {name for one in self.people for name in (one.called, one.person_id)}
+
+
+def _names(text: str, name: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE) is not None
