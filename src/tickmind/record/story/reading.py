@@ -6,7 +6,7 @@ from tickmind.record.documents.places import display_names
 from tickmind.record.measures.material import read_material
 from tickmind.record.story.deeds import DeedWatch
 from tickmind.record.story.events import RunStory
-from tickmind.record.story.social import origins_of, social_events
+from tickmind.record.story.social import acquainted, origins_of, social_events
 
 if TYPE_CHECKING:
     from tickmind.record.reader import RunReader
@@ -18,7 +18,8 @@ def read_story(reader: "RunReader") -> RunStory:
     watch = DeedWatch(info)
     found = read_material(reader, watch=watch.add)
     secrets = {one.entity_id: one.persona.secret for one in info.actors if one.persona and one.persona.secret}
-    events = [*watch.finish(), *social_events(found, watch.stays, watch.talks, secrets)]
+    known = acquainted({actor.entity_id: actor.persona for actor in info.actors})
+    events = [*watch.finish(), *social_events(found, watch.stays, watch.talks, secrets, known)]
     named = display_names([(actor.entity_id, actor.persona) for actor in info.actors])
     return RunStory(
         run_id=reader.run_id,

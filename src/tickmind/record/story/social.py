@@ -2,12 +2,13 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from tickmind.mind.promises import PromiseState
 from tickmind.mind.talk.meaning import in_third_person
-from tickmind.protocol.setting import DAY_MINUTES, CalendarInfo, clock_of
+from tickmind.protocol.setting import DAY_MINUTES, CalendarInfo, Persona, clock_of
 from tickmind.record.measures.material import MindMaterial, TalkSpan
 from tickmind.record.measures.mind_measures import first_notes
 from tickmind.record.measures.promise_history import PromiseHistory, promise_history
@@ -31,11 +32,15 @@ def social_events(
     stays: "Stays",
     talks: Iterable[tuple[int, str, str]] = (),
     secrets: Mapping[str, str] | None = None,
+    known: Collection[frozenset[str]] = (),
 ) -> list[StoryEvent]:
-    """Return the events between minds. `talks` are of actors without minds, `secrets` of all, by their ids."""
+    """Return the events between minds.
+
+    `talks` are of actors without minds, `secrets` of all, by their ids. `known` are pairs who have met before the run.
+    """
     history = promise_history(found)
     events = [
-        *_talks(_talk_starts(found) or talks),
+        *_talks(_talk_starts(found) or talks, known),
         *_promises(found, history),
         *_gifts(found, history),
         *_facts(found, secrets or {}),
@@ -44,6 +49,20 @@ def social_events(
     ]
     placed = [event if event.place else event._replace(place=stays.at(event.who, event.tick_id)) for event in events]
     return sorted(placed, key=lambda event: event.tick_id)
+
+
+def acquainted(personas: Mapping[str, Persona | None]) -> set[frozenset[str]]:
+    """Return the pairs that know each other from the beginning: by a relation of either, or by a home that they share.
+
+    >>> sorted(acquainted({"ada": Persona("Ada", relations=(("liv", "her pupil"),)), "liv": None}).pop())
+    ['ada', 'liv']
+    """
+    found = {frozenset((one, other)) for one, persona in personas.items() if persona for other, _ in persona.relations}
+    homes: defaultdict[str, list[str]] = defaultdict(list)
+    for one, persona in personas.items():
+        if persona and persona.home:
+            homes[persona.home].append(one)
+    return found | {frozenset(pair) for people in homes.values() for pair in combinations(people, 2)}
 
 
 def _talk_starts(found: MindMaterial) -> list[tuple[int, str, str]]:
@@ -76,11 +95,12 @@ def _is_answered(found: MindMaterial, talk: list[TalkSpan], said: Mapping[str, l
     return span.partner_id not in found.minds and place < len(ticks) and ticks[place] <= talk[-1].last_tick_id
 
 
-def _talks(starts: Iterable[tuple[int, str, str]]) -> Iterator[StoryEvent]:
-    known: set[tuple[str, str]] = set()
+def _talks(starts: Iterable[tuple[int, str, str]], known: Collection[frozenset[str]]) -> Iterator[StoryEvent]:
+    met = set(known)
     for tick_id, one, other in starts:
-        yield StoryEvent(tick_id, StoryKind.TALKED if (one, other) in known else StoryKind.MET, one, other)
-        known.add((one, other))
+        pair = frozenset((one, other))
+        yield StoryEvent(tick_id, StoryKind.TALKED if pair in met else StoryKind.MET, one, other)
+        met.add(pair)
 
 
 def _promises(found: MindMaterial, history: PromiseHistory) -> Iterator[StoryEvent]:

@@ -8,7 +8,7 @@ from tickmind.protocol.setting import CalendarInfo, WorldSetting
 from tickmind.record.measures import MindMaterial
 from tickmind.record.measures.material import BondChange, SaidLine, TalkSpan, _read_insights
 from tickmind.record.story.events import StoryKind
-from tickmind.record.story.social import social_events
+from tickmind.record.story.social import acquainted, social_events
 from tickmind.record.story.stays import Stays
 from tickmind.record.tables.gifts import Gift
 
@@ -43,8 +43,8 @@ def village(*who, **more):
     return MindMaterial(DAY, 2880, names={one: one.capitalize() for one in who}, minds=set(who), **more)
 
 
-def told(found, kinds, talks=(), secrets=None):
-    events = social_events(found, Stays(empty_world(*found.names)), talks, secrets)
+def told(found, kinds, talks=(), secrets=None, known=()):
+    events = social_events(found, Stays(empty_world(*found.names)), talks, secrets, known)
     return [(one.tick_id, one.kind.value, one.who, one.other, one.what, one.how) for one in events if one.kind in kinds]
 
 
@@ -58,6 +58,20 @@ def test_the_first_talk_of_two_is_a_meeting_and_one_without_an_answer_is_none():
     found = village("ada", "bram", "cleo", talks=spans)
     kinds = {StoryKind.MET, StoryKind.TALKED}
     assert told(found, kinds) == [(10, "met", "ada", "bram", "", ""), (300, "talked", "ada", "bram", "", "")]
+
+
+def test_those_who_share_a_relation_or_a_home_do_not_meet_for_the_first_time():
+    personas = {
+        "ada": Persona("Ada", relations=(("bram", "her cousin"),)),
+        "bram": Persona("Bram", home="oak_house"),
+        "cleo": Persona("Cleo", home="oak_house"),
+        "dov": None,
+    }
+    starts = [(10, "ada", "bram"), (20, "bram", "cleo"), (30, "ada", "cleo"), (40, "ada", "dov")]
+    found = village(*personas)
+    kinds = {StoryKind.MET, StoryKind.TALKED}
+    kinds_told = [kind for _, kind, *_ in told(found, kinds, starts, known=acquainted(personas))]
+    assert kinds_told == ["talked", "talked", "met", "met"]
 
 
 @pytest.mark.parametrize(("line", "is_told"), [(55, True), (90, False)])
