@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -28,14 +30,42 @@ class ActorUnavailableError(RayError):
     pass
 
 
+class Reference:
+    """What a call of an actor returns. Like that of Ray's client it can't bear that its future is cancelled."""
+
+    def __init__(self, answer):
+        self._future: Future[object] = Future()
+        self._task = asyncio.ensure_future(answer)
+        self._task.add_done_callback(self._settle)
+
+    def future(self):
+        return self._future
+
+    def _settle(self, task):
+        assert not self._future.cancelled()
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            self._future.set_result(task.result())
+        else:
+            self._future.set_exception(error)
+
+
 class Actor:
     """An actor whose answers the test gives: `lost` and `silent` are those of a node that is gone."""
 
     def __init__(self, options, node_id):
         self.options, self.node_id, self.state, self.started, self.killed = options, node_id, "there", 0, False
-        self.start, self.news, self.close = (
-            SimpleNamespace(remote=method) for method in (self._start, self._news, self._close)
+        methods = (self._start, self._news, self._stop, self._close)
+        self.start, self.news, self.stop, self.close = (
+            SimpleNamespace(remote=partial(self._call, method)) for method in methods
         )
+
+    def _call(self, method, *arguments):
+        if self.state == "cut off":
+            raise ConnectionError("the client has been disconnected")
+        return Reference(method(*arguments))
 
     async def _answer(self):
         await asyncio.sleep(0.5)
@@ -55,6 +85,9 @@ class Actor:
         await self._answer()
         return CastNews()
 
+    async def _stop(self, _grace_s):
+        await self._answer()
+
     async def _close(self):
         await self._answer()
 
@@ -66,6 +99,8 @@ class Cluster:
         self.actors = []
         self.resources = {"aa": dict(ROOM), "bb": dict(ROOM)}
         self.port = 0  # on which the nodes listen
+        self.joined, self.is_there = True, True
+        self.is_ending = False  # the connection ends with the next actor that is killed
         self.api = self
         self.exceptions = SimpleNamespace(RayError=RayError, ActorUnavailableError=ActorUnavailableError)
 
@@ -80,11 +115,32 @@ class Cluster:
 
         return SimpleNamespace(remote=make)
 
+    def is_initialized(self):
+        return self.joined
+
+    def shutdown(self):
+        assert not self.joined
+
+    def init(self, **_options):
+        if not self.is_there:
+            raise ConnectionError("no answer")
+        self.joined = True
+
+    def cut_off(self):
+        """End the connection, and all actors with it."""
+        self.joined = False
+        for actor in self.actors:
+            actor.state = "cut off"
+
     def nodes(self):
         where = {"NodeManagerAddress": "127.0.0.1", "NodeManagerPort": self.port}
         return [{"NodeID": name, "Alive": True, "Resources": has, **where} for name, has in self.resources.items()]
 
     def kill(self, actor, *, no_restart):
+        if self.is_ending:
+            self.is_ending = False
+            self.cut_off()
+            raise ConnectionError("the client has been disconnected")
         assert no_restart
         actor.killed = True
 
@@ -117,7 +173,7 @@ def on_cluster(tmp_path):
                 await on(cluster)
 
         async def on(cluster):
-            launcher = RayLauncher(RayCluster(cluster, "here"))
+            launcher = RayLauncher(RayCluster(cluster, "auto"))
             try:
                 await history(cluster, Agents(launcher, tmp_path))
             finally:
@@ -245,5 +301,64 @@ def test_a_node_that_lives_on_is_used_again_after_a_minute(on_cluster):
         other, _ = await agents.life("other")
         await until(lambda: other.node)
         assert cluster.actors[2].options["label_selector"] is None
+
+    on_cluster(history)
+
+
+def test_after_a_lost_connection_all_agents_start_again_over_one_new_connection(on_cluster):
+    async def history(cluster, agents):
+        lives = [await agents.life(key) for key in "abc"]
+        await until(lambda: all(agent.node for agent, _ in lives))
+        first = list(cluster.actors)
+        cluster.cut_off()
+        for _, ended in lives:
+            ending: Ending = await ended
+            assert "lost" in ending.trouble
+        again = [(await agents.life(key))[0] for key in "abc"]
+        await until(lambda: all(agent.node for agent in again))
+        assert len(cluster.actors) == 6
+        assert not any(actor.killed for actor in first), "they are unknown to the new connection"
+        assert all(actor.options["label_selector"] is None for actor in cluster.actors[3:]), "no node was lost"
+
+    on_cluster(history)
+
+
+def test_a_connection_that_ends_while_an_agent_starts_costs_it_no_start(on_cluster):
+    async def history(cluster, agents):
+        agent, ended = await agents.life()
+        await until(lambda: agent.node)
+        cluster.actors[0].state, cluster.is_ending = "lost", True
+        await ended
+        again, _ = await agents.life()
+        await until(lambda: again.node)
+        assert not cluster.is_ending
+
+    on_cluster(history)
+
+
+def test_an_agent_says_that_the_cluster_does_not_let_it_in_again(on_cluster):
+    async def history(cluster, agents):
+        agent, ended = await agents.life()
+        await until(lambda: agent.node)
+        cluster.is_there = False
+        cluster.cut_off()
+        await ended
+        _, ended = await agents.life()
+        ending: Ending = await ended
+        assert "can't join a Ray cluster at auto: no answer" in ending.trouble
+        cluster.is_there = True
+        last, _ = await agents.life()
+        await until(lambda: last.node)
+
+    on_cluster(history)
+
+
+def test_an_agent_may_be_stopped_without_a_connection(on_cluster):
+    async def history(cluster, agents):
+        agent, ended = await agents.life()
+        await until(lambda: agent.node)
+        cluster.cut_off()
+        agent.stop(1.0)
+        await ended
 
     on_cluster(history)

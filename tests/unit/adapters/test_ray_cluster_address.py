@@ -2,12 +2,14 @@
 
 import socket
 import sys
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from tickmind.adapters.ray import connect_ray
 from tickmind.adapters.ray.cast_actor import missing_tls_file, remove_left_folders
+from tickmind.adapters.ray.cluster import CLIENT_TRIES
 from tickmind.base import ConfigError
 from tickmind.base.access.tls_files import TlsFiles
 from tickmind.cli.app import app
@@ -38,6 +40,26 @@ def test_a_cluster_that_does_not_answer_is_named_with_what_to_do(deaf):
         connect_ray(f"ray://{deaf}", {})
     with pytest.raises(ConfigError, match=f"no Ray cluster answers at {deaf}"):
         connect_ray("ray", {"RAY_ADDRESS": deaf})
+
+
+def test_a_client_server_that_fails_to_start_a_process_is_asked_again(monkeypatch):
+    """Its processes are forks of a process with threads of gRPC; one in ten dies at once."""
+    tries = []
+
+    def init(**options):
+        tries.append(options["address"])
+        if len(tries) < CLIENT_TRIES:
+            raise ConnectionAbortedError("Starting Ray client server failed")
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        address = f"ray://127.0.0.1:{proxy.getsockname()[1]}"
+        connect_ray(address, {})
+        assert tries == [address] * CLIENT_TRIES
+        tries[:] = []
+        monkeypatch.setattr("tickmind.adapters.ray.cluster.CLIENT_TRIES", CLIENT_TRIES - 1)
+        with pytest.raises(ConfigError, match="Starting Ray client server failed"):
+            connect_ray(address, {})
 
 
 def test_the_cluster_that_ran_here_last_is_named_when_it_is_gone(deaf, tmp_path):

@@ -3,6 +3,9 @@
 Ray starts a lost actor again, but takes a node for lost only when five checks of its health have failed, three seconds
 apart. The runner hears of the loss within a second or two, from the call that waits for news. So an actor that does not
 come back soon is given up, or at once if its node accepts no connection, and another is asked for, on any other node.
+
+Through Ray's client (`ray://`), all actors end with the connection. Then the cluster is joined again, and each start
+asks for a new actor.
 """
 
 import asyncio
@@ -10,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tickmind.adapters.ray.answers import answer_of
 from tickmind.adapters.ray.cast_actor import CastActor
 from tickmind.base import get_logger
 
@@ -30,6 +34,7 @@ class CastHandle:
     """An actor, the node that it was last heard of from, and since when it is lost."""
 
     actor: Any
+    connection: int  # number of the connection that it ends with
     node_id: str = ""  # empty until it has answered
     lost_s: float | None = None
 
@@ -53,18 +58,24 @@ class CastActors:
         self._shunned: dict[str, float] = {}  # id of a node whose actors did not come back -> until when
         self._ending: set[asyncio.Task[None]] = set()
         self._make = cluster.api.remote(CastActor)
+        self._connection = 0  # each time that the cluster is joined again has the next number
+        self._joining = asyncio.Lock()
 
     async def get(self, key: str, spec: "AgentSpec") -> CastHandle:
-        """Return the actor that was kept for a group if it is there or may come back soon, else a new one."""
+        """Return the actor that was kept for a group if it is there or may come back soon, else a new one.
+
+        Raises `ConfigError` if the connection to the cluster was lost and it can't be joined again.
+        """
+        await self._join_again()
         handle = self._kept.pop(key, None)
-        if handle is not None:
+        if handle is not None and handle.connection == self._connection:
             if not await self._is_given_up(handle):
                 return handle
             if handle.node_id:
                 self._shunned[handle.node_id] = self._clock_s() + SHUNNED_S
             self._cluster.api.kill(handle.actor, no_restart=True)
         nodes = await asyncio.to_thread(self._cluster.api.nodes) if self._shunned else []
-        return CastHandle(self._new(spec, nodes))
+        return CastHandle(self._new(spec, nodes), self._connection)
 
     def keep(self, key: str, handle: CastHandle) -> None:
         """Keep an actor for the next start of its group."""
@@ -92,6 +103,15 @@ class CastActors:
     def hoped_for_s(self, handle: CastHandle) -> float | None:
         """Return how long a lost actor is still hoped for; None for one that is not lost."""
         return None if handle.lost_s is None else max(0.0, handle.lost_s + COMES_BACK_S - self._clock_s())
+
+    async def _join_again(self) -> None:
+        async with self._joining:
+            if self._cluster.is_joined():
+                return
+            _log.warning("lost the connection to Ray, and all actors with it; joining again", ray=self._cluster.address)
+            await asyncio.to_thread(self._cluster.join_again)
+            self._connection += 1
+            self._make = self._cluster.api.remote(CastActor)
 
     async def _is_given_up(self, handle: CastHandle) -> bool:
         """Return whether an actor is lost and not waited for: it is away for too long, or its node is gone."""
@@ -126,13 +146,16 @@ class CastActors:
         return {_NODE_LABEL: f"!in({','.join(sorted(self._shunned))})"}
 
     async def _end(self, handle: CastHandle) -> None:
-        if handle.lost_s is None:
-            try:
+        if handle.connection != self._connection or not self._cluster.is_joined():
+            return  # it has ended with the connection
+        try:
+            if handle.lost_s is None:
                 async with asyncio.timeout(FORCE_S):
-                    await handle.actor.close.remote()
-            except (TimeoutError, self._cluster.api.exceptions.RayError) as error:
-                _log.debug("an actor did not clean up", why=str(error))
-        self._cluster.api.kill(handle.actor, no_restart=True)
+                    await answer_of(handle.actor.close.remote())
+        except (TimeoutError, ConnectionError, self._cluster.api.exceptions.RayError) as error:
+            _log.debug("an actor did not clean up", why=str(error))
+        if self._cluster.is_joined():
+            self._cluster.api.kill(handle.actor, no_restart=True)
 
 
 def memory_mb(spec: "AgentSpec") -> int:

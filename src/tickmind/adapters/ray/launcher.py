@@ -6,15 +6,18 @@ through Ray: only output, heartbeats and what changes in the agent's state folde
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tickmind.adapters.ray.answers import RayReference, answer_of
 from tickmind.adapters.ray.cast_actor import CastBegun, CastNews, CastOrder
 from tickmind.adapters.ray.cast_actors import FORCE_S, CastActors, CastHandle, memory_mb
 from tickmind.adapters.ray.cluster import RayCluster
 from tickmind.adapters.ray.state_copy import StatePiece, keep_pieces, read_pieces
-from tickmind.base import get_logger
+from tickmind.base import ConfigError, get_logger
 from tickmind.runner import AgentCallbacks, AgentSpec, AgentStart, Ending
 from tickmind.runner.launch.launcher import STATE
 
@@ -62,7 +65,8 @@ class RayAgent:
 
     def _end_by(self, method: str, limit_s: float, *arguments: float) -> None:
         if self.node and self._handle is not None:
-            getattr(self._handle.actor, method).remote(*arguments)
+            with suppress(ConnectionError):  # without a connection it has ended
+                getattr(self._handle.actor, method).remote(*arguments)
         else:
             limit_s = 0.0  # there is no process yet
         self._loop.call_later(limit_s, self._give_up, "it was ended with its actor")
@@ -77,7 +81,7 @@ class RayAgent:
             ending, is_kept = await self._until_end(), True
         except _LostError:
             ending, is_kept = Ending(trouble=_LOST), True
-        except _GivenUpError as error:
+        except (_GivenUpError, ConfigError) as error:
             ending = Ending(trouble=str(error))
         except (OSError, self._launcher.failed) as error:
             ending = Ending(trouble=_words(error))
@@ -101,7 +105,7 @@ class RayAgent:
         self.node = begun.node
         self._callbacks.output(f"--- on node {begun.node}\n".encode())
         while True:
-            news: CastNews = await self._answer(handle, handle.actor.news.remote(), SILENT_S)
+            news: CastNews = await self._answer(handle, handle.actor.news.remote, SILENT_S)
             if news.state:
                 await self._keep(state, news.state)
             if news.output:
@@ -132,9 +136,14 @@ class RayAgent:
         actors = self._launcher.actors
         try:
             while True:
-                handle = self._handle = await actors.get(key, spec)
                 try:
-                    begun = await self._answer(handle, handle.actor.start.remote(order), actors.hoped_for_s(handle))
+                    handle = self._handle = await actors.get(key, spec)
+                except ConnectionError:  # it has just ended
+                    await asyncio.sleep(AGAIN_S)
+                    continue
+                start = partial(handle.actor.start.remote, order)
+                try:
+                    begun = await self._answer(handle, start, actors.hoped_for_s(handle))
                 except _LostError:
                     actors.keep(key, handle)
                     await asyncio.sleep(AGAIN_S)
@@ -145,9 +154,15 @@ class RayAgent:
             said.cancel()
             late.cancel()
 
-    async def _answer(self, handle: CastHandle, reference: "Awaitable[Answer]", limit_s: float | None = None) -> Answer:
-        """Wait for an actor's answer; raise `_LostError` if it is lost or late, `_GivenUpError` if it is given up."""
-        asked = asyncio.ensure_future(_result(reference))
+    async def _answer(
+        self, handle: CastHandle, call: "Callable[[], RayReference[Answer]]", limit_s: float | None = None
+    ) -> Answer:
+        """Call an actor and wait; raise `_LostError` if it is lost or late, `_GivenUpError` if it is given up."""
+        try:
+            asked = answer_of(call())
+        except ConnectionError as error:
+            handle.lose(self._loop.time())
+            raise _LostError from error
         either: set[asyncio.Future[Any]] = {asked, self._given_up}
         left_s, done = limit_s, set[asyncio.Future[Any]]()
         while not done and (left_s is None or left_s > 0):  # in steps, so that a runner that stood still asks on
@@ -178,7 +193,7 @@ class RayLauncher:
         self._cluster = cluster
         errors = cluster.api.exceptions
         self.failed: type[Exception] = errors.RayError
-        self.away: type[Exception] = errors.ActorUnavailableError
+        self.away: tuple[type[Exception], ...] = (errors.ActorUnavailableError, ConnectionError)
         self.actors = CastActors(cluster, lambda: asyncio.get_running_loop().time())
 
     async def keeper(self) -> str:
@@ -196,10 +211,6 @@ class RayLauncher:
     async def close(self) -> None:
         """End all actors that are left."""
         await self.actors.close(CLOSE_S)
-
-
-async def _result(reference: "Awaitable[Answer]") -> Answer:
-    return await reference
 
 
 def _words(error: Exception) -> str:
