@@ -414,6 +414,14 @@ def test_news_spreads_with_the_one_who_told_it():
     assert [entry.text for entry in one._memory if "wolf" in entry.text] == ["I saw a wolf."]
 
 
+@pytest.mark.parametrize(("told", "source"), [("I saw a wolf.", ""), ("Dov saw a wolf.", "Cleo")])
+def test_a_source_is_named_once(told, source):
+    one, _ = pair()
+    one.hear(1, "cleo", f"My name is Cleo. By the way: {told}")
+    one.hear(1, "cleo", f"By the way: {told}")
+    assert one.teller_of(told.replace("I", "Cleo")) == source
+
+
 @pytest.mark.parametrize("name", ["Ada", "Bram"])
 def test_hearsay_of_itself_or_of_the_listener_is_no_news(name):
     one, other = pair()

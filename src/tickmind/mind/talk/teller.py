@@ -93,9 +93,10 @@ class Teller:
         return self.wordings.scarcest([text for text in QUESTIONS if text not in tried])
 
     def teller_of(self, news: str) -> str:
-        """Return who is said to have told something; nothing if it was nobody."""
+        """Return who is to be named as the source of something; nothing if it has none, or begins with its name."""
         entry = next((one for one in self._memory if one.text == news and one.told_by), None)
-        return self.people.called(entry.told_by) if entry else ""
+        source = self.people.called(entry.told_by) if entry else ""
+        return "" if source and re.match(rf"{re.escape(source)}\b", news) else source
 
     def _news(self, tick: int, *listeners: str) -> str:
         """Return something that one of the listeners has not heard from this character yet, as a sentence; or nothing.
