@@ -6,7 +6,8 @@
 from tickmind.wire.client.async_client import WorldClient
 from tickmind.wire.client.backoff import Backoff
 from tickmind.wire.client.connection import Tls, WorldEndpoint, server_options
-from tickmind.wire.client.control import ControlSession, ControlStatistics
+from tickmind.wire.client.control import ControlSession
+from tickmind.wire.client.session import ControlStatistics
 from tickmind.wire.client.sync_client import SyncBatchSession, SyncControlSession, SyncWorldClient
 from tickmind.wire.errors import (
     ControlClosedError,

@@ -1,9 +1,10 @@
 """`ControlStream`: control of a process's entities, one over its own stream, several over a batched one."""
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tickmind.agent.contract import Assignment
 from tickmind.agent.errors import AgentError
@@ -32,42 +33,54 @@ class TickPart:
     observations: tuple[Observation, ...]
 
 
-class ControlStream(Protocol):
+class ControlStream(ABC):
     """An open stream that keeps control of some entities."""
+
+    def __init__(
+        self,
+        session: "ControlSession | BatchSession",
+        clock: Clock,
+        run: RunInfo,
+        leases: dict[str, Lease],
+    ) -> None:
+        self._session = session
+        self._clock = clock
+        self._run = run
+        self._leases = leases
 
     @property
     def leases(self) -> Mapping[str, Lease]:
-        """The entities under control."""
-        ...
-
-    @property
-    def secret(self) -> Secret:
-        """The secret that takes the leases back after a break."""
-        ...
+        """The entities whose leases were granted and not lost since; none once the stream has ended."""
+        return self._leases if self._session.controlled else {}
 
     @property
     def run(self) -> RunInfo:
         """The run that the world is in."""
-        ...
+        return self._run
 
     @property
     def refused(self) -> int:
         """How many intents the world has refused."""
-        ...
+        return self._session.statistics().refused
 
-    def moments(self) -> AsyncIterator[TickPart]:
+    @property
+    @abstractmethod
+    def secret(self) -> Secret:
+        """The secret that takes the leases back after a break."""
+
+    @abstractmethod
+    def parts(self) -> AsyncIterator[TickPart]:
         """Yield the newest observations until control is lost, which raises `WireError`."""
-        ...
 
+    @abstractmethod
     def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> dict[str, str]:
         """Send the intents of a tick; return the entities whose intent can't be sent and becomes `Wait`, and why."""
-        ...
 
 
-OpenLine = Callable[[Secret | None], AbstractAsyncContextManager[ControlStream]]
+OpenStream = Callable[[Secret | None], AbstractAsyncContextManager[ControlStream]]
 
 
-def stream_opener(client: WorldClient, entities: tuple[Assignment, ...], clock: Clock) -> OpenLine:
+def stream_opener(client: WorldClient, entities: tuple[Assignment, ...], clock: Clock) -> OpenStream:
     """Return the kind of stream that fits the number of entities; leaving it gives up no lease."""
     if len(entities) == 1:
         return lambda previous: _open_solo(client, entities[0], previous, clock)
@@ -83,35 +96,20 @@ async def _open_solo(
         yield SingleEntityStream(session, clock)
 
 
-class SingleEntityStream:
+class SingleEntityStream(ControlStream):
     """One entity over its own stream."""
 
-    def __init__(self, session: ControlSession, clock: Clock) -> None:
-        self._session = session
-        self._clock = clock
-        self._leases = {session.lease.entity_id: session.lease}
+    _session: ControlSession
 
-    @property
-    def leases(self) -> Mapping[str, Lease]:
-        """The entity, as long as the stream is open."""
-        return self._leases if self._session.controlled else {}
+    def __init__(self, session: ControlSession, clock: Clock) -> None:
+        super().__init__(session, clock, session.run, {session.lease.entity_id: session.lease})
 
     @property
     def secret(self) -> Secret:
         """The secret of the lease."""
         return self._session.lease.lease_id
 
-    @property
-    def run(self) -> RunInfo:
-        """The run that the world is in."""
-        return self._session.run
-
-    @property
-    def refused(self) -> int:
-        """How many intents the world has refused."""
-        return self._session.statistics().refused
-
-    async def moments(self) -> AsyncIterator[TickPart]:
+    async def parts(self) -> AsyncIterator[TickPart]:
         """Yield the newest observation."""
         async for observation in self._session:
             yield TickPart(observation.tick_id, observation.deadline_ms, self._clock.monotonic(), (observation,))
@@ -148,8 +146,10 @@ async def _open_host(
         yield BatchedStream(session, world, controller_id, actor, clock)
 
 
-class BatchedStream:
+class BatchedStream(ControlStream):
     """Several entities over one stream."""
+
+    _session: "BatchSession"
 
     def __init__(
         self, session: "BatchSession", world: "WorldInfo", controller_id: str, actor: "Int32", clock: Clock
@@ -158,18 +158,16 @@ class BatchedStream:
         from tickmind.protocol.compiling import WorldCodes
         from tickmind.wire.columns import ColumnBounds
 
-        self._session = session
-        self._clock = clock
+        opened = session.opened
+        self._names = names = [each.entity_id for each in world.actors]
+        leases = {
+            names[row]: Lease(opened.lease_id, names[row], controller_id, epoch, opened.ttl_ms)
+            for row, epoch in zip(opened.granted.tolist(), opened.epoch.tolist(), strict=True)
+        }
+        super().__init__(session, clock, world.describe(opened.run, leases), leases)
         self._reader = ColumnReader(world)
         self._codes = WorldCodes.of(world)
         self._bounds = ColumnBounds.of(world)
-        self._names = [each.entity_id for each in world.actors]
-        opened = session.opened
-        self._leases = {
-            self._names[row]: Lease(opened.lease_id, self._names[row], controller_id, epoch, opened.ttl_ms)
-            for row, epoch in zip(opened.granted.tolist(), opened.epoch.tolist(), strict=True)
-        }
-        self._run = world.describe(opened.run, self._leases)
         self._wanted = len(actor)
         self._opened_s = clock.monotonic()
         if len(opened.refused):
@@ -177,26 +175,11 @@ class BatchedStream:
             _log.warning("another controller holds some of the entities", entities=held, count=len(opened.refused))
 
     @property
-    def leases(self) -> Mapping[str, Lease]:
-        """The entities whose leases were granted and not lost since."""
-        return self._leases if self._session.controlled else {}
-
-    @property
     def secret(self) -> Secret:
         """The one secret of all leases."""
         return self._session.opened.lease_id
 
-    @property
-    def run(self) -> RunInfo:
-        """The run that the world is in."""
-        return self._run
-
-    @property
-    def refused(self) -> int:
-        """How many intents the world has refused."""
-        return self._session.statistics().refused
-
-    async def moments(self) -> AsyncIterator[TickPart]:
+    async def parts(self) -> AsyncIterator[TickPart]:
         """Yield the parts of the newest tick; ends by itself when it is time to ask for missing entities."""
         async for part in self._session:
             self._note_lost()

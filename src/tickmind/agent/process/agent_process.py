@@ -138,19 +138,19 @@ class AgentProcess:
 
     async def _stay(self, client: WorldClient, reporter: ReportSender) -> None:
         """Hold control, and take it again after a break."""
-        open_line = stream_opener(client, self._launch.entities, self._clock)
+        open_stream = stream_opener(client, self._launch.entities, self._clock)
         secret = self._lease_file.read()
         failures = 0
         while True:
             wait_s, sent = 0.0, self._connection.present_token()
             try:
-                async with open_line(secret) as line:
-                    secret, failures = line.secret, 0
+                async with open_stream(secret) as stream:
+                    secret, failures = stream.secret, 0
                     self._lease_file.keep(secret)
-                    self._enter(line.run)
+                    self._enter(stream.run)
                     reporter.forget()
-                    _log.info("took control", entities=len(line.leases), world=self._launch.world_addr)
-                    await self._hold(line, client, reporter)
+                    _log.info("took control", entities=len(stream.leases), world=self._launch.world_addr)
+                    await self._hold(stream, client, reporter)
             except LeaseRefusedError as error:
                 wait_s = self._wait_for_lease(error, failures)
                 failures += 1
@@ -178,25 +178,25 @@ class AgentProcess:
                 del counts["next_status_tick"]  # a tick of the world before
         self._cast.enter(run)
 
-    async def _hold(self, line: ControlStream, client: WorldClient, reporter: ReportSender) -> None:
+    async def _hold(self, stream: ControlStream, client: WorldClient, reporter: ReportSender) -> None:
         """Answer all ticks; on a stop or a fatal error release the entities and report how it ended."""
         try:
-            self._note_control(line)
-            async for moment in line.moments():
-                await self._answer(moment, line, reporter)
+            self._note_control(stream)
+            async for part in stream.parts():
+                await self._answer(part, stream, reporter)
         except (asyncio.CancelledError, AgentError):
             self._change(AgentState.STOPPING)
-            await self._leave(line, client, reporter)
+            await self._leave(stream, client, reporter)
             raise
         finally:
             self._controlled = 0
 
-    async def _leave(self, line: ControlStream, client: WorldClient, reporter: ReportSender) -> None:
-        leases = line.leases
+    async def _leave(self, stream: ControlStream, client: WorldClient, reporter: ReportSender) -> None:
+        leases = stream.leases
         if not leases:
             return
         for entity_id in leases:
-            self._report_status(entity_id, AgentState.STOPPING, line, reporter)
+            self._report_status(entity_id, AgentState.STOPPING, stream, reporter)
         await reporter.flush(LEAVE_S)
         try:
             async with asyncio.timeout(LEAVE_S):
@@ -208,39 +208,39 @@ class AgentProcess:
 
     # One tick
 
-    async def _answer(self, moment: TickPart, line: ControlStream, reporter: ReportSender) -> None:
-        deadline_s = moment.deadline_ms / 1000
-        until_s = moment.received_s + deadline_s - min(MARGIN_S, MARGIN_RATIO * deadline_s)
-        reporter.hold(min(until_s, moment.received_s + LONGEST_QUIET_S))
-        timeout_s, lockstep = until_s - self._clock.monotonic(), is_lockstep(moment.deadline_ms)
-        played = await self._turns.play(moment.tick_id, moment.observations, timeout_s, lockstep=lockstep)
+    async def _answer(self, part: TickPart, stream: ControlStream, reporter: ReportSender) -> None:
+        deadline_s = part.deadline_ms / 1000
+        until_s = part.received_s + deadline_s - min(MARGIN_S, MARGIN_RATIO * deadline_s)
+        reporter.hold(min(until_s, part.received_s + LONGEST_QUIET_S))
+        timeout_s, lockstep = until_s - self._clock.monotonic(), is_lockstep(part.deadline_ms)
+        played = await self._turns.play(part.tick_id, part.observations, timeout_s, lockstep=lockstep)
         if lockstep:  # the thoughts of a tick are in the record before its intents, so a run that ends has them all
-            self._report_thoughts(moment.tick_id, line, reporter)
+            self._report_thoughts(part.tick_id, stream, reporter)
             await reporter.flush(LOCKSTEP_REPORTS_S)
-        everybody = [seen.me.entity_id for seen in moment.observations]
+        everybody = [seen.me.entity_id for seen in part.observations]
         intents: dict[str, Intent] = {name: masked_intent(played.intents.get(name, _WAIT)) for name in everybody}
         if intents:
-            unsent = line.answer(moment.tick_id, intents)
+            unsent = stream.answer(part.tick_id, intents)
             await asyncio.sleep(0)  # sends it before anything else is done
             if unsent:
                 played = self._without(played, unsent)
-        if moment.tick_id != self._tick_id:
+        if part.tick_id != self._tick_id:
             self._acted = 0
-        self._tick_id = moment.tick_id
+        self._tick_id = part.tick_id
         self._acted += len(played.intents)
-        self._note(played, everybody, line, reporter)
-        self._report_thoughts(moment.tick_id, line, reporter)
+        self._note(played, everybody, stream, reporter)
+        self._report_thoughts(part.tick_id, stream, reporter)
         if reporter.free:
-            reporter.insights(line.leases, self._cast.take_insights())
+            reporter.insights(stream.leases, self._cast.take_insights())
         self._beat()
         self._give_up_if_all_fail(played, everybody)
         self._give_up_if_all_are_stuck(played, everybody)
 
-    def _report_thoughts(self, tick_id: int, line: ControlStream, reporter: ReportSender) -> None:
+    def _report_thoughts(self, tick_id: int, stream: ControlStream, reporter: ReportSender) -> None:
         for entity_id, thought in self._cast.take_thoughts():
             self._counts[entity_id]["failed_thoughts" if thought.error_type else "thoughts"] += 1
-            if entity_id in line.leases:
-                reporter.thought(line.leases[entity_id], tick_id, thought)
+            if entity_id in stream.leases:
+                reporter.thought(stream.leases[entity_id], tick_id, thought)
 
     def _without(self, played: Played, unsent: Mapping[str, str]) -> Played:
         """Count an intent that can't be sent as a failed act."""
@@ -251,7 +251,7 @@ class AgentProcess:
         kept = {name: intent for name, intent in played.intents.items() if name not in unsent}
         return replace(played, intents=kept, failed={**played.failed, **failed})
 
-    def _note(self, played: Played, everybody: list[str], line: ControlStream, reporter: ReportSender) -> None:
+    def _note(self, played: Played, everybody: list[str], stream: ControlStream, reporter: ReportSender) -> None:
         """Count, warn, and report the states."""
         deliberating = False
         for name, tick_id in self._cast.take_questions() if isinstance(self._cast, AskingHost) else ():
@@ -277,8 +277,8 @@ class AgentProcess:
             if self._cast.deliberating(name):
                 deliberating = True
                 state = AgentState.DELIBERATING if state is AgentState.RUNNING else state
-            self._report_status(name, state, line, reporter)
-        self._controlled = len(line.leases)
+            self._report_status(name, state, stream, reporter)
+        self._controlled = len(stream.leases)
         if everybody and not played.intents:
             self._state = AgentState.DEGRADED
         else:
@@ -333,8 +333,8 @@ class AgentProcess:
 
     # Heartbeats
 
-    def _note_control(self, line: ControlStream) -> None:
-        self._controlled = len(line.leases)
+    def _note_control(self, stream: ControlStream) -> None:
+        self._controlled = len(stream.leases)
         self._change(AgentState.RUNNING)
 
     def _change(self, state: AgentState) -> None:
@@ -356,8 +356,8 @@ class AgentProcess:
             _log.warning("the process that started this one is gone; ending too")
             self.stop()
 
-    def _report_status(self, entity_id: str, state: AgentState, line: ControlStream, reporter: ReportSender) -> None:
-        lease = line.leases.get(entity_id)
+    def _report_status(self, entity_id: str, state: AgentState, stream: ControlStream, reporter: ReportSender) -> None:
+        lease = stream.leases.get(entity_id)
         counts = self._counts[entity_id]
         detail, trace = self._last_error(entity_id), self._traces[entity_id]
         if lease is None or (reporter.knows(entity_id, state, detail) and not trace.is_due):
@@ -374,7 +374,7 @@ class AgentProcess:
                 detail,
                 observations=counts["observations"],
                 intents=counts["intents"],
-                refused=line.refused,
+                refused=stream.refused,
                 thoughts=counts["thoughts"],
                 failed_thoughts=counts["failed_thoughts"],
                 dropped_reports=reporter.dropped,

@@ -1,35 +1,30 @@
-"""Control of many entities of one host over one stream."""
+"""`BatchSession`: control of many entities of one host over one stream."""
 
-import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from types import TracebackType
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tickmind.protocol import IntentColumns
 from tickmind.wire.client.connection import WorldEndpoint
-from tickmind.wire.client.control import ControlStatistics
-from tickmind.wire.client.link import Link
+from tickmind.wire.client.session import StreamSession
 from tickmind.wire.columns import ColumnBounds, decode_batch_down, encode_batch_up
-from tickmind.wire.errors import ControlClosedError, LeaseRefusedError, MessageError, WireError
+from tickmind.wire.errors import ControlClosedError, MessageError
 from tickmind.wire.messages.frames import (
     AckBatch,
-    BatchDown,
     BatchOpen,
     BatchOpened,
     BatchUp,
-    Closed,
     IntentBatch,
-    KeepAlive,
     LeasesLost,
     ObservationBatch,
-    Release,
 )
 
+_Down: TypeAlias = BatchOpened | ObservationBatch | AckBatch | LeasesLost
 
-class BatchSession:
+
+class BatchSession(StreamSession[BatchUp, _Down, AckBatch, ObservationBatch]):
     """Many controlled entities: iterate for parts of observations, `submit` columns of intents.
 
     Only parts of the newest tick wait. `lost` returns the entities that are no longer controlled.
@@ -44,47 +39,18 @@ class BatchSession:
         *,
         release: bool,
     ) -> None:
-        self._opening = opening
-        self._release = release
-        self._link: Link[BatchUp, BatchDown] = Link(
+        super().__init__(
             dial,
             connection,
+            opening,
             encode=encode_batch_up,
             decode=lambda message: decode_batch_down(message, bounds),
-            on_frame=self._take,
-            on_end=self._end,
-            awaits=lambda: bool(self._acks),
+            subject="the batch stream",
+            release=release,
         )
         self._opened: BatchOpened | None = None
         self._parts: deque[ObservationBatch] = deque()  # of one tick, the newest
-        self._changed = asyncio.Event()
-        self._acks: deque[asyncio.Future[AckBatch] | None] = deque()  # waiters, in the order of batches
         self._lost: list[LeasesLost] = []
-        self._closed: WireError | None = None
-        self._observations = self._missed = self._accepted = self._refused = 0
-
-    async def __aenter__(self) -> "BatchSession":
-        answer = await self._link.open(self._opening)
-        match answer:
-            case BatchOpened():
-                self._opened = answer
-                self._link.start(answer.ttl_ms, KeepAlive())
-                return self
-            case Closed(reason, retry_after_ms):
-                await self._link.close()
-                raise LeaseRefusedError(
-                    f"the world did not open the batch stream: {reason or 'no reason given'}",
-                    reason=reason,
-                    retry_after_ms=retry_after_ms,
-                )
-            case _:
-                await self._link.close()
-                raise MessageError("the first frame", "opened or closed")
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._link.close(Release() if self._release else None)
 
     @property
     def opened(self) -> BatchOpened:
@@ -93,50 +59,29 @@ class BatchSession:
             raise ControlClosedError("the session is not open; use it in `async with`")
         return self._opened
 
-    @property
-    def controlled(self) -> bool:
-        """Whether the control stream is open."""
-        return self._opened is not None and not self._link.ended
-
     def lost(self) -> tuple[LeasesLost, ...]:
         """Return the entities that were lost since the last call."""
         lost, self._lost = tuple(self._lost), []
         return lost
 
-    def statistics(self) -> ControlStatistics:
-        """Return the counters of the stream; each part of observations counts as one."""
-        return ControlStatistics(self._observations, self._missed, self._accepted, self._refused)
-
-    async def __aiter__(self) -> AsyncIterator[ObservationBatch]:
-        """Iterate over the parts of the newest tick's observations, until the stream ends."""
-        while True:
-            while self._parts:
-                yield self._parts.popleft()
-            if self._link.ended:
-                if self._closed is not None:
-                    raise self._closed
-                return
-            await self._changed.wait()
-            self._changed.clear()
-
     async def submit(self, tick_id: int, intents: IntentColumns) -> AckBatch:
         """Send intents of a tick and wait for the acknowledgement."""
-        waiting: asyncio.Future[AckBatch] = asyncio.get_running_loop().create_future()
-        self._send(tick_id, intents, waiting)
-        return await waiting
+        return await self._submit(_batch(tick_id, intents))
 
     def submit_nowait(self, tick_id: int, intents: IntentColumns) -> None:
         """Send intents of a tick without waiting; `statistics` counts the acknowledgements."""
-        self._send(tick_id, intents, None)
+        self._send(_batch(tick_id, intents))
 
-    def _send(self, tick_id: int, intents: IntentColumns, waiting: asyncio.Future[AckBatch] | None) -> None:
-        if self._closed is not None:
-            raise self._closed
-        none_refused = np.empty(0, np.int32), np.empty(0, np.uint8)
-        self._link.send_nowait(IntentBatch(tick_id, intents, *none_refused))
-        self._acks.append(waiting)
+    def _begin(self, answer: _Down) -> int | None:
+        if not isinstance(answer, BatchOpened):
+            return None
+        self._opened = answer
+        return answer.ttl_ms
 
-    def _take(self, frame: BatchDown) -> None:
+    def _next(self) -> ObservationBatch | None:
+        return self._parts.popleft() if self._parts else None
+
+    def _take(self, frame: _Down) -> None:
         match frame:
             case ObservationBatch():
                 self._observations += 1
@@ -146,29 +91,12 @@ class BatchSession:
                 self._parts.append(frame)
                 self._changed.set()
             case AckBatch():
-                if not self._acks:
-                    raise MessageError("acks", "an answer to intents")
-                waiting = self._acks.popleft()
-                self._accepted += frame.accepted
-                self._refused += len(frame.refused)
-                if waiting is not None and not waiting.done():
-                    waiting.set_result(frame)
+                self._acknowledge(frame, frame.accepted, len(frame.refused))
             case LeasesLost():
                 self._lost.append(frame)
-            case Closed(reason, retry_after_ms):
-                raise ControlClosedError(
-                    f"the world ended the batch stream: {reason or 'as asked'}",
-                    reason=reason,
-                    retry_after_ms=retry_after_ms,
-                )
             case BatchOpened():
                 raise MessageError("opened", "the first frame and no other")
 
-    def _end(self, failure: WireError | None) -> None:
-        self._closed = failure
-        self._changed.set()
-        for waiting in self._acks:
-            if waiting is not None and not waiting.done():
-                waiting.set_exception(failure or ControlClosedError("the control stream was closed"))
-                waiting.exception()  # marks it as retrieved, as no task may be waiting
-        self._acks.clear()
+
+def _batch(tick_id: int, intents: IntentColumns) -> IntentBatch:
+    return IntentBatch(tick_id, intents, np.empty(0, np.int32), np.empty(0, np.uint8))

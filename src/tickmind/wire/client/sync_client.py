@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from tickmind.base import Secret
 from tickmind.base.background import BackgroundLoop
@@ -25,7 +25,8 @@ from tickmind.protocol import (
 from tickmind.wire.client.async_client import EVERYTHING, RETRY, WorldClient
 from tickmind.wire.client.backoff import Backoff
 from tickmind.wire.client.connection import WorldEndpoint
-from tickmind.wire.client.control import ControlSession, ControlStatistics
+from tickmind.wire.client.control import ControlSession
+from tickmind.wire.client.session import ControlStatistics, StreamSession
 from tickmind.wire.errors import UnreachableError, WireConfigError
 from tickmind.wire.messages.frames import AckBatch, BatchOpened, LeasesLost, ObservationBatch
 from tickmind.wire.messages.placements import PlacementOutcome
@@ -35,66 +36,66 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32
     from tickmind.wire.client.batch_control import BatchSession
 
-T = TypeVar("T")
-S = TypeVar("S")
+AckT = TypeVar("AckT")
+Part = TypeVar("Part")
 
 
 def _cancelled(message: str) -> UnreachableError:
     return UnreachableError(message, status="CANCELLED")
 
 
-class _Session(Generic[S]):
-    """The common part of both blocking sessions."""
+class _SyncSession(Generic[AckT, Part]):
+    """What both blocking sessions have in common."""
 
-    def __init__(self, background: BackgroundLoop, session: S) -> None:
+    def __init__(self, background: BackgroundLoop, session: StreamSession[Any, Any, AckT, Part]) -> None:
         self._background = background
-        self._session = session
+        self._stream = session
+
+    def __enter__(self) -> Self:
+        self._background.run(self._stream.__aenter__())
+        return self
 
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        session: Any = self._session
-        self._background.run(session.__aexit__(exc_type, exc, trace))
+        self._background.run(self._stream.__aexit__(exc_type, exc, trace))
+
+    def __iter__(self) -> Iterator[Part]:
+        return self._background.iterate(aiter(self._stream))
+
+    @property
+    def controlled(self) -> bool:
+        """Whether the control stream is open."""
+        return self._stream.controlled
+
+    def statistics(self) -> ControlStatistics:
+        """Return the counters of the stream."""
+        return self._stream.statistics()
 
 
-class SyncControlSession(_Session[ControlSession]):
+class SyncControlSession(_SyncSession[Ack, Observation]):
     """`ControlSession`, blocking: use it in `with`, iterate for observations and `submit` intents."""
 
-    def __enter__(self) -> "SyncControlSession":
-        self._background.run(self._session.__aenter__())
-        return self
-
-    def __iter__(self) -> Iterator[Observation]:
-        return self._background.iterate(aiter(self._session))
+    def __init__(self, background: BackgroundLoop, session: ControlSession) -> None:
+        super().__init__(background, session)
+        self._session = session
 
     @property
     def lease(self) -> Lease:
         """The lease; its secret takes the entity back after a break."""
         return self._session.lease
 
-    @property
-    def controlled(self) -> bool:
-        """Whether the control stream is open."""
-        return self._session.controlled
-
-    def statistics(self) -> ControlStatistics:
-        """Return the counters of the stream."""
-        return self._session.statistics()
-
     def submit(self, tick_id: int, intent: Intent) -> Ack:
         """Send the intent of a tick and wait for the acknowledgement."""
         return self._background.run(self._session.submit(tick_id, intent))
 
 
-class SyncBatchSession(_Session["BatchSession"]):
+class SyncBatchSession(_SyncSession[AckBatch, ObservationBatch]):
     """`BatchSession`, blocking: use it in `with`, iterate for parts of observations and `submit` columns."""
 
-    def __enter__(self) -> "SyncBatchSession":
-        self._background.run(self._session.__aenter__())
-        return self
-
-    def __iter__(self) -> Iterator[ObservationBatch]:
-        return self._background.iterate(aiter(self._session))
+    def __init__(self, background: BackgroundLoop, session: "BatchSession") -> None:
+        super().__init__(background, session)
+        self._session = session
 
     @property
     def opened(self) -> BatchOpened:
@@ -104,10 +105,6 @@ class SyncBatchSession(_Session["BatchSession"]):
     def lost(self) -> tuple[LeasesLost, ...]:
         """Return the entities that were lost since the last call."""
         return self._session.lost()
-
-    def statistics(self) -> ControlStatistics:
-        """Return the counters of the stream."""
-        return self._session.statistics()
 
     def submit(self, tick_id: int, intents: IntentColumns) -> AckBatch:
         """Send intents of a tick and wait for the acknowledgement."""
