@@ -5,7 +5,7 @@ import type { Places } from "./film/places";
 import { Tag, type Frame } from "./frames/layout";
 import { AWAY, Status, failedSteps, rulesIn, saidIn, thingChanges } from "./frames/scene";
 import type { EventType, Filters } from "./hash";
-import { plain, ruleNews, sentence } from "./words";
+import { items, plain, ruleNews, sentence } from "./words";
 
 const LOOK_TICKS = 2000; // so far back it is looked for what passes the filters
 const LOOK_BYTES = 1 << 18; // of frames that are looked through at once; what is further back waits
@@ -166,10 +166,10 @@ export class EventLog {
   /** What lies on a tile now, or in the thing that stands there. */
   private stored(x: number, y: number, item: number, amount: number): string {
     const { world } = this.film;
-    const what = plain(world.info.items[item] ?? "?");
+    const name = world.info.items[item] ?? "?";
     const thing = world.thingX.findIndex((left, at) => left === x && world.thingY[at] === y);
     const where = thing < 0 ? "on the ground" : `at ${world.targetName(world.thingIds[thing])}`;
-    return amount ? `${amount} ${what} ${where}` : `no ${what} ${thing < 0 ? `${where} any more` : `left ${where}`}`;
+    return amount ? `${items(world, name, amount)} ${where}` : `no ${plain(name)} ${thing < 0 ? `${where} any more` : `left ${where}`}`;
   }
 
   private *objects(frame: Frame, passes: Passes): Generator<Found> {
@@ -207,7 +207,7 @@ export class EventLog {
     for (let at = found.length - 1; at >= 0; at -= 1) {
       const [name, rows, score, ends, own, text, effects] = found[at];
       if ((!own && effects.length > 0) !== onlyItems || (narrowed && !rows.some(passes))) continue;
-      yield [first + at, rows[0] ?? -1, () => ruleNews(name, rows.map((row) => world.nameOf(row)), score, ends, own, text, effects), false];
+      yield [first + at, rows[0] ?? -1, () => ruleNews(world, name, rows.map((row) => world.nameOf(row)), score, ends, own, text, effects), false];
     }
   }
 

@@ -20,6 +20,15 @@ export function seconds(value: number): string {
 
 export const plain = (code: string): string => code.replaceAll("_", " ");
 
+export const NEED_FULL = 1000; // needs go from 0 to this
+export const percent = (need: number): string => `${Math.round((100 * need) / NEED_FULL)} %`;
+
+/** "an axe", "2 axes", "bread", "3 berries". */
+export function items(world: World, name: string, amount: number): string {
+  const [one, several] = world.info.item_words[world.info.items.indexOf(name)] ?? [plain(name), plain(name)];
+  return amount === 1 ? one : `${amount} ${several}`;
+}
+
 /** Reasons of a refusal that need other words than their code. */
 const REASONS: Record<string, string> = {
   out_of_bounds: "the map ends there",
@@ -63,14 +72,14 @@ const VERBS: Record<string, [done: string, not: string]> = {
 type Effects = readonly (readonly [name: string, value: number])[];
 
 const ITEM = "inventory.";
-const carried = (effects: Effects, more: boolean): string =>
+const carried = (world: World, effects: Effects, more: boolean): string =>
   effects
     .filter(([name, value]) => name.startsWith(ITEM) && value > 0 === more)
-    .map(([name, value]) => `${Math.abs(value)} ${plain(name.slice(ITEM.length))}`)
+    .map(([name, value]) => items(world, name.slice(ITEM.length), Math.abs(value)))
     .join(" and ");
 
 /**
- * What an actor did and what else came of it: "goes north-east"; "buys 1 bread at the stall", "-2 coins";
+ * What an actor did and what else came of it: "goes north-east"; "buys bread at the stall", "-2 coins";
  * "can't go west: another went there first".
  */
 export function sentence(world: World, result: Result, target = "", effects: Effects = []): [deed: string, effects: string] {
@@ -78,14 +87,14 @@ export function sentence(world: World, result: Result, target = "", effects: Eff
   const to = target && world.targetName(target);
   const reason = world.info.reasons[result.reason] ?? "?";
   const failed = result.reason ? `: ${REASONS[reason] ?? plain(reason)}` : "";
-  const rest = (but: (effect: readonly [string, number]) => boolean): string => effects.filter((one) => !but(one)).map(effect).join(", ");
+  const rest = (but: (effect: readonly [string, number]) => boolean): string => effects.filter((one) => !but(one)).map((one) => effect(world, one)).join(", ");
   if (action === "Move") {
     const way = result.direction >= 0 ? WAYS[result.direction] : "somewhere";
     return [failed ? `can't go ${way}${failed}` : `goes ${way}`, rest(() => false)];
   }
   const [done, not] = VERBS[action] ?? [action, `can't ${action}`];
   if (failed) return [`${not}${to ? ` ${to}` : ""}${failed}`, ""];
-  const [gained, lost] = [carried(effects, true), carried(effects, false)];
+  const [gained, lost] = [carried(world, effects, true), carried(world, effects, false)];
   const at = to ? ` at ${to}` : "";
   const gains = ([name, value]: readonly [string, number]): boolean => name.startsWith(ITEM) && value > 0;
   const losses = ([name, value]: readonly [string, number]): boolean => name.startsWith(ITEM) && value < 0;
@@ -104,17 +113,24 @@ export function sentence(world: World, result: Result, target = "", effects: Eff
   return [`${done}${to ? ` ${to}` : action === "Use" ? " something" : ""}`, rest(() => false)];
 }
 
-/** "+1 berries", "hunger -150", "work left 2". */
-export function effect([name, value]: readonly [string, number]): string {
-  if (name.startsWith(ITEM)) return `${value > 0 ? "+" : ""}${value} ${plain(name.slice(ITEM.length))}`;
+const DEALS: Record<string, string> = { offers: "offers", wants: "wants", missing: "lacks" };
+
+/** "+1 berries", "-2 coins", "hunger -15 %", "work left: 2". */
+export function effect(world: World, [name, value]: readonly [string, number]): string {
+  const sign = value > 0 ? "+" : "";
+  const [what, item] = name.split(".", 2);
+  if (name.startsWith(ITEM)) return `${sign}${Math.abs(value) === 1 ? `${value} ${plain(item)}` : items(world, item, value)}`;
+  if (item && what in DEALS) return `${DEALS[what]} ${items(world, item, value)}`;
   if (name === "work_remaining") return value ? `work left: ${value}` : "done";
-  return `${plain(name)} ${value > 0 ? "+" : ""}${value}`;
+  const isNeed = name === "energy" || name === "hunger" || world.info.own_needs?.includes(name);
+  return `${plain(name)} ${sign}${isNeed ? percent(value) : value}`;
 }
 
 const MOST_NAMES = 5;
 
 /** "reached both out with tomas: +10 each; the run is over", after the name of the first actor, if there is one. */
 export function ruleNews(
+  world: World,
   name: string,
   who: string[],
   score: number,
@@ -129,6 +145,6 @@ export function ruleNews(
   const items = `${plain(name)}${others}`; // a rule of the world changed what they carry
   const words = own ? `${plain(name)}: ${text || "items"}` : effects.length ? items : goal;
   const points = score ? [`${score > 0 ? "+" : ""}${score}${who.length > 1 ? " each" : ""}`] : [];
-  const gains = [...points, ...effects.map(effect)].join(", ");
+  const gains = [...points, ...effects.map((one) => effect(world, one))].join(", ");
   return words + (gains ? ` (${gains})` : "") + (ends ? "; the run is over" : "");
 }

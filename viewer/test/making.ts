@@ -35,6 +35,7 @@ export function filmOf(ids: string[], { windowTicks = 64, hearing = 4 } = {}): F
     actions: ACTIONS,
     reasons: ["none", "out_of_reach"],
     items: ["berries"],
+    item_words: [["berries", "berries"]],
   };
   const world = {
     info,

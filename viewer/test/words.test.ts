@@ -3,25 +3,48 @@
 import { expect, test } from "vitest";
 import { activeBranch, shownValue, textOf, type TreeNode } from "../src/frames/mind";
 import type { World } from "../src/frames/world";
-import { sentence } from "../src/words";
+import { errand } from "../src/panels/inner_life";
+import { percent, sentence } from "../src/words";
 
 const world = {
-  info: { actions: ["Wait", "Move", "Use", "Buy", "Give", "Pickup", "Interact"], reasons: ["", "tile_contested", "too_far"] },
+  info: {
+    actions: ["Wait", "Move", "Use", "Buy", "Give", "Pickup", "Interact", "Offer"],
+    reasons: ["", "tile_contested", "too_far"],
+    items: ["bread", "coin", "axe", "fish", "berries"],
+    item_words: [["bread", "bread"], ["a coin", "coins"], ["an axe", "axes"], ["fish", "fish"], ["berries", "berries"]],
+    own_needs: ["health"],
+  },
   targetName: (id: string) => ({ "stall:1": "the stall", ada: "Ada" })[id] ?? id,
 } as unknown as World;
 const result = (action: string, reason = 0, direction = -1) => ({ action: world.info.actions.indexOf(action), reason, direction });
 
 test.each([
-  [result("Use"), "", [["inventory.bread", -1], ["hunger", -350]], ["eats 1 bread", "hunger -350"]],
-  [result("Use"), "", [["inventory.salve", -1], ["health", 5]], ["uses 1 salve", "health +5"]],
-  [result("Buy"), "stall:1", [["inventory.bread", 1], ["inventory.coin", -2]], ["buys 1 bread at the stall", "-2 coin"]],
+  [result("Use"), "", [["inventory.bread", -1], ["hunger", -350]], ["eats bread", "hunger -35 %"]],
+  [result("Use"), "", [["inventory.salve", -1], ["health", 50]], ["uses salve", "health +5 %"]],
+  [result("Buy"), "stall:1", [["inventory.bread", 1], ["inventory.coin", -2]], ["buys bread at the stall", "-2 coins"]],
   [result("Give"), "ada", [["inventory.fish", -2]], ["gives 2 fish to Ada", ""]],
   [result("Pickup"), "", [["inventory.berries", 3]], ["gathers 3 berries", ""]],
+  [result("Pickup"), "", [["inventory.berries", 1]], ["gathers berries", ""]],
+  [result("Interact"), "stall:1", [["inventory.axe", 1], ["work_remaining", 0]], ["makes an axe at the stall", "done"]],
+  [result("Interact"), "", [["inventory.axe", 2], ["inventory.coin", -1]], ["makes 2 axes", "-1 coin"]],
+  [result("Offer"), "ada", [["offers.axe", 1], ["wants.coin", 3]], ["makes an offer to Ada", "offers an axe, wants 3 coins"]],
   [result("Move", 1, 2), "", [], ["can't go east: another went there first", ""]],
   [result("Give", 2), "ada", [], ["can't give to Ada: too far", ""]],
   [result("Wait"), "", [], ["waits", ""]],
 ] as const)("a deed is a sentence (%#)", (what, target, effects, words) => {
   expect(sentence(world, what, target, effects as never)).toEqual(words);
+});
+
+test("an errand has its place, and those to meet people say so", () => {
+  expect(errand("meet")).toBe("meet people, anywhere");
+  expect(errand("meet at inn")).toBe("meet people at the inn");
+  expect(errand("make bread at Ada's house")).toBe("make bread at Ada's house");
+  expect(errand("fetch berries")).toBe("fetch berries");
+});
+
+test("needs are a share of the whole", () => {
+  expect(percent(979)).toBe("98 %");
+  expect(percent(0)).toBe("0 %");
 });
 
 test("values of a Blackboard are words, never JSON", () => {

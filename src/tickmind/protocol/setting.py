@@ -313,6 +313,41 @@ def zone_phrase(name: str) -> str:
     return words if words[:1].isupper() else f"the {words}"
 
 
+_UNCOUNTED_GOODS = (  # bread, not a bread
+    "ale beer bread butter cake cheese clay cloth coal copper corn dough fish flour food gold grain gravel hay honey",
+    "ice ink iron leather lumber meat medicine milk money moss oil ore paper porridge rice salt sand silk silver soup",
+    "stew straw sugar tea thread timber tin water wax wheat wine wood wool yarn",
+)
+_UNCOUNTED = frozenset(word for line in _UNCOUNTED_GOODS for word in line.split())
+
+
+def item_words(name: str) -> tuple[str, str]:
+    """Return an item as it stands in a sentence, one of it and several.
+
+    >>> item_words("axe"), item_words("berries"), item_words("dry_wood")
+    (('an axe', 'axes'), ('berries', 'berries'), ('dry wood', 'dry wood'))
+    """
+    words = name.replace("_", " ").strip()
+    last = words.rpartition(" ")[2].lower()
+    if not last[-1:].isalpha() or last in _UNCOUNTED or last.endswith("s"):
+        return words, words
+    return with_article(words), plural(words)
+
+
+def with_article(words: str) -> str:
+    """Return the name of one thing with its article: `an oven`."""
+    return f"{'an' if words[:1].lower() in tuple('aeiou') else 'a'} {words}"
+
+
+def plural(words: str) -> str:
+    """Return the name of several things: `ovens`, `bushes`, `berries`."""
+    if words.endswith(("s", "sh", "ch", "x", "z")):
+        return f"{words}es"
+    if words.endswith("y") and words[-2:-1] not in tuple("aeiou"):
+        return f"{words[:-1]}ies"
+    return f"{words}s"
+
+
 def _sentence(text: str) -> str:
     return f"{text}." if text and text[-1] not in ".!?" else text
 

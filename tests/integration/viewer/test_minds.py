@@ -149,7 +149,7 @@ async def test_minds_names_and_needs_are_shown_live_and_replayed_alike_and_stay_
                 assert {"failed", "succeeded", "did not run"} == set(found["outcomes"])
                 assert found["needs"] != ["1000", "0"]
             await page.evaluate("tickmindViewer.app.tab.value = 'charts'")
-            await expect(page.get_by_text("Needs of 1000")).to_be_visible()
+            await expect(page.get_by_text("Needs, the mean of all")).to_be_visible()
             await page.evaluate("tickmindViewer.app.tab.value = 'log'")
             await browser.unharmed(page)
             assert await page.evaluate("({}).polluted") is None

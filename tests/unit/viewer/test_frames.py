@@ -188,6 +188,7 @@ def test_hello_has_the_map_and_all_names(lively):
     (frame,) = unpack(hello(info, mode="replay"))
     given = orjson.loads(frame.sections[Tag.INFO])
     assert (given["width"], given["height"], given["mode"]) == (info.width, info.height, "replay")
+    assert len(given["item_words"]) == len(given["items"])
     assert bytes(frame.sections[Tag.FLOOR]) == info.floor_codes
     assert orjson.loads(frame.sections[Tag.ACTOR_IDS]) == [actor.entity_id for actor in info.actors]
     places = np.frombuffer(frame.sections[Tag.OBJECT_PLACE], "<i2").reshape(2, -1)

@@ -112,6 +112,7 @@ interface Info {
   floors: Floor[];
   kinds: ThingKind[];
   items: string[];
+  item_words: [one: string, several: string][]; // as they stand in a sentence: "an axe", "axes"
   own_needs?: string[]; // that the scenario declares
   actor_types: string[];
   setting: { zones: Zone[]; calendar: Calendar };

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { App } from "../app";
 import type { Digest } from "../film/source";
-import { count, money, seconds } from "../words";
+import { count, money, percent, seconds } from "../words";
 
 interface Line {
   name: string;
@@ -96,8 +96,8 @@ export function Charts({ app }: { app: App }) {
         <Chart
           app={app}
           digest={digest}
-          title="Needs of 1000, the mean of all"
-          say={count}
+          title="Needs, the mean of all"
+          say={percent}
           lines={[
             { name: "energy", colour: "var(--series-1)", values: columns.energy },
             { name: "hunger", colour: "var(--series-2)", values: columns.hunger },

@@ -42,6 +42,14 @@ function Mark({ state }: { state: string }) {
   );
 }
 
+/** "meet people, anywhere", "meet people at the inn", "make bread at the bakery". */
+export function errand(what: string): string {
+  const [deed, place] = what.split(/ at (.*)/s, 2);
+  const words = deed === "meet" ? "meet people" : deed;
+  if (!place) return deed === "meet" ? `${words}, anywhere` : words;
+  return `${words} at ${/^[A-Z]/.test(place) ? "" : "the "}${place}`;
+}
+
 function Today({ lines }: { lines: string[] }) {
   return (
     <ul class="errands">
@@ -51,7 +59,7 @@ function Today({ lines }: { lines: string[] }) {
           <li key={at} class={`state-${found?.state ?? ""}`}>
             <Mark state={found?.state ?? ""} />
             <span class="time">{found?.time ?? ""}</span>
-            <bdi>{found ? found.what : line}</bdi>
+            <bdi>{found ? errand(found.what) : line}</bdi>
           </li>
         );
       })}

@@ -3,10 +3,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { NOTHING, activeBranch, shownValue, type BoardEntry, type Mind, type MindReport, type NeedReport, type TreeNode } from "../frames/mind";
+import { NEED_FULL, percent, plain } from "../words";
 import { AGAIN_MS, When } from "./parts";
 
 const LATER_TICKS = 3; // so much later what belongs to a tick may be told
-const MOST = 1000; // needs go up to this
 
 /** Asks for the mind of a character whenever there can be something new about it; one question at a time, until it is answered. */
 export function useMind(app: App, row: number, tick: number): MindReport {
@@ -38,11 +38,11 @@ export function useMind(app: App, row: number, tick: number): MindReport {
 function Need({ name, value, colour }: { name: string; value: number; colour: string }) {
   return (
     <div class="need">
-      <bdi>{name}</bdi>
-      <div class="gauge" role="meter" aria-label={name} aria-valuemin={0} aria-valuemax={MOST} aria-valuenow={value}>
-        <div style={{ width: `${(100 * value) / MOST}%`, background: colour }} />
+      <bdi>{plain(name)}</bdi>
+      <div class="gauge" role="meter" aria-label={plain(name)} aria-valuemin={0} aria-valuemax={NEED_FULL} aria-valuenow={value} aria-valuetext={percent(value)}>
+        <div style={{ width: `${(100 * value) / NEED_FULL}%`, background: colour }} />
       </div>
-      <span class="amount">{value}</span>
+      <span class="amount">{percent(value)}</span>
     </div>
   );
 }
@@ -58,7 +58,7 @@ export function Needs({ report, tick, own }: { report: MindReport; tick: number;
   const width = Math.max(1, tick - first);
   const line = (need: number): string =>
     [...told, [tick, ...values] as NeedReport]
-      .map((one, at) => `${at ? "L" : "M"}${((300 * (one[0] - first)) / width).toFixed(1)} ${(34 - (32 * one[need + 1]) / MOST).toFixed(1)}`)
+      .map((one, at) => `${at ? "L" : "M"}${((300 * (one[0] - first)) / width).toFixed(1)} ${(34 - (32 * one[need + 1]) / NEED_FULL).toFixed(1)}`)
       .join("");
   return (
     <section>

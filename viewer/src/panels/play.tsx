@@ -6,13 +6,12 @@ import type { Moment, SeenThing, Way } from "../play/frames";
 import type { Game } from "../play/game";
 import { isShelf, menuOf, offerTo, pockets, type Choice, type Group } from "../play/menu";
 import { distance, tileBox } from "../play/path";
-import { count, plain } from "../words";
+import { NEED_FULL, items, percent, plain } from "../words";
 import { Said, Swatch } from "./parts";
 
 const MOST_TEXT = 300; // characters of what is said at once
 const HEARD = 12;
 const AROUND = 14; // people and things in sight that are offered to go to
-const MOST_NEED = 1000;
 
 /** The button in the inspector that begins a game. */
 export function PlayButton({ app, row }: { app: App; row: number }) {
@@ -29,19 +28,19 @@ export function PlayButton({ app, row }: { app: App; row: number }) {
 }
 
 function Meter({ name, value, good }: { name: string; value: number; good: boolean }) {
-  const low = good ? value < 250 : value > 750;
+  const low = good ? value < NEED_FULL / 4 : value > (3 * NEED_FULL) / 4;
   return (
     <div class={`need ${low ? "low" : ""}`}>
       <bdi>{plain(name)}</bdi>
-      <div class="gauge" role="meter" aria-label={plain(name)} aria-valuemin={0} aria-valuemax={MOST_NEED} aria-valuenow={value}>
-        <div style={{ width: `${value / 10}%` }} />
+      <div class="gauge" role="meter" aria-label={plain(name)} aria-valuemin={0} aria-valuemax={NEED_FULL} aria-valuenow={value} aria-valuetext={percent(value)}>
+        <div style={{ width: `${(100 * value) / NEED_FULL}%` }} />
       </div>
-      <span class="amount">{Math.round(value / 10)}</span>
+      <span class="amount">{percent(value)}</span>
     </div>
   );
 }
 
-function Body({ moment }: { moment: Moment }) {
+function Body({ app, moment }: { app: App; moment: Moment }) {
   const { me } = moment;
   return (
     <>
@@ -56,7 +55,7 @@ function Body({ moment }: { moment: Moment }) {
         {me.inventory.length ? (
           me.inventory.map((one) => (
             <span class="chip item" key={one.kind}>
-              {count(one.quantity)} {plain(one.kind)}
+              {items(app.world, one.kind, one.quantity)}
             </span>
           ))
         ) : (
@@ -321,7 +320,7 @@ export function PlayPanel({ app, game }: { app: App; game: Game }) {
           <Around app={app} game={game} moment={moment} />
           <section class="group" aria-label="You">
             <h3>You</h3>
-            <Body moment={moment} />
+            <Body app={app} moment={moment} />
             <div class="choices">
               {[...pockets(moment, game.rules), ...(menuOf(moment, game.rules, (id) => app.nameOf(id)).at(-1)?.choices ?? [])].map((choice) => (
                 <ChoiceButton key={choice.key} game={game} choice={choice} />

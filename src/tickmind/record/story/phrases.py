@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from tickmind.protocol.setting import zone_phrase
+from tickmind.protocol.setting import item_words, plural, with_article, zone_phrase
 
 MAX_NAME_CHARS = 60
 MAX_QUOTE_CHARS = 200
@@ -88,18 +88,25 @@ def each_once(words: Iterable[str]) -> list[str]:
 
 
 def item_phrase(item: str, amount: int = 1) -> str:
-    """Return some items: `bread`, `three berries`."""
-    name = plain(item).replace("_", " ")
-    return name if amount == 1 else f"{number(amount)} {name}"
+    """Return some items: `bread`, `an axe`, `three berries`."""
+    one, several = item_words(plain(item))
+    return one if amount == 1 else f"{number(amount)} {several}"
+
+
+def items_phrase(item: str) -> str:
+    """Return items whose number is not known: `bread`, `axes`."""
+    return item_words(plain(item))[1]
+
+
+def bare_item(item: str, amount: int = 1) -> str:
+    """Return some items as they stand after `the`: `bread`, `axe`, `three berries`."""
+    return plain(item).replace("_", " ") if amount == 1 else item_phrase(item, amount)
 
 
 def thing_phrase(kind: str, count: int = 1) -> str:
     """Return some objects of a kind: `a tree`, `an oven`, `three trees`."""
     name = plain(kind).replace("_", " ") or "thing"
-    if count == 1:
-        return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
-    plural = f"{name}es" if name.endswith(("s", "sh", "ch", "x", "z")) else f"{name}s"
-    return f"{number(count)} {plural}"
+    return with_article(name) if count == 1 else f"{number(count)} {plural(name)}"
 
 
 def past(verb: str) -> str:
@@ -130,4 +137,5 @@ def at_place(zone: str) -> str:
 def in_sentence(errand: str) -> str:
     """Return an errand with its place as it stands in a sentence: `work at the wood`."""
     what, at, zone = plain(errand, MAX_QUOTE_CHARS).partition(" at ")
+    what = "meet people" if what == "meet" else what
     return f"{what} at {zone_phrase(zone)}" if at and zone else what

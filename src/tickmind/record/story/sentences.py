@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from tickmind.record.story.events import RunStory, StoryEvent, StoryKind
 from tickmind.record.story.phrases import (
     at_place,
+    bare_item,
     each_once,
     in_sentence,
     item_phrase,
+    items_phrase,
     listed,
     number,
     past,
@@ -225,14 +227,14 @@ class SentenceWriter:
             return f"{who} kept a promise at the last moment, and brought {others} {items}{where}"
         return self._turn(
             StoryKind.KEPT,
-            f"{who} brought {others} the promised {items}{where}",
+            f"{who} brought {others} the promised {bare_item(first.what, first.amount)}{where}",
             f"as promised, {who} came to {others} with {items}{where}",
             f"{others} got {items} from {who}{where}, as promised",
         )
 
     def _broke(self, events: Sequence[StoryEvent]) -> str:
         event = events[0]
-        who, other, item = self.name(event.who), self.name(event.other), item_phrase(event.what, event.amount)
+        who, other, item = self.name(event.who), self.name(event.other), bare_item(event.what, event.amount)
         return self._turn(
             StoryKind.BROKE,
             f"{who} broke a promise: the {item} that {other} was to have by {event.how} did not come",
@@ -252,7 +254,7 @@ class SentenceWriter:
         return self._turn(
             StoryKind.DECLINED,
             f"{who} asked {others} for {item}, in vain",
-            f"{others} did not promise {who} any {item}",
+            f"{others} did not promise {who} {item}",
         )
 
     def _gave(self, events: Sequence[StoryEvent]) -> str:
@@ -300,7 +302,7 @@ class SentenceWriter:
             if event.kind is StoryKind.BROKE and (event.who, event.other) == (first.other, first.who)
             if event.tick_id <= first.tick_id
         ]
-        item = f"the {item_phrase(broken[-1].what, broken[-1].amount)} that did not come" if broken else ""
+        item = f"the {bare_item(broken[-1].what, broken[-1].amount)} that did not come" if broken else ""
         return self._turn(
             StoryKind.FELL_OUT,
             f"{one} lost trust in {other}{f' over {item}' if item else ''}",
@@ -335,7 +337,7 @@ class SentenceWriter:
     def _gathered(self, events: Sequence[StoryEvent]) -> str:
         counts = Counter(event.who for event in events)
         who, most = min(counts.items(), key=lambda one: (-one[1], one[0]))
-        item = item_phrase(events[0].what)
+        item = items_phrase(events[0].what)
         if len(counts) == 1:
             often = f" {times(most)}" if most > 1 else self._same_place(events)
             return f"{self.name(who)} gathered {item}{often}"

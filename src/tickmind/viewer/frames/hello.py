@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from tickmind.protocol import ACTION_TYPES, REASONS, Persona, WorldInfo
+from tickmind.protocol.setting import item_words
 from tickmind.viewer.frames.layout import FrameKind, Tag, json_section, pack
 from tickmind.viewer.frames.tick import Names
 
@@ -43,6 +44,7 @@ def hello(world: WorldInfo, **more: Any) -> bytes:
             for kind in world.kinds
         ],
         "items": world.item_kinds,
+        "item_words": [item_words(name) for name in world.item_kinds],
         "own_needs": world.own_needs,
         "actor_types": types,
         "setting": asdict(world.setting),

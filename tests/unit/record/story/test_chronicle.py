@@ -12,7 +12,18 @@ from tickmind.protocol.setting import CalendarInfo, FestivalInfo, SeasonInfo
 from tickmind.record.errors import RecordError
 from tickmind.record.story import RunStory, StoryEvent, StoryKind, address, as_json, as_markdown, chronicle
 from tickmind.record.story.chronicle import SAME_KIND, SAME_PERSON, choose
-from tickmind.record.story.phrases import item_phrase, listed, past, plain, quoted, thing_phrase, times
+from tickmind.record.story.phrases import (
+    bare_item,
+    in_sentence,
+    item_phrase,
+    items_phrase,
+    listed,
+    past,
+    plain,
+    quoted,
+    thing_phrase,
+    times,
+)
 from tickmind.record.story.scenes import DayPart, StoryScene
 
 DAY = CalendarInfo(day_ticks=1440, first_minute=0)  # a tick is a minute
@@ -58,8 +69,8 @@ def event(tick_id, kind, *more, **fields):
             "Ada broke a promise: the bread that Bram was to have by 18:00 did not come.",
         ),
         (event(600, "declined", "ada", "bram", "bread"), "Ada asked Bram for bread, in vain."),
-        (event(600, "gave", "ada", "bram", "coin", 2, "market"), "Ada gave Bram two coin at the market."),
-        (event(600, "traded", "ada", "bram", "bread", how="3 coin"), "Ada gave Bram bread for three coin."),
+        (event(600, "gave", "ada", "bram", "coin", 2, "market"), "Ada gave Bram two coins at the market."),
+        (event(600, "traded", "ada", "bram", "bread", how="3 coin"), "Ada gave Bram bread for three coins."),
         (event(600, "became close", "ada", "bram"), "Ada came to see a close friend in Bram."),
         (event(600, "fell out", "ada", "bram"), "Ada lost trust in Bram."),
         (event(600, "felt", "ada", what="low"), "Ada was in low spirits."),
@@ -403,5 +414,13 @@ def test_numbers_lists_and_things():
         "an oven",
         "three bushes",
     )
+    assert [item_phrase("axe"), item_phrase("axe", 2), item_phrase("bread"), item_phrase("berries")] == [
+        "an axe",
+        "two axes",
+        "bread",
+        "berries",
+    ]
+    assert (bare_item("axe"), bare_item("axe", 2), items_phrase("hook")) == ("axe", "two axes", "hooks")
+    assert (in_sentence("meet"), in_sentence("meet at old_inn")) == ("meet people", "meet people at the old inn")
     assert plain("a\x00b\tc") == "a\ufffdb c"
     assert quoted("x" * 999).endswith("…”")
