@@ -34,6 +34,7 @@ from tickmind.wire.v1 import (
     lease_pb2,
     observation_pb2,
     operator_pb2,
+    relay_pb2,
     telemetry_pb2,
     tick_pb2,
     viewer_pb2,
@@ -56,11 +57,12 @@ def methods():
 
 
 METHODS = methods()
+STATUSES = {status.value[0]: status.name for status in grpc.StatusCode}
 
 
 def holds_lease(message, seen=()):
     """Whether a message, or one in it, has a field for the secret of a lease."""
-    return any(
+    return message.name == "RelayedFrame" or any(
         field.name.endswith("lease_id")
         or (field.message_type and field.message_type not in seen and holds_lease(field.message_type, (*seen, message)))
         for field in message.fields
@@ -69,6 +71,11 @@ def holds_lease(message, seen=()):
 
 def requests(lease_id, entity_id="entity:1"):
     """A request of each method that says who asks by a lease: path -> message."""
+
+    def opening(lease_id):
+        opened = control_pb2.ControlOpen(entity_id=entity_id, controller_id="thief", previous_lease_id=lease_id)
+        return control_pb2.ControlRequest(open=opened).SerializeToString()
+
     move = encode_intent(Move(Direction.E))
     status = encode_status(AgentStatus(entity_id, 1, AgentState.RUNNING))
     thought = encode_thought_report(ThoughtReport(entity_id, 1, Thought(0, 0, 1, "s", "u")))
@@ -96,6 +103,7 @@ def requests(lease_id, entity_id="entity:1"):
                 controller_id="thief", actor=(0).to_bytes(4, "little"), previous_lease_id=lease_id
             )
         ),
+        "RelayService/RelayControl": relay_pb2.RelayControlRequest(frames=[{"stream": 1, "frame": opening(lease_id)}]),
         "AgentTelemetry/ReportThought": telemetry_pb2.ReportThoughtRequest(lease_id=lease_id, report=thought),
         "AgentTelemetry/ReportStatus": telemetry_pb2.ReportStatusRequest(lease_id=lease_id, status=status),
         "AgentTelemetry/ReportInsights": telemetry_pb2.ReportInsightsRequest(lease_id=lease_id, insights=[insight]),
@@ -148,7 +156,11 @@ async def ask(channel, path, message, metadata=(), tries=3, timeout_s=60):
 def method_answer(method, data):
     name = method.output_type.name
     module = importlib.import_module(f"tickmind.wire.v1.{method.output_type.file.name.rsplit('/', 1)[1][:-6]}_pb2")
-    return getattr(module, name).FromString(data)
+    answer = getattr(module, name).FromString(data)
+    if not isinstance(answer, relay_pb2.RelayControlResponse):
+        return answer
+    first = answer.frames[0]
+    return STATUSES[first.end.status] if first.HasField("end") else control_pb2.ControlResponse.FromString(first.frame)
 
 
 def refused(answer):
@@ -256,12 +268,15 @@ async def test_persons_play_with_the_right_of_an_operator_only(serve, channel_to
         open=control_pb2.ControlOpen(entity_id="entity:1", controller_id="person:Ada", play=True)
     )
     play, control = "/tickmind.v1.OperatorService/Play", "/tickmind.v1.ControlService/Control"
+    relay = "/tickmind.v1.RelayService/RelayControl"
     client, operator = (("authorization", f"Bearer {TOKEN}"),), (("authorization", f"Bearer {OPERATOR}"),)
     async with serve(config=config, running=False) as server:
         channel = channel_to(server)
         assert await ask(channel, play, opening) == "UNAUTHENTICATED"
         assert await ask(channel, play, opening, client) == "PERMISSION_DENIED"
         assert await ask(channel, control, opening, client) == "INVALID_ARGUMENT"
+        relayed = relay_pb2.RelayControlRequest(frames=[{"stream": 1, "frame": opening.SerializeToString()}])
+        assert await ask(channel, relay, relayed, client) == "INVALID_ARGUMENT"
         assert not server.authority.leases.played.any()
         assert (await ask(channel, play, opening, operator)).opened.lease.lease_id
         assert server.authority.leases.played.tolist()[0]

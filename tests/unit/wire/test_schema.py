@@ -27,6 +27,7 @@ SERVICES = {
     "ActionService",
     "ViewerService",
     "ControlService",
+    "RelayService",
     "AgentTelemetry",
     "OperatorService",
 }

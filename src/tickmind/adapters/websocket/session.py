@@ -17,7 +17,8 @@ from tickmind.adapters.websocket.outbox import Frame, SocketOutbox
 from tickmind.adapters.websocket.questions import Questions
 from tickmind.base import Secret, get_logger, redact
 from tickmind.wire import ControlClosedError, WireError
-from tickmind.wire.client.relay import ControlLink, RelayCaller, WorldRelay
+from tickmind.wire.client.relay import RelayCaller, WorldRelay
+from tickmind.wire.client.relayed_control import ControlLink
 from tickmind.wire.v1 import control_pb2, viewer_pb2
 from tickmind.wire.v1 import door_pb2 as pb
 

@@ -23,6 +23,7 @@ class StreamKind(StrEnum):
     OBSERVATIONS = "observations"
     CONTROL = "control"
     CONTROL_BATCH = "control_batch"
+    RELAY = "relay"  # of a bridge; the control streams in it count too
     VIEWER = "viewer"
 
 

@@ -10,6 +10,7 @@ from tickmind.server.services.gate import CallGate
 from tickmind.server.services.methods import beside, plain
 from tickmind.server.services.operator_calls import operator_calls
 from tickmind.server.services.plain_calls import plain_calls
+from tickmind.server.services.relay import relay_methods
 from tickmind.server.services.snapshots import Snapshots
 from tickmind.server.services.watching import discovery_streams, observation_methods, tick_methods, viewer_streams
 
@@ -26,6 +27,7 @@ def services_of(authority: Authority) -> dict[str, Any]:
         "EntityDiscovery": discovery_streams(authority),
         "ObservationService": observation_methods(authority),
         "ControlService": control_methods(authority),
+        "RelayService": relay_methods(authority),
         "ViewerService": viewer_streams(authority),
     }
     leases, others = (_gate(authority, share) for share in (LEASES_SHARE, CALLS_SHARE))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import grpc.aio
 
@@ -22,12 +22,20 @@ AnySeat: TypeAlias = ControlSeat | HostSeat
 Opener: TypeAlias = Callable[[bytes, Stream[bytes]], AnySeat | None]
 
 
+class FrameTaker(Protocol):
+    """Takes the frames of a stream."""
+
+    def take(self, data: bytes, /) -> None:
+        """Handle a frame; raises `MessageError` if it is malformed."""
+        ...
+
+
 def control_methods(authority: Authority) -> dict[str, Any]:
     """Return the methods of the service by name."""
-    acks = _acks(authority)
+    acks = batcher_of(authority)
 
-    def sit(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
-        return _sit(authority, data, stream)
+    def take_seat(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
+        return sit(authority, data, stream)
 
     def host(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
         opening = decode_batch_up(parse(control_pb2.ControlBatchRequest, data), authority.bounds)
@@ -36,7 +44,7 @@ def control_methods(authority: Authority) -> dict[str, Any]:
         return HostSeat.open(authority, opening, stream)
 
     async def control(context: Any) -> None:
-        await _serve(authority, context, StreamKind.CONTROL, sit, acks)
+        await _serve(authority, context, StreamKind.CONTROL, take_seat, acks)
 
     async def control_batch(context: Any) -> None:
         await _serve(authority, context, StreamKind.CONTROL_BATCH, host, acks)
@@ -46,22 +54,27 @@ def control_methods(authority: Authority) -> dict[str, Any]:
 
 def play_method(authority: Authority) -> Any:
     """Return the method over which persons play; OperatorService has it, so that who calls it has the right."""
-    acks = _acks(authority)
+    acks = batcher_of(authority)
 
-    def sit(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
-        return _sit(authority, data, stream, may_play=True)
+    def take_seat(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
+        return sit(authority, data, stream, may_play=True)
 
     async def play(context: Any) -> None:
-        await _serve(authority, context, StreamKind.CONTROL, sit, acks)
+        await _serve(authority, context, StreamKind.CONTROL, take_seat, acks)
 
     return two_way(play)
 
 
-def _acks(authority: Authority) -> AckBatcher:
+def batcher_of(authority: Authority) -> AckBatcher:
+    """Return a batcher of acknowledgements for the pace of a world."""
     return AckBatcher(0.0 if authority.pace.lockstep else authority.pace.tick_s)
 
 
-def _sit(authority: Authority, data: bytes, stream: Stream[bytes], *, may_play: bool = False) -> AnySeat | None:
+def sit(authority: Authority, data: bytes, stream: Stream[bytes], *, may_play: bool = False) -> ControlSeat | None:
+    """Open the control of one actor with its first frame; a refusal is the last frame down.
+
+    Raises `MessageError` if that frame is malformed.
+    """
     opening = decode_up(parse(control_pb2.ControlRequest, data))
     if not isinstance(opening, ControlOpen):
         raise MessageError("the first frame", "open")
@@ -77,7 +90,7 @@ async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: O
         seat = None if stream.cut_off else opener(first, stream)  # its token may have been withdrawn meanwhile
         sender = Sender(authority, context, stream)
         if seat is not None:
-            reading = asyncio.create_task(_read(context, seat, sender, stream, acks))
+            reading = asyncio.create_task(read_frames(context, seat, sender, stream, acks))
         await sender.run()
         if reading is not None and reading.done():
             reading.result()  # raises what was wrong with a frame
@@ -102,11 +115,11 @@ async def _first(authority: Authority, context: Any) -> bytes:
     return bytes(data)
 
 
-async def _read(context: Any, seat: AnySeat, sender: Sender, stream: Stream[bytes], acks: AckBatcher) -> None:
+async def read_frames(context: Any, taker: FrameTaker, sender: Sender, stream: Stream[bytes], acks: AckBatcher) -> None:
     """Read frames until the stream ends; any end of reading ends the stream."""
     try:
         while (data := await context.read()) is not grpc.aio.EOF and not stream.outbox.ended:
-            sender.answer(seat.take, data, acks)
+            sender.answer(taker.take, data, acks)
         stream.outbox.end()
     except grpc.aio.InternalError:
         stream.outbox.drop()  # the other side is gone

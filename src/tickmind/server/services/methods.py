@@ -10,6 +10,7 @@ from tickmind.base import get_logger
 from tickmind.server.services.gate import CallGate, CallsRefusedError
 from tickmind.wire import MessageError
 
+INTERNAL_WORDS = "internal error of the world server; see its log"
 SEND_BYTE_S = 2e-9  # the loop's time per byte of a large answer
 _log = get_logger(__name__)
 
@@ -95,5 +96,5 @@ async def refuse(context: Any, error: MessageError) -> NoReturn:
 async def fail(context: Any) -> NoReturn:
     """Abort the call with an internal error, and log the exception."""
     _log.exception("a gRPC call failed")
-    await context.abort(grpc.StatusCode.INTERNAL, "internal error of the world server; see its log")
+    await context.abort(grpc.StatusCode.INTERNAL, INTERNAL_WORDS)
     raise AssertionError("abort() does not come back")

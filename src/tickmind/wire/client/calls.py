@@ -57,9 +57,12 @@ def open_channel(connection: WorldEndpoint) -> grpc.aio.Channel:
 
 def call_error(error: Any, connection: WorldEndpoint) -> RpcError:
     """Translate a failed call into our error, without secrets."""
-    status = error.code()
+    return status_error(error.code(), error.details() or "", connection)
+
+
+def status_error(status: grpc.StatusCode, details: str, connection: WorldEndpoint) -> RpcError:
+    """Return the error for a status of gRPC with its details, without secrets."""
     kind, words = _ERRORS.get(status, (RpcError, "failed"))
-    details = error.details() or ""
     if status is grpc.StatusCode.UNAVAILABLE and (trouble := _tls_trouble(details, connection)):
         kind, words = TlsError, trouble
     details = details[:MAX_DETAILS_CHARS]

@@ -25,7 +25,7 @@ class Link(Generic[Up, Down]):
 
     `encode` and `decode` convert between frames and messages; `on_frame` gets each frame down but the first, and
     `on_end` the error that ended the stream, or None if this side ended it. `awaits` says whether an answer is pending:
-    a world may be silent for as long as it likes, but answers at once.
+    a world may be silent for as long as it likes, but answers at once. No more than `unsent` frames wait to be sent.
     """
 
     def __init__(
@@ -38,6 +38,7 @@ class Link(Generic[Up, Down]):
         on_frame: Callable[[Down], None],
         on_end: Callable[[WireError | None], None],
         awaits: Callable[[], bool],
+        unsent: int = MAX_UNSENT,
     ) -> None:
         self._dial = dial
         self._call = dial()
@@ -48,7 +49,7 @@ class Link(Generic[Up, Down]):
         self._on_frame = on_frame
         self._on_end = on_end
         self._awaits = awaits
-        self._unsent: asyncio.Queue[Any] = asyncio.Queue(MAX_UNSENT)
+        self._unsent: asyncio.Queue[Any] = asyncio.Queue(unsent)
         self._tasks: list[asyncio.Task[None]] = []
         self._idle = True  # whether nothing was sent since the last check
         self._heard = False  # whether a frame was received since then
@@ -116,9 +117,16 @@ class Link(Generic[Up, Down]):
             self._unsent.put_nowait(message)
         except asyncio.QueueFull:
             raise OverloadedError(
-                f"{MAX_UNSENT} frames wait to be sent; the connection is too slow", status="RESOURCE_EXHAUSTED"
+                f"{self._unsent.maxsize} frames wait to be sent; the connection is too slow",
+                status="RESOURCE_EXHAUSTED",
             ) from None
         self._idle = False
+
+    async def send(self, frame: Up) -> None:
+        """Queue a frame as soon as there is room; raises `ControlClosedError` if the stream has ended."""
+        if self._ended:
+            raise ControlClosedError("the control stream has ended; open a new one")
+        await self._unsent.put(self._encode(frame))
 
     async def close(self, last: Up | None = None) -> None:
         """End the stream; after a last frame, wait (not forever) until the world has ended it."""

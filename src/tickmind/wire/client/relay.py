@@ -1,5 +1,6 @@
 """Calls of many callers over a few connections, for a bridge that passes messages on as they are."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -10,15 +11,15 @@ from tickmind.base import Limit, Secret
 from tickmind.wire.client.calls import call_error, open_channel
 from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.link import Link
+from tickmind.wire.client.relayed_control import ControlCarrier, ControlLink, RelayedLink
 from tickmind.wire.errors import WireError
-from tickmind.wire.v1 import control_pb2, entity_pb2, operator_pb2, telemetry_pb2, viewer_pb2
+from tickmind.wire.v1 import control_pb2, entity_pb2, operator_pb2, relay_pb2, telemetry_pb2, viewer_pb2
 from tickmind.wire.v1.entity_pb2_grpc import EntityDiscoveryStub
 from tickmind.wire.v1.telemetry_pb2_grpc import AgentTelemetryStub
 from tickmind.wire.v1.viewer_pb2_grpc import ViewerServiceStub
 
 MAX_RELAY_CHANNELS = Limit("number of connections of a bridge to its world", 4)
 
-ControlLink: TypeAlias = Link[control_pb2.ControlRequest, bytes]  # frames down stay as they come
 Report: TypeAlias = (
     telemetry_pb2.ReportThoughtRequest | telemetry_pb2.ReportStatusRequest | telemetry_pb2.ReportInsightsRequest
 )
@@ -26,7 +27,7 @@ ReportAnswer: TypeAlias = (
     telemetry_pb2.ReportThoughtResponse | telemetry_pb2.ReportStatusResponse | telemetry_pb2.ReportInsightsResponse
 )
 
-_CONTROL = control_pb2.DESCRIPTOR.services_by_name["ControlService"].full_name
+_RELAY = relay_pb2.DESCRIPTOR.services_by_name["RelayService"].full_name
 _OPERATOR = operator_pb2.DESCRIPTOR.services_by_name["OperatorService"].full_name
 
 
@@ -35,11 +36,43 @@ class _Stubs:
 
     def __init__(self, connection: WorldEndpoint) -> None:
         self.channel = open_channel(connection)
-        self.control = self.channel.stream_stream(f"/{_CONTROL}/Control")
+        self.relay = self.channel.stream_stream(f"/{_RELAY}/RelayControl")
         self.play = self.channel.stream_stream(f"/{_OPERATOR}/Play")
         self.entities = EntityDiscoveryStub(self.channel)
         self.telemetry = AgentTelemetryStub(self.channel)
         self.viewer = ViewerServiceStub(self.channel)
+        self._carriers: dict[WorldEndpoint, ControlCarrier] = {}  # with the token of its clients
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def control(
+        self,
+        connection: WorldEndpoint,
+        on_frame: Callable[[bytes], None],
+        on_end: Callable[[WireError | None], None],
+    ) -> ControlLink:
+        """Return a control stream, which shares a stream to the world with others that have the same token."""
+        carrier = self._carriers.get(connection)
+        if carrier is None:
+            metadata = connection.metadata
+            carrier = self._carriers[connection] = ControlCarrier(
+                lambda: self.relay(metadata=metadata), connection, lambda: self._drop(connection)
+            )
+        return RelayedLink(carrier, on_frame, on_end)
+
+    async def close(self) -> None:
+        """Close the connection and the streams on it."""
+        for connection in list(self._carriers):
+            self._drop(connection)
+        await asyncio.gather(*self._closing)
+        await self.channel.close()
+
+    def _drop(self, connection: WorldEndpoint) -> None:
+        """End a stream that no client uses any more."""
+        carrier = self._carriers.pop(connection, None)
+        if carrier is not None:
+            closing = asyncio.create_task(carrier.close())
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
 
 class WorldRelay:
@@ -70,7 +103,7 @@ class WorldRelay:
     async def close(self) -> None:
         """Close all connections and the streams on them."""
         while self._open:
-            await self._open.pop().channel.close()
+            await self._open.pop().close()
 
 
 class RelayCaller:
@@ -90,12 +123,13 @@ class RelayCaller:
         """Return a control stream, to be opened with the caller's first frame; it keeps no lease alive by itself.
 
         `on_frame` gets each `ControlResponse` but the first as its bytes. One to `play` is for a person, and takes the
-        right of an operator.
+        right of an operator and a stream of its own.
         """
+        if not play:
+            return self._stubs.control(self._connection, on_frame, on_end)
         metadata = self._connection.metadata
-        method = self._stubs.play if play else self._stubs.control
         return Link(
-            lambda: method(metadata=metadata),
+            lambda: self._stubs.play(metadata=metadata),
             self._connection,
             encode=control_pb2.ControlRequest.SerializeToString,
             decode=_as_it_is,

@@ -12,6 +12,7 @@
     ActionService       SubmitIntent                unary       one for each tick, the first one counts
     ControlService      Control                     both ways   one entity: observations down, intents up
                         ControlBatch                both ways   many entities of one host, as packed columns
+    RelayService        RelayControl                both ways   the Control streams of many clients of a bridge
     ViewerService       StreamViewerEvents          stream      one event after each recorded tick
                         GetViewerSnapshot           unary       the world after the last recorded tick
     AgentTelemetry      ReportThought               unary       for the record and the viewer only
@@ -45,6 +46,8 @@ Control streams:
 - Batches: one secret stands for all leases of the host; each entity keeps an epoch of its own. The observations of a
   tick come in `parts` parts, each whole in itself, with different observers. Intents may come in several batches too.
   What is wrong with one intent refuses that one; what is wrong with the frame itself ends the stream.
+- Relayed: a bridge numbers the control streams of its clients, each with a greater number than all before, and sends
+  their frames together. Each ends by itself, with the status that it would have had as a stream of its own.
 
 Lease secrets travel in messages and never in metadata, paths, details or logs.
 """
