@@ -15,9 +15,9 @@ from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 from tickmind.mind.options import read_menu
 from tickmind.mind.reflection import REFLECT_TASK
 from tickmind.mind.talk.extraction import EXTRACT_TASK
+from tickmind.mind.talk.wording_task import line_asked
 
 _HUNGER = re.compile(r"Hunger (\d+) %")
-_LINE = re.compile(r'^(?:Say|Ask) this, and add a few words of your own: "(.*)"$', re.MULTILINE)
 _DAY = re.compile(r"^Your usual day: (.*)\.$", re.MULTILINE)
 _FOOD = ("eat", "fetch", "buy")  # what the words of options begin with that still hunger
 _HUNGRY = 50  # percent
@@ -34,9 +34,9 @@ def villager_says(request: ModelRequest) -> ModelReply:
 
 def _answer(prompt: str) -> str:
     """Return the line that is to be worded, the usual day as a plan, or that nothing follows; else nothing."""
-    line, day = _LINE.search(prompt), _DAY.search(prompt)
-    if line is not None:
-        return line[1]
+    line, day = line_asked(prompt), _DAY.search(prompt)
+    if line:
+        return line
     if day is not None:
         return day[1].replace("; ", "\n")
     if prompt.endswith(EXTRACT_TASK):

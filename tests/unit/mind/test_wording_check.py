@@ -25,6 +25,8 @@ def test_what_a_model_is_shown_is_what_it_may_say(told, line):
         ("Winter comes sooner than it seems.", "Mind you, winter comes sooner than it seems; get your wood in."),
         ("Kaya and Iris have not spoken since spring.", "Kaya and Iris haven't spoken since spring."),
         ("The mill stands still on Sundays.", "On Sundays the mill always stands still."),
+        (SAW, "At the pear house I saw Kaya, and she laughed."),
+        (SAW, "I saw Kaya at the pear house, and at the end she laughed."),
     ],
 )
 def test_a_line_may_add_a_few_words_or_tell_the_same_otherwise(told, line):
@@ -44,6 +46,8 @@ def test_a_line_may_add_a_few_words_or_tell_the_same_otherwise(told, line):
         (SAW, SAW.upper()),
         (SAW, f"{SAW} {'And then some more. ' * 4}"),
         (SAW, "Liv is an excellent pear picker, and I saw Kaya picking all those pears at her house today."),
+        (SAW, "At the lime house I saw Kaya, on the way to the pear house."),
+        ("I met Iris.", "I met Iris at the park, she has a beautiful smile."),  # where nobody was
         ("I gave bread to Iris.", "Iris gave bread to me."),
         ("I picked wheat at the landing.", "Wheat at the landing."),
         ("Bram met Iris.", "Iris met Bram."),

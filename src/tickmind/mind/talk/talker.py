@@ -1,7 +1,6 @@
 """`Talker`: what a mind says next in a talk, and in which words."""
 
 import random
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from tickmind.mind.talk.meaning import Bringing, Invitation, read_line
 from tickmind.mind.talk.phrasebook import Act, Phrasebook
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import Talk, TalkLine
-from tickmind.mind.talk.wording_check import TOLD_CHARS, wording_problem
+from tickmind.mind.talk.wording_check import TOLD_CHARS, names_another, wording_problem
 from tickmind.mind.talk.wording_task import EXAMPLE_NAMES
 
 _FAREWELLS = (Act.FAREWELL, Act.FAREWELL_BACK)
@@ -154,15 +153,10 @@ class Talker(Listener):
         They may name the person to whom it is said, and nobody else whom the remark does not name.
         """
         line = self.usable(words) if self.may_reword(remark) else ""
-        names = {*self._others(), *EXAMPLE_NAMES}
-        others = self._named_in(line, names) - self._named_in(f"{remark.text} {name}", names)
-        if not line or others or wording_problem(line, remark.core, self._names()):
+        is_of_another = names_another(line, f"{remark.text} {name}", {*self._others(), *EXAMPLE_NAMES})
+        if not line or is_of_another or wording_problem(line, remark.core, self._names()):
             return remark
         return remark._replace(text=line, is_worded=True)
-
-    @staticmethod
-    def _named_in(text: str, names: Iterable[str]) -> set[str]:
-        return {name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)}
 
     def keep_words(self, remark: Remark, words: str, name: str = "") -> bool:
         """Keep a model's words that came too late for a remark to a person of that name, or ahead; return if it did."""

@@ -2,11 +2,11 @@
 
 Small models keep words and lose sense. So a line is good if it has the given words as they are, with a few others
 before or after them; or if it tells the same otherwise: the same people in the same order, most of the other words,
-and each place after a preposition, so that nobody becomes a place.
+and each place after a preposition, so that nobody becomes a place. What is told gets no place that it does not have.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from tickmind.base import Limit
 from tickmind.mind.memory.words import words_in
@@ -19,7 +19,10 @@ _WORD = re.compile(r"[\w'-]+")
 _DENIAL = re.compile(r"\b(?:not|never|no|nobody|nothing|none|neither|nor|cannot|hardly)\b|n't\b", re.IGNORECASE)
 _SELF = frozenset(("i", "i'm", "i've", "me", "my", "mine", "we", "our", "us"))
 _BROKEN = re.compile(r"\b(?:is|are|has) I\b|\bI (?:is|are|has)\b|\b(\w+),? (?:and )?\1\b")
-_PLACE = re.compile(r"\b(?:at|in|on|by|near|to|from|beyond|behind|under) (?:the|a|my|our) (\w+(?: house| field)?)")
+_PLACE = re.compile(
+    r"\b(?:at|in|on|by|near|to|from|beyond|behind|under) (?:the|a|my|our) (\w+(?: house| field)?)", re.IGNORECASE
+)
+_AT = re.compile(r"\bat (?:the|a|my|our) (?!end\b|moment\b|time\b|same\b)(\w+)", re.IGNORECASE)
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|d)$")
 
 
@@ -27,6 +30,8 @@ def wording_problem(line: str, told: str, names: Collection[str] = ()) -> str:
     """Return why a line does not say what it was given to say; empty if it does. `names` are those of people."""
     if ("?" in line) is not ("?" in told):
         return "it asks and was not to, or the other way round"
+    if "?" not in told and not set(_AT.findall(line)) <= set(_AT.findall(told)):
+        return "it adds a place"
     words, given = _words(line), _words(told)
     if words == given:
         return "it adds nothing"
@@ -37,6 +42,12 @@ def wording_problem(line: str, told: str, names: Collection[str] = ()) -> str:
     if "?" not in told and _DENIAL.search(_without(line, told)):
         return "it may deny what it says"
     return "it is no sentence" if _BROKEN.search(line) else ""
+
+
+def names_another(line: str, given: str, names: Iterable[str]) -> bool:
+    """Return whether a line names a person whom what was given does not name."""
+    named = (name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line))
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", given) is None for name in named)
 
 
 def _change(line: str, told: str, names: Collection[str]) -> str:

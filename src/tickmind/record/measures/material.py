@@ -17,13 +17,15 @@ from tickmind.protocol import MemoryNote, ObjectDelta, RuleEvent, TickRecord
 from tickmind.protocol.setting import CalendarInfo
 from tickmind.record.measures.parties import read_parties
 from tickmind.record.measures.presence import Presence
+from tickmind.record.measures.wordings import Wording, read_wording
+from tickmind.record.reader import LlmCall
 from tickmind.record.tables.gifts import Gift, gifts_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tickmind.protocol import Insight
-    from tickmind.record.reader import LlmCall, RunReader
+    from tickmind.record.reader import RunReader
 
 HUNGER_BELOW, ENERGY_FROM = 700, 150  # of an actor that is well
 COLD_BELOW = -0.15  # liking or trust of one that is a friend no more
@@ -88,7 +90,8 @@ class MindMaterial:
     reached: set[str] = field(default_factory=set)  # those that were
     doubling: dict[str, int] = field(default_factory=dict)  # object whose stock doubles -> in how many ticks
     used_up: dict[str, int] = field(default_factory=dict)  # such an object -> the tick that left it nothing
-    calls: list["LlmCall"] = field(default_factory=list)
+    calls: list[LlmCall] = field(default_factory=list)
+    wordings: list[Wording] = field(default_factory=list)  # lines that a model was asked to word, and what it wrote
     parties: dict[str, dict[int, frozenset[str]]] = field(default_factory=dict)  # fact -> tick -> who was there
 
     @cached_property
@@ -142,7 +145,10 @@ def read_material(
         watch(record)
     _read_insights(found, reader.insights())
     _read_needs(found, reader, {row for row, actor in enumerate(info.actors) if actor.entity_id in found.minds})
-    found.calls = list(reader.llm_calls())
+    for report in reader.thoughts():
+        found.calls.append(LlmCall.of(report))
+        if (wording := read_wording(report, found.names)) is not None:
+            found.wordings.append(wording)
     found.parties = read_parties(reader, facts)
     return found
 

@@ -292,6 +292,7 @@ def _cost(found: MindMaterial, villager_days: float) -> Iterable[Measure]:
     calls = found.calls
     answered = [call for call in calls if not call.error_type]
     yield _share("thoughts answered", len(answered), len(calls))
+    yield _share("fidelity", sum(not one.problem for one in found.wordings), len(found.wordings))
     median_s = statistics.median(call.latency_s for call in answered) if answered else None
     yield Measure("median thought in seconds", median_s, len(answered), is_share=False)
     metered = [call for call in calls if call.prompt_tokens is not None]  # some endpoints count no tokens
