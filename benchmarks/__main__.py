@@ -18,8 +18,8 @@ from benchmarks.ledger import Measured, Question, page_of, read_ledger, this_mac
 
 PARTS = (
     *("engine", "client", "corpus", "strategy", "gateway", "goodput", "world", "world_load", "websocket", "learners"),
-    *("tracing", "record", "record_restart", "viewer", "villagers", "mind", "minds", "mind_measures", "ten_days"),
-    *("experiments", "ray_hosts", "scale"),
+    *("tracing", "record", "record_restart", "viewer", "villagers", "mind", "minds", "mind_measures", "worded_minds"),
+    *("ten_days", "experiments", "ray_hosts", "scale"),
 )
 TARGET = Path("build/bench.json")
 KEPT = Path("docs/benchmarks.json")  # what the page was made from

@@ -7,6 +7,8 @@ from tickmind.agent import Start
 from tickmind.characters.villager import Villager
 from tickmind.mind.plans import DayErrand
 from tickmind.mind.promises import Promise
+from tickmind.mind.talk import Remark, Talker
+from tickmind.mind.talk.line_checker import clean_line, is_for_code
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.protocol.setting import clock_of, zone_phrase
 
@@ -71,12 +73,33 @@ class WithoutChecker(Villager):
         self.talker.spoken = _Unheeding()
 
 
+class _UncheckedTalker(Talker):
+    def reworded(self, remark: Remark, words: str, name: str = "") -> Remark:  # noqa: ARG002
+        """Take a model's words as they are, unless listeners would do something about them."""
+        line = clean_line(words, (self._name, self._me))
+        is_usable = bool(line) and not is_for_code(line) and self.may_reword(remark)
+        return remark._replace(text=line, is_worded=True) if is_usable else remark
+
+    def usable(self, text: str) -> str:
+        """Take a line as it is."""
+        return text
+
+
+class WithoutTalkChecker(WithoutChecker):
+    """Says what a model writes, whatever that means and how often it was said."""
+
+    talker_type = _UncheckedTalker
+
+
 ABLATED: dict[str, type[Villager]] = {
     "checker": WithoutChecker,
     "memory": WithoutMemory,
     "plan": WithoutPlan,
     "reflection": WithoutReflection,
 }
+UNCHECKED = "talk checker"
+WORDED: dict[str, type[Villager]] = {UNCHECKED: WithoutTalkChecker}
+"""What differs only where a model words lines."""
 
 if __name__ == "__main__":
-    ABLATED[sys.argv[1]].run()
+    {**ABLATED, **WORDED}[sys.argv[1]].run()

@@ -15,7 +15,7 @@ import os
 import re
 import statistics
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -168,25 +168,30 @@ def _ratio(better: float, worse: float, *, least: bool) -> float:
     return over / max(under, 1e-3)
 
 
-def beside_bars(whole: list[list[Measure]]) -> list[Result]:
+def beside_bars(whole: list[list[Measure]], bars: Mapping[str, Bar] = BARS) -> list[Result]:
     """Return each measure of the whole mind beside its bar; the spread is the 95 % interval."""
     found = {one.name: one for one in pooled(whole)}
     results = []
-    for name, bar in BARS.items():
+    for name, bar in bars.items():
         one = found[name]
         value, spread = one.value or 0.0, one.spread or 0.0
         ends = sorted(_ratio(value + by, bar.value, least=bar.least) for by in (-spread, spread))
-        ratio = _ratio(value, bar.value, least=bar.least)
+        ratio = _ratio(value, bar.value, least=bar.least) if one.value is not None else 0.0
         results.append(Result(name, value, "", "bar", bar.value, ratio, 1.0, (ends[0], ends[1])))
     return results
 
 
-def beside_ablated(whole: list[list[Measure]], ablated: Mapping[str, list[list[Measure]]]) -> list[Result]:
+def beside_ablated(
+    whole: list[list[Measure]],
+    ablated: Mapping[str, list[list[Measure]]],
+    helps: Mapping[str, Sequence[str]] = HELPS,
+    bars: Mapping[str, Bar] = BARS,
+) -> list[Result]:
     """Return what each part should help beside minds without it; it holds if the interval of the difference does."""
     results = []
-    for part, names in HELPS.items():
+    for part, names in helps.items():
         for name in names:
-            least = BARS[name].least
+            least = bars[name].least
             ours, theirs = _values(whole, name), _values(ablated[part], name)
             gains = [(one - other) if least else (other - one) for one, other in zip(ours, theirs, strict=True)]
             gain = pooled([[Measure(name, value, 1)] for value in gains])[0]

@@ -182,8 +182,13 @@ def _wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
     raise RuntimeError("the gateway did not start")
 
 
+def machine_slots() -> int:
+    """Return how many requests the model of this machine answers at once, as in the demo."""
+    return max(1, min(MAX_SLOTS, default_threads() // THREADS_PER_SLOT))
+
+
 @contextmanager
-def _model(weights: str, slots: int, *, opening: bool) -> Iterator[tuple[LocalModel, int, str]]:
+def served_weights(weights: str, slots: int, *, opening: bool) -> Iterator[tuple[LocalModel, int, str]]:
     """The model as the demo starts it, with its port and key."""
     with LocalModel(weights, slots=slots, context=CONTEXT_TOKENS) as model:
         if opening:
@@ -195,9 +200,9 @@ def _model(weights: str, slots: int, *, opening: bool) -> Iterator[tuple[LocalMo
 
 def live(weights: str, seconds: float, *, old: bool) -> Village:
     """Let the village live with the model."""
-    slots = max(1, min(MAX_SLOTS, default_threads() // THREADS_PER_SLOT))
+    slots = machine_slots()
     with (
-        _model(weights, slots, opening=not old) as (_, model_port, key),
+        served_weights(weights, slots, opening=not old) as (_, model_port, key),
         meter(model_port, key, queued=old) as proxy,
         nullcontext(f"http://{HOST}:{proxy.port}") if old else _gateway(proxy, weights, slots) as gateway_url,
         serve_world(_willowbrook, tps=TPS) as world,
@@ -216,8 +221,8 @@ def live(weights: str, seconds: float, *, old: bool) -> Village:
 
 def capacity(weights: str, served: list[Served], seconds: float) -> float:
     """Answers per minute of the model alone: one caller, the same prompts in the same order, back to back."""
-    slots = max(1, min(MAX_SLOTS, default_threads() // THREADS_PER_SLOT))
-    with _model(weights, slots, opening=True) as (_, model_port, key):
+    slots = machine_slots()
+    with served_weights(weights, slots, opening=True) as (_, model_port, key):
         began_s, answered = time.monotonic(), 0
         for one in served:
             if not one.used:

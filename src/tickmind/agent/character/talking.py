@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from tickmind.agent.character.character import Character
 from tickmind.agent.character.tactics import action, condition
@@ -65,9 +65,11 @@ class TalkingCharacter(Character):
     own words.
     """
 
+    talker_type: ClassVar[type[Talker]] = Talker
+
     def __init__(self, start: Start) -> None:
         super().__init__(start)
-        self.talker = Talker(
+        self.talker = self.talker_type(
             self.entity_id,
             self.name,
             self.random,
