@@ -164,8 +164,9 @@ $(CLIENT): viewer/node_modules/.ready $(wildcard clients/typescript/src/*.ts) cl
 client: $(if $(NPM),$(CLIENT)) ## Build the TypeScript client (needs Node)
 	@$(if $(NPM),:,echo "No Node here, so the TypeScript client is not built")
 
-proto: $(READY) ## Write the code of the schema in proto/ anew
+proto: $(READY) ## Write the code of the schema in proto/, and the codes of the page, anew
 	@$(BIN)/python proto/generate.py src/tickmind/wire/v1 clients/typescript/src/protocol.ts clients/godot/addons/tickmind/protocol.gd
+	@$(BIN)/python proto/page_codes.py viewer/src/codes.ts
 
 # Built and checked, as `make release` and the public CI do.
 .PHONY: packages

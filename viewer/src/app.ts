@@ -1,6 +1,7 @@
 /** What the page knows and shows: one object that the map, the panels and the keyboard share. */
 
 import { batch, signal } from "@preact/signals";
+import { Kind, Status } from "./codes";
 import type { MapView } from "./draw/map";
 import type { Speech } from "./draw/overlay";
 import { EventLog } from "./events";
@@ -10,8 +11,7 @@ import { nextEvent, type EventName } from "./film/jumps";
 import { Player } from "./film/player";
 import type { Digest, Source } from "./film/source";
 import { Places } from "./film/places";
-import { Kind } from "./frames/layout";
-import { saidIn, Status } from "./frames/scene";
+import { saidIn } from "./frames/scene";
 import { World } from "./frames/world";
 import { readHash, writeHash, type Filters, type Tab } from "./hash";
 import type { Moment } from "./play/frames";

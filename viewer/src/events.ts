@@ -1,9 +1,10 @@
 /** What happened, as lists show it: one entry for each thing worth telling, filtered and newest first. */
 
+import { Status, Tag } from "./codes";
 import { GONE, type Film } from "./film/film";
 import type { Places } from "./film/places";
-import { Tag, type Frame } from "./frames/layout";
-import { AWAY, Status, failedSteps, rulesIn, saidIn, thingChanges } from "./frames/scene";
+import { type Frame } from "./frames/layout";
+import { AWAY, failedSteps, rulesIn, saidIn, thingChanges } from "./frames/scene";
 import type { EventType, Filters } from "./hash";
 import { items, plain, ruleNews, sentence } from "./words";
 

@@ -1,5 +1,6 @@
 /** How numbers and codes are put into words. */
 
+import { NEED_FULL } from "./codes";
 import type { Result } from "./frames/scene";
 import type { World } from "./frames/world";
 
@@ -20,13 +21,17 @@ export function seconds(value: number): string {
 
 export const plain = (code: string): string => code.replaceAll("_", " ");
 
-export const NEED_FULL = 1000; // needs go from 0 to this
 export const percent = (need: number): string => `${Math.round((100 * need) / NEED_FULL)} %`;
+
+/** "1 axe", "2 axes", "-1 bread". */
+export function counted(world: World, name: string, amount: number): string {
+  const several = world.info.item_words[world.info.items.indexOf(name)]?.[1] ?? plain(name);
+  return `${count(amount)} ${Math.abs(amount) === 1 ? plain(name) : several}`;
+}
 
 /** "an axe", "2 axes", "bread", "3 berries". */
 export function items(world: World, name: string, amount: number): string {
-  const [one, several] = world.info.item_words[world.info.items.indexOf(name)] ?? [plain(name), plain(name)];
-  return amount === 1 ? one : `${amount} ${several}`;
+  return amount === 1 ? (world.info.item_words[world.info.items.indexOf(name)]?.[0] ?? plain(name)) : counted(world, name, amount);
 }
 
 /** Reasons of a refusal that need other words than their code. */
@@ -119,7 +124,7 @@ const DEALS: Record<string, string> = { offers: "offers", wants: "wants", missin
 export function effect(world: World, [name, value]: readonly [string, number]): string {
   const sign = value > 0 ? "+" : "";
   const [what, item] = name.split(".", 2);
-  if (name.startsWith(ITEM)) return `${sign}${Math.abs(value) === 1 ? `${value} ${plain(item)}` : items(world, item, value)}`;
+  if (name.startsWith(ITEM)) return `${sign}${counted(world, item, value)}`;
   if (item && what in DEALS) return `${DEALS[what]} ${items(world, item, value)}`;
   if (name === "work_remaining") return value ? `work left: ${value}` : "done";
   const isNeed = name === "energy" || name === "hunger" || world.info.own_needs?.includes(name);

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { Status, Tag } from "../src/codes";
 import { EventLog, heardBy } from "../src/events";
 import { Places } from "../src/film/places";
-import { Tag } from "../src/frames/layout";
-import { Status } from "../src/frames/scene";
 import { filmOf, keyframeOf, tickOf } from "./making";
 
 const AWAY: [number, number] = [-1, -1];

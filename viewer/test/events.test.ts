@@ -1,9 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
+import { Kind, Tag } from "../src/codes";
 import { EventLog, conversations, heardBy } from "../src/events";
 import type { Film } from "../src/film/film";
 import { Places } from "../src/film/places";
 import { findActors } from "../src/find";
-import { Kind, Tag, type Frame } from "../src/frames/layout";
+import { type Frame } from "../src/frames/layout";
 import type { World } from "../src/frames/world";
 import type { Filters } from "../src/hash";
 import { filmOf, frameOf, keyframeOf, tickOf } from "./making";

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Kind } from "../src/codes";
 import { Film } from "../src/film/film";
 import type { Source } from "../src/film/source";
-import { Frame, Kind } from "../src/frames/layout";
+import { Frame } from "../src/frames/layout";
 import { failedSteps } from "../src/frames/scene";
 import type { World } from "../src/frames/world";
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Kind, Tag } from "../src/codes";
 import { App } from "../src/app";
 import { Film } from "../src/film/film";
 import { nextEvent, type EventName } from "../src/film/jumps";
 import type { Digest, Source } from "../src/film/source";
-import { Kind, Tag } from "../src/frames/layout";
 import type { World } from "../src/frames/world";
 import { frameOf } from "./making";
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { Kind, Tag } from "../src/codes";
 import { Camera2d } from "../src/draw/view";
 import { Player } from "../src/film/player";
 import { CoupledCameras, FollowingPlayer, forkOf } from "../src/lab/beside";
 import { differencesAt, onlySaid } from "../src/lab/differences";
 import { baseOf, LabDoor, type InterviewStep, type RunRow } from "../src/lab/door";
-import { Kind, Tag } from "../src/frames/layout";
 import type { Film } from "../src/film/film";
 import { filmOf, frameOf, keyframeOf } from "./making";
 

@@ -1,8 +1,9 @@
 /** Frames and films made by hand, for tests. */
 
+import { Kind, Tag } from "../src/codes";
 import { Film } from "../src/film/film";
 import type { Source } from "../src/film/source";
-import { Frame, Kind, Tag } from "../src/frames/layout";
+import { Frame } from "../src/frames/layout";
 import type { World } from "../src/frames/world";
 
 type Section = ArrayBufferView | string | object;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { Kind, Tag } from "../src/codes";
 import { Film } from "../src/film/film";
 import type { Source } from "../src/film/source";
-import { Kind, Tag } from "../src/frames/layout";
 import type { World } from "../src/frames/world";
 import { frameOf } from "./making";
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Kind, Tag } from "../src/codes";
 import { App } from "../src/app";
 import type { Source, Span } from "../src/film/source";
-import { Kind, Tag, type Frame } from "../src/frames/layout";
+import { type Frame } from "../src/frames/layout";
 import { frameOf } from "./making";
 
 const address = { hash: "", pathname: "/", search: "", reload: vi.fn() };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Tag } from "../src/frames/layout";
+import { Tag } from "../src/codes";
 import { filmOf, notesOf } from "./making";
 
 const ASKS = "deliberating";

@@ -2,11 +2,11 @@
 
 import "pixi.js/unsafe-eval";
 import { Container, Graphics, WebGLRenderer } from "pixi.js";
+import { Status } from "../codes";
 import type { Film } from "../film/film";
 import { lightAt } from "../film/daylight";
 import type { Player } from "../film/player";
 import { seenFrom } from "../film/sight";
-import { Status } from "../frames/scene";
 import { sees, type Moment } from "../play/frames";
 import { Crowd } from "./crowd";
 import { Furniture } from "./furniture";

@@ -1,8 +1,7 @@
 /** The clock and the light of the day, by the calendar of the world. */
 
+import { DAY_MINUTES } from "../codes";
 import type { Calendar, Festival, Season } from "../frames/world";
-
-const DAY_MINUTES = 1440;
 
 /** Hour of the day -> red, green, blue that everything is multiplied with. */
 const LIGHT: [hour: number, red: number, green: number, blue: number][] = [

@@ -1,6 +1,7 @@
 /** The frames that are at hand, and the scene at any tick that they reach. Windows that nobody looks at are let go. */
 
-import { Kind, Tag, type Frame } from "../frames/layout";
+import { Kind, Tag } from "../codes";
+import { type Frame } from "../frames/layout";
 import { agentNotesOf, holdingOf, marksOf, type AgentNote, type Mark } from "../frames/notes";
 import { AWAY, Scene } from "../frames/scene";
 import type { World } from "../frames/world";

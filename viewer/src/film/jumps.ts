@@ -1,6 +1,6 @@
 /** Where the next event is: the digest tells about where, and the frames of that place tell which tick it is. */
 
-import { Tag } from "../frames/layout";
+import { Tag } from "../codes";
 import type { Film } from "./film";
 import type { Digest } from "./source";
 

@@ -1,6 +1,7 @@
 /** Where everybody was at ticks before the one that is shown, for lists that look back. */
 
-import { Tag, type Frame } from "../frames/layout";
+import { Tag } from "../codes";
+import { type Frame } from "../frames/layout";
 import { takeSteps } from "../frames/scene";
 import type { Film } from "./film";
 

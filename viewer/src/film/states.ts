@@ -1,5 +1,6 @@
 /** Which state agents are in at a tick: what was told before its window began, and what was told since. */
 
+import { AgentState } from "../codes";
 import type { AgentNote } from "../frames/notes";
 
 const LATE_TICKS = 64; // so much later than it was a state may be told
@@ -45,11 +46,11 @@ export class AgentStates {
     this.askersOf = key;
     const found = new Set<number>();
     const from = this.from(tick);
-    for (const note of this.held.get(from) ?? []) if (note.state === "deliberating") found.add(note.row);
+    for (const note of this.held.get(from) ?? []) if (note.state === AgentState.DELIBERATING) found.add(note.row);
     for (let at = from - LATE_TICKS; at <= tick; at += 1) {
       for (const note of this.film.agentsAt(at)) {
         if (note.known <= from) continue;
-        if (note.state === "deliberating") found.add(note.row);
+        if (note.state === AgentState.DELIBERATING) found.add(note.row);
         else found.delete(note.row);
       }
     }
@@ -63,7 +64,7 @@ export class AgentStates {
     const from = this.from(tick);
     for (let at = tick; at >= from - LATE_TICKS; at -= 1) {
       const told = this.film.agentsAt(at).find((note) => note.row === row && note.known > from);
-      if (told) return told.state === "running" && !told.detail ? null : told;
+      if (told) return told.state === AgentState.RUNNING && !told.detail ? null : told;
     }
     return this.held.get(from)?.find((note) => note.row === row) ?? null;
   }

@@ -1,45 +1,6 @@
 /** The format of frames, as `tickmind.viewer.frames.layout` describes it. Typed arrays lie over the bytes, uncopied. */
 
-export const VERSION = 1;
-const HEAD_BYTES = 24;
-const ENTRY_BYTES = 8;
-
-export const Kind = { HELLO: 1, KEYFRAME: 2, TICK: 3, NOTES: 4 } as const;
-
-export const Tag = {
-  INFO: 1,
-  FLOOR: 2,
-  OBJECT_PLACE: 3,
-  OBJECT_KIND: 4,
-  OBJECT_IDS: 5,
-  ACTOR_IDS: 6,
-  ACTOR_TYPE: 7,
-  ACTOR_X: 16,
-  ACTOR_Y: 17,
-  ACTOR_FACING: 18,
-  ACTOR_STATUS: 19,
-  OBJECT_STATE: 20,
-  OBJECT_STOCK: 21,
-  GROUND: 22,
-  OBJECT_PLACES: 23,
-  STEPS: 32,
-  STEP_ROWS: 33,
-  STEP_CODES: 34,
-  PLACE_ROWS: 35,
-  PLACES: 36,
-  PLACE_FACING: 37,
-  STATUS_ROWS: 38,
-  STATUS: 39,
-  RESULT_ROWS: 40,
-  RESULT_CODES: 41,
-  DETAILS: 42,
-  SAID: 43,
-  OBJECTS: 44,
-  RULES: 45,
-  THOUGHTS: 48,
-  STATES: 49,
-  HOLDING: 50,
-} as const;
+import { ENTRY_BYTES, HEAD_BYTES, VERSION } from "../codes";
 
 export class FrameError extends Error {}
 

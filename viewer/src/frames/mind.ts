@@ -1,5 +1,7 @@
 /** What agents show of minds: the newest of everything at a tick, put together from what was told. */
 
+import { Ran } from "../codes";
+
 /** A note as it is sent: what follows the importance may be missing in older records. */
 export type NoteValues = [
   tick: number,
@@ -42,7 +44,6 @@ export interface WholeMind {
 }
 
 export const NOTHING: MindReport = { insights: [], needs: [] };
-export const Ran = { IDLE: 0, SUCCESS: 1, FAILURE: 2, RUNNING: 3 } as const;
 const MOST_MEMORIES = 30;
 
 export interface TreeNode {

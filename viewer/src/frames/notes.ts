@@ -1,6 +1,7 @@
 /** What agents told of themselves. */
 
-import { Tag, type Frame } from "./layout";
+import { Tag } from "../codes";
+import { type Frame } from "./layout";
 
 /** A thought in brief, as lists show it. */
 export interface Mark {

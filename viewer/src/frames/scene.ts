@@ -1,28 +1,19 @@
 /** The world at one tick: columns that ticks are applied to in place. */
 
-import { Kind, Tag, type Frame } from "./layout";
+import { DX, DY, FIRST_FAILED, FIRST_MOVE_REASON, FIRST_STEP, LAST_FAILED, MOVE, RARE, WAITED, Kind, Tag } from "../codes";
+import { type Frame } from "./layout";
 import type { World } from "./world";
-
-export const Status = { ASLEEP: 1, INCAPACITATED: 2, UNCONTROLLED: 4, PLAYED: 8 } as const;
 
 /** x and y of a character that is not in the world: it has not come yet, or has left. */
 export const AWAY = -1;
-
-const FIRST_FAILED = 9;
-const LAST_FAILED = 72;
-const WAITED = 73;
-const MOVE = 1;
-const FIRST_MOVE_REASON = 12; // the code of "out_of_bounds", the first reason for which a step fails
 
 /** Step code -> step along y times 65536, and step along x. */
 const STEP = new Int32Array(256);
 /** Step code -> the way that the actor faces after it, 255 if that does not change. */
 const STEP_FACING = new Uint8Array(256).fill(255);
-const DX = [0, 1, 1, 1, 0, -1, -1, -1];
-const DY = [-1, -1, 0, 1, 1, 1, 0, -1];
 for (let way = 0; way < 8; way += 1) {
-  STEP[1 + way] = DY[way] * 65536 + DX[way];
-  STEP_FACING[1 + way] = way;
+  STEP[FIRST_STEP + way] = DY[way] * 65536 + DX[way];
+  STEP_FACING[FIRST_STEP + way] = way;
 }
 for (let code = FIRST_FAILED; code <= LAST_FAILED; code += 1) STEP_FACING[code] = (code - FIRST_FAILED) % 8;
 
@@ -165,8 +156,6 @@ export function thingChanges(frame: Frame): ThingChange[] {
   return frame.json<ThingChange[]>(Tag.OBJECTS, []);
 }
 
-const RARE = 15; // the number of all codes that have none of their own
-
 const moves = new Int32Array(16); // number of a step code in the frame at hand -> its step
 const ways = new Uint8Array(16); // the same -> facing after it
 
@@ -236,7 +225,7 @@ function stepsOf(frame: Frame, actors: number): Uint8Array {
 }
 
 function resultOfStep(code: number): Result | null {
-  if (code >= 1 && code <= 8) return { action: MOVE, reason: 0, direction: code - 1 };
+  if (code >= FIRST_STEP && code < FIRST_FAILED) return { action: MOVE, reason: 0, direction: code - FIRST_STEP };
   if (code >= FIRST_FAILED && code <= LAST_FAILED) {
     const failed = code - FIRST_FAILED;
     return { action: MOVE, reason: FIRST_MOVE_REASON + (failed >> 3), direction: failed & 7 };

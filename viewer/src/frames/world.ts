@@ -1,6 +1,7 @@
 /** What never changes: the map, and the names behind the numbers. */
 
-import { Kind, Tag, FrameError, type Frame } from "./layout";
+import { Kind, Tag } from "../codes";
+import { FrameError, type Frame } from "./layout";
 
 export interface Floor {
   name: string;

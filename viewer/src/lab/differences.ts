@@ -1,7 +1,8 @@
 /** What differs between two runs at the tick that both show. */
 
+import { Status } from "../codes";
 import type { Film } from "../film/film";
-import { saidIn, Status, type Scene } from "../frames/scene";
+import { saidIn, type Scene } from "../frames/scene";
 import { AWAY } from "../frames/scene";
 import type { World } from "../frames/world";
 import { plain } from "../words";

@@ -1,7 +1,8 @@
 /** What characters did in a tick, in words; frames that are at hand only. */
 
+import { Tag } from "../codes";
 import type { App } from "../app";
-import { Tag, type Frame } from "../frames/layout";
+import { type Frame } from "../frames/layout";
 import { resultOf } from "../frames/scene";
 import { sentence } from "../words";
 

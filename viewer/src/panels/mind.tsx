@@ -1,9 +1,10 @@
 /** The inside of a character: its needs, its behaviour tree with the nodes that ran, its Blackboard and its memories. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { NEED_FULL } from "../codes";
 import type { App } from "../app";
 import { NOTHING, activeBranch, shownValue, type BoardEntry, type Mind, type MindReport, type NeedReport, type TreeNode } from "../frames/mind";
-import { NEED_FULL, percent, plain } from "../words";
+import { percent, plain } from "../words";
 import { AGAIN_MS, When } from "./parts";
 
 const LATER_TICKS = 3; // so much later what belongs to a tick may be told

@@ -2,9 +2,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { Status } from "../codes";
 import type { App } from "../app";
 import { css, shirtOf } from "../draw/colours";
-import { Status } from "../frames/scene";
 
 export const AGAIN_MS = 1000; // until the server is asked again that gave no answer
 

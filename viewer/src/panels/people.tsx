@@ -1,10 +1,10 @@
 /** All characters at the tick that is shown: face, mood, place, and what each of them does. */
 
 import { useEffect, useState } from "preact/hooks";
+import { Status } from "../codes";
 import type { App } from "../app";
 import { css, shirtOf } from "../draw/colours";
 import { mindAt, textOf } from "../frames/mind";
-import { Status } from "../frames/scene";
 import { count, plain } from "../words";
 import { deedAt } from "./deeds";
 

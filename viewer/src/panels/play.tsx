@@ -1,12 +1,13 @@
 /** What a person needs to play a character: how it is, what it hears, what is possible, and where it can go. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { NEED_FULL } from "../codes";
 import type { App } from "../app";
 import type { Moment, SeenThing, Way } from "../play/frames";
 import type { Game } from "../play/game";
 import { isShelf, menuOf, offerTo, pockets, type Choice, type Group } from "../play/menu";
 import { distance, tileBox } from "../play/path";
-import { NEED_FULL, items, percent, plain } from "../words";
+import { counted, percent, plain } from "../words";
 import { Said, Swatch } from "./parts";
 
 const MOST_TEXT = 300; // characters of what is said at once
@@ -55,7 +56,7 @@ function Body({ app, moment }: { app: App; moment: Moment }) {
         {me.inventory.length ? (
           me.inventory.map((one) => (
             <span class="chip item" key={one.kind}>
-              {items(app.world, one.kind, one.quantity)}
+              {counted(app.world, one.kind, one.quantity)}
             </span>
           ))
         ) : (

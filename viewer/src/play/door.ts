@@ -1,9 +1,7 @@
 /** The connection over which a person plays: frames of JSON through a WebSocket of the page's own server. */
 
+import { PATH, PROTOCOL } from "../codes";
 import type { Intent } from "./frames";
-
-export const PATH = "ws/v1";
-export const PROTOCOL = "tickmind.v1.json";
 
 /** What the game needs of a WebSocket; tests bring their own. */
 export interface Socket {

@@ -1,18 +1,10 @@
 /** What a character perceives, read from the JSON of its control stream, in which zero and empty values are left out. */
 
-export const WAYS = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"] as const;
+import { DX, DY, WAYS } from "../codes";
+
 export type Way = (typeof WAYS)[number];
-export const STEPS: Record<Way, readonly [dx: number, dy: number]> = {
-  N: [0, -1],
-  NE: [1, -1],
-  E: [1, 0],
-  SE: [1, 1],
-  S: [0, 1],
-  SW: [-1, 1],
-  W: [-1, 0],
-  NW: [-1, -1],
-};
-export const ASLEEP = 1;
+type Step = readonly [dx: number, dy: number];
+export const STEPS = Object.fromEntries(WAYS.map((way, at): [Way, Step] => [way, [DX[at], DY[at]]])) as Record<Way, Step>;
 
 export interface Stack {
   kind: string;

@@ -1,12 +1,12 @@
 /** One person's game: keeps the character, sends one intent for each tick, and says what became of it. */
 
+import { LOCKSTEP_MS } from "../codes";
 import { aliveFrame, intentFrame, openFrame, readFrame, releaseFrame, type Dial, type Down, type Socket } from "./door";
 import { moveTo, momentOf, rulesOf, say, wait, type Intent, type Me, type Moment, type Outcome, type Rules, type SeenPerson, type SeenThing, type Stack, type Way } from "./frames";
 import { why } from "./menu";
 import { plain } from "../words";
 import { canStep, distance, firstStep, Known, tileBox, type Box } from "./path";
 
-export const LOCKSTEP_MS = 24 * 3600 * 1000; // a world that gives this much time for an intent waits for it
 const MARGIN_MS = 40; // before the deadline, for the way to the world
 const RETRY_MS = [200, 500, 1000, 2000];
 const MOST_HEARD = 40;

@@ -1,7 +1,8 @@
 /** What is possible here and now, from what the character perceives and what the world allows. */
 
+import { Status } from "../codes";
 import { count, plain } from "../words";
-import { ASLEEP, type Intent, type ItemCount, type Moment, type OfferSeen, type PriceInfo, type Rules, type SeenPerson, type SeenThing, type Stack, type WorkInfo } from "./frames";
+import type { Intent, ItemCount, Moment, OfferSeen, PriceInfo, Rules, SeenPerson, SeenThing, Stack, WorkInfo } from "./frames";
 import { distance, tileBox } from "./path";
 
 export interface Choice {
@@ -195,7 +196,7 @@ function building(moment: Moment, rules: Rules): Choice[] {
 }
 
 function rest(moment: Moment): Choice {
-  return moment.me.status & ASLEEP
+  return moment.me.status & Status.ASLEEP
     ? { key: "wake", words: "Wake up", detail: "", doing: "waking up", missing: "", intent: { wake: {} } }
     : { key: "sleep", words: "Sleep", detail: "until you wake up", doing: "falling asleep", missing: "", intent: { sleep: {} } };
 }
@@ -208,7 +209,7 @@ export function isShelf(moment: Moment, rules: Rules, ground: SeenThing): boolea
 /** All that is possible here and now, the nearest first. */
 export function menuOf(moment: Moment, rules: Rules, nameOf: NameOf): Group[] {
   const { me } = moment;
-  if (me.status & ASLEEP) return [{ key: "self", title: "You are asleep", detail: "", person: "", choices: [rest(moment)] }];
+  if (me.status & Status.ASLEEP) return [{ key: "self", title: "You are asleep", detail: "", person: "", choices: [rest(moment)] }];
   const groups: Group[] = [];
   const near = moment.things.filter((one) => distance(one, me.x, me.y) <= 1 && !(one.kind === "ground" && isShelf(moment, rules, one)));
   near.sort((one, other) => distance(one, me.x, me.y) - distance(other, me.x, me.y));
@@ -222,7 +223,7 @@ export function menuOf(moment: Moment, rules: Rules, nameOf: NameOf): Group[] {
   }
   for (const person of moment.people.filter((one) => distance(tileBox(one.x, one.y), me.x, me.y) <= 1)) {
     const name = nameOf(person.id);
-    const detail = person.status & ASLEEP ? "asleep" : "";
+    const detail = person.status & Status.ASLEEP ? "asleep" : "";
     groups.push({ key: person.id, title: name, detail, person: person.id, choices: withPerson(moment, person, name).slice(0, MOST_CHOICES) });
   }
   const own = [...building(moment, rules), rest(moment)];

@@ -1,6 +1,7 @@
 /** Ways over the tiles that a character has seen. */
 
-import { STEPS, WAYS, type Moment, type Way } from "./frames";
+import { WAYS } from "../codes";
+import { STEPS, type Moment, type Way } from "./frames";
 
 /** The ground as far as the character has seen it: what was seen before is taken to be as it was. */
 export class Known {

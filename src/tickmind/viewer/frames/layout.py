@@ -28,6 +28,7 @@ VERSION = 1
 MAX_FRAME_BYTES = Limit("size of a frame", 256 * 1024 * 1024, "bytes")
 _HEAD = struct.Struct("<BBHIqq")
 _ENTRY = struct.Struct("<HHI")
+HEAD_BYTES, ENTRY_BYTES = _HEAD.size, _ENTRY.size
 
 
 class FrameKind(IntEnum):

@@ -41,7 +41,7 @@ MOVE_REASONS = (
 _MOVE = ACTION_CODES[ActionType.MOVE]
 _WAIT = ACTION_CODES[ActionType.WAIT]
 _NONE = 255  # no result
-_RARE = 15  # the number of all codes that have none of their own
+RARE = 15  # the number of all codes that have none of their own
 # (dy + 1) * 3 + dx + 1 -> direction; the middle is none
 _WAY = np.array([7, 0, 1, 6, 255, 2, 5, 4, 3], dtype=np.uint8)
 # code of a reason -> first step code of moves that failed for it; 0 if there is none
@@ -78,12 +78,12 @@ def step_codes(old: ActorColumns, new: ActorColumns, results: ResultColumns) -> 
 
 def pack_steps(codes: "UInt8") -> tuple[bytes, bytes]:
     """Pack all codes in half a byte each: the numbers of the 15 most common codes, and the other codes."""
-    common = np.argsort(-np.bincount(codes, minlength=256), kind="stable")[:_RARE].astype(np.uint8)
-    numbers = np.full(256, _RARE, dtype=np.uint8)
-    numbers[common] = np.arange(_RARE, dtype=np.uint8)
+    common = np.argsort(-np.bincount(codes, minlength=256), kind="stable")[:RARE].astype(np.uint8)
+    numbers = np.full(256, RARE, dtype=np.uint8)
+    numbers[common] = np.arange(RARE, dtype=np.uint8)
     numbered = numbers[codes]
     even = np.zeros(len(codes) + len(codes) % 2, dtype=np.uint8)
     even[: len(codes)] = numbered
     table = np.zeros(16, dtype=np.uint8)
-    table[:_RARE] = common
-    return table.tobytes() + (even[0::2] | even[1::2] << 4).tobytes(), codes[numbered == _RARE].tobytes()
+    table[:RARE] = common
+    return table.tobytes() + (even[0::2] | even[1::2] << 4).tobytes(), codes[numbered == RARE].tobytes()
