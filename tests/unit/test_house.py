@@ -336,6 +336,8 @@ def test_every_file_that_the_map_names_exists():
     tails = [str(file.relative_to(SRC / "tickmind")) for file in (SRC / "tickmind").rglob("*.py")]
     guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named |= {path.rstrip("/") for path in re.findall(r"`src/tickmind/([\w/]+\.py)`", guide)}
+    places = set(re.findall(r"`((?:src|tests|viewer|proto|docs|benchmarks|requirements)/[\w./*-]+)`", guide))
+    assert {place for place in places if not any(ROOT.glob(place.rstrip("/")))} == set()
     assert len(named) > 40
     assert {path for path in named if not any(tail == path or tail.endswith(f"/{path}") for tail in tails)} == set()
 
