@@ -37,7 +37,9 @@ def test_the_page_has_words_for_actions_and_reasons_that_exist():
 def test_the_page_writes_intents_in_the_form_of_the_schema():
     text = source("play/menu.ts") + source("play/frames.ts")
     forms = re.findall(r"(?:intent: |return |Intent => \()\{ (\w+|\[verb\]): \{([^}]*)\}?", text)
-    members = {field.json_name: field.message_type for field in action_pb2.Intent.DESCRIPTOR.fields if field.message_type}
+    members = {
+        field.json_name: field.message_type for field in action_pb2.Intent.DESCRIPTOR.fields if field.message_type
+    }
     written = {}
     for member, body in forms:
         fields = set(re.findall(r"(?:^|[,{])\s*(\w+)(?=\s*(?::|,|$))", body))
