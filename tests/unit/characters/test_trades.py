@@ -3,8 +3,8 @@
 from tests.unit.characters.test_crafting import Life
 
 from tickmind.agent import CharacterHost, Start
-from tickmind.agent.character.daily import SEARCH_TICKS
 from tickmind.agent.character.free_time import HELP_REST_TICKS
+from tickmind.agent.character.working import SEARCH_TICKS
 from tickmind.characters.villager import Villager
 from tickmind.protocol import ActionType, Persona
 

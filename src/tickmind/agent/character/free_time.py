@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-from tickmind.agent.character.daily import ENOUGH_MEALS, RESTED, ROAMING, DailyCharacter
+from tickmind.agent.character.daily import RESTED, ROAMING, DailyCharacter
 from tickmind.agent.character.tactics import action, condition
+from tickmind.agent.character.working import ENOUGH_MEALS
 from tickmind.agent.knowledge import Person, Thing, distance, nearest_tile
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
