@@ -18,7 +18,7 @@ JSON_SUBPROTOCOL = "tickmind.v1.json"
 PROTOBUF_SUBPROTOCOL = "tickmind.v1.protobuf"
 MAX_DEPTH = 24  # no message of the schema is nested deeper
 MAX_WORDS_CHARS = 300
-_SHORT_BYTES = 64  # of an acknowledgement, which many get in a tick
+_ACK = bytes([control_pb2.ControlResponse.ACK_FIELD_NUMBER << 3 | 2])  # with what an acknowledgement begins
 _CONTROL = pb.SocketResponse.CONTROL_FIELD_NUMBER
 _UNKNOWN_FIELD = re.compile(r'has no field named "(?P<name>.*?)" at "(?P<path>.*?)"', re.DOTALL)
 
@@ -67,7 +67,7 @@ class JsonFrames:
 
     def __init__(self) -> None:
         self._write_control = WireJson(control_pb2.ControlResponse.DESCRIPTOR).write
-        self._short_controls = KeptTexts(self._write_control)
+        self._acks = KeptTexts(self._write_control)
         self._intents: dict[str, pb.SocketRequest] = {}  # text -> the frame; none of them has a secret
 
     def read(self, data: str | bytes) -> pb.SocketRequest:
@@ -88,10 +88,8 @@ class JsonFrames:
 
     def write_control(self, data: bytes) -> str:
         """Write a frame down that holds a `ControlResponse`."""
-        if len(data) > _SHORT_BYTES:
-            return f'{{"control":{self._write_control(data)}}}'
-        text = self._short_controls.get(data)
-        return f'{{"control":{self._short_controls.add(data) if text is None else text}}}'
+        write = self._acks.__getitem__ if data[:1] == _ACK else self._write_control
+        return f'{{"control":{write(data)}}}'
 
     def _read(self, data: str | bytes) -> pb.SocketRequest:
         if isinstance(data, bytes):

@@ -55,8 +55,7 @@ class WireJson:
         assert self._fields is not None, "it was learnt"
         fields = self._fields
         texts: dict[str, str] = {}  # key -> value
-        lists: dict[str, list[str]] = {}
-        messages: dict[str, tuple[Part, bytes]] = {}  # key -> what writes it, and its bytes
+        messages: dict[str, tuple[KeptTexts, bytes]] = {}  # key -> what writes it, and its bytes
         place, end = 0, len(data)
         while place < end:
             tag = data[place]
@@ -66,38 +65,36 @@ class WireJson:
             if value > 127:
                 value, place = _varint(data, place, value)
             if kind is _NUMBER:
-                texts[key] = write(value)
+                texts[key] = write[value]
                 continue
             part = data[place : place + value]
             place += value
-            if kind is _LIST:
-                listed = lists.setdefault(key, [])
-                while True:
-                    text = write.get(part)
-                    listed.append(write.add(part) if text is None else text)
-                    if place >= end or data[place] != tag:
-                        break
+            if kind is _TEXT:
+                texts[key] = write[part]
+            elif kind is _MESSAGE:
+                known = messages.get(key)
+                messages[key] = (write, part if known is None else known[1] + part)  # two parts of it are one message
+                texts[key] = _DEFAULT  # its place
+            else:
+                if key in texts:
+                    raise _UnusualError  # other fields are between its parts
+                listed = [write[part]]
+                while place < end and data[place] == tag:
                     value = data[place + 1]
                     place += 2
                     if value > 127:
                         value, place = _varint(data, place, value)
-                    part = data[place : place + value]
+                    listed.append(write[data[place : place + value]])
                     place += value
-            elif kind is _MESSAGE:
-                known = messages.get(key)
-                messages[key] = (write, part if known is None else known[1] + part)  # two parts of it are one message
-            else:
-                texts[key] = write(part)
+                texts[key] = f"[{','.join(listed)}]"
         if place != end:
             raise _UnusualError
-        for key, listed in lists.items():
-            texts[key] = f"[{','.join(listed)}]"
         for key, (write, part) in messages.items():
-            texts[key] = write(part)
+            texts[key] = write[part]
         for keys in self._oneofs:
             if len(keys & texts.keys()) > 1:
                 raise _UnusualError
-        return f"{{{','.join([f'{key}{text}' for key, text in texts.items() if text])}}}"
+        return f"{{{','.join([key + text for key, text in texts.items() if text])}}}"
 
     def _learn(self) -> None:
         self._fields = {}
@@ -109,7 +106,7 @@ class WireJson:
             if write is not None:
                 self._fields[tag | _LENGTH_PREFIXED] = (key, kind, write)
             elif not field.is_repeated and not field.has_presence and (number := _number_of(field)) is not None:
-                self._fields[tag] = (key, _NUMBER, number)
+                self._fields[tag] = (key, _NUMBER, KeptNumbers(number))
         self._oneofs = [{_key(field) for field in oneof.fields} for oneof in self._message.oneofs]
 
 
@@ -117,20 +114,32 @@ def _key(field: FieldDescriptor) -> str:
     return f'"{field.json_name}":'
 
 
-def _part_of(field: FieldDescriptor) -> tuple[str, Any]:
+def _part_of(field: FieldDescriptor) -> tuple[str, "KeptTexts | None"]:
     """Return of which kind a field is, and what writes its bytes; None if that is left to protobuf."""
+    kind = _LIST if field.is_repeated else _MESSAGE if field.message_type is not None else _TEXT
     if field.message_type is not None:
         if field.message_type.GetOptions().map_entry:
-            return _LIST, None
-        write = _writer_of(field.message_type)
-        return (_LIST, KeptTexts(write)) if field.is_repeated else (_MESSAGE, write)
+            return kind, None
+        return kind, KeptTexts(_writer_of(field.message_type), most=_most_kept(field))
     if field.type == FieldDescriptor.TYPE_STRING:
-        if field.is_repeated:
-            return _LIST, KeptTexts(_text)
-        return _TEXT, _text if field.has_presence else _text_if_any
+        write = _text if field.is_repeated or field.has_presence else _text_if_any
+        return kind, KeptTexts(write, most=_most_kept(field))
     if field.type == FieldDescriptor.TYPE_BYTES and not field.has_presence and not field.is_repeated:
-        return _TEXT, _base64_if_any
-    return _TEXT, None
+        return kind, KeptTexts(_base64_if_any)
+    return kind, None
+
+
+def _most_kept(field: FieldDescriptor) -> float:
+    """Return how many values of a field are kept: none if there may be a secret in them."""
+    return 0 if _is_secret(field, set()) else MAX_KEPT_PARTS.maximum
+
+
+def _is_secret(field: FieldDescriptor, seen: set[str]) -> bool:
+    message = field.message_type
+    if field.GetOptions().debug_redact or message is None or message.full_name in seen:
+        return bool(field.GetOptions().debug_redact)
+    seen.add(message.full_name)
+    return any(_is_secret(inner, seen) for inner in message.fields)
 
 
 _writers: dict[str, WireJson] = {}  # full name of a message -> its writer
@@ -144,21 +153,35 @@ def _writer_of(message: Any) -> Part:
 
 
 class KeptTexts(dict[bytes, str]):
-    """The JSON of parts that recur, by their bytes; it begins anew when it is full."""
+    """The JSON of parts that recur, by their bytes; it begins anew when it is full. `kept[part]` writes a new one."""
 
-    def __init__(self, write: Part) -> None:
+    def __init__(self, write: Part, *, most: float = MAX_KEPT_PARTS.maximum) -> None:
         super().__init__()
         self._write = write
-        self._most = int(MAX_KEPT_PARTS.maximum)
+        self._most = most
         self._most_bytes = MAX_KEPT_PART_BYTES.maximum
 
-    def add(self, part: bytes) -> str:
-        """Write a part, and keep it unless it is large."""
+    def __missing__(self, part: bytes) -> str:
         text = self._write(part)
-        if len(part) <= self._most_bytes:
+        if len(part) <= self._most_bytes and self._most:
             if len(self) >= self._most:
                 self.clear()
             self[part] = text
+        return text
+
+
+class KeptNumbers(dict[int, str]):
+    """The JSON of numbers, as `KeptTexts` does it for parts."""
+
+    def __init__(self, write: Number) -> None:
+        super().__init__()
+        self._write = write
+
+    def __missing__(self, value: int) -> str:
+        text = self._write(value)
+        if len(self) >= MAX_KEPT_PARTS.maximum:
+            self.clear()
+        self[value] = text
         return text
 
 

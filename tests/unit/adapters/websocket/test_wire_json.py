@@ -1,5 +1,6 @@
 """JSON straight from bytes is what protobuf itself says of the same bytes, however they are put together."""
 
+import gc
 import json
 import random
 
@@ -10,8 +11,8 @@ from tests.kits.socket_frames import SocketSamples
 from tests.long import short_or_long
 
 from tickmind.adapters.websocket.limits import MAX_KEPT_PART_BYTES, MAX_KEPT_PARTS
-from tickmind.adapters.websocket.wire_json import KeptTexts, WireJson
-from tickmind.wire.v1 import action_pb2, control_pb2, entity_pb2, observation_pb2
+from tickmind.adapters.websocket.wire_json import KeptNumbers, KeptTexts, WireJson
+from tickmind.wire.v1 import action_pb2, control_pb2, entity_pb2, lease_pb2, observation_pb2
 from tickmind.wire.v1 import door_pb2 as pb
 
 FRAME = control_pb2.ControlResponse
@@ -96,12 +97,20 @@ def test_spoilt_bytes_are_what_protobuf_reads_in_them_or_none(writer, frames):
     assert min(read, refused) > SPOILT / 20
 
 
-def test_what_is_kept_has_an_end():
-    kept = KeptTexts(bytes.decode)
+@pytest.mark.parametrize(("kept", "part"), [(KeptTexts(bytes.decode), b"%d".__mod__), (KeptNumbers(str), int)])
+def test_what_is_kept_has_an_end(kept, part):
     most = int(MAX_KEPT_PARTS.maximum)
     for number in range(2 * most):
-        assert kept.add(b"%d" % number) == str(number)
+        assert kept[part(number)] == str(number)
         assert len(kept) <= most
-    kept.clear()
-    kept.add(b"x" * (int(MAX_KEPT_PART_BYTES.maximum) + 1))
+
+
+def test_neither_long_parts_nor_secrets_are_kept(writer):
+    kept = KeptTexts(bytes.decode)
+    assert kept[b"x" * (int(MAX_KEPT_PART_BYTES.maximum) + 1)]
     assert not kept
+    opened = FRAME(opened=control_pb2.ControlOpened(lease=lease_pb2.Lease(lease_id="the-secret")))
+    assert "the-secret" in writer.write(opened.SerializeToString())
+    held = [one for one in gc.get_objects() if isinstance(one, KeptTexts)]
+    assert len(held) > 10
+    assert not [key for one in held for key in one if b"the-secret" in key]
