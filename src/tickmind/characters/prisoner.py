@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from tickmind.agent import Start, action
-from tickmind.agent.character.free_time import done_by
+from tickmind.agent.character.skills import done_by
 from tickmind.agent.knowledge import Person, SpokenLine, Thing
 from tickmind.ai import Action, Condition, Selector, Sequence, Status
 from tickmind.characters.villager import Villager

@@ -11,7 +11,7 @@ from typing import ClassVar
 from tickmind.agent import Start
 from tickmind.agent.character.choosing import ChoosingCharacter
 from tickmind.agent.character.daily import NIGHT
-from tickmind.agent.character.free_time import HUNGRY, STARVING
+from tickmind.agent.character.skills import HUNGRY, STARVING
 from tickmind.agent.character.talking import EMBED, EXTRACT, REHEARSE, TALK
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import distance

@@ -8,7 +8,7 @@ import pytest
 from tests.long import short_or_long
 
 from tickmind.agent import CharacterHost, Settings, Start
-from tickmind.agent.character.free_time import FreeTimeCharacter
+from tickmind.agent.character.skills import SkilledCharacter
 from tickmind.characters.villager import Villager
 from tickmind.protocol import Persona
 from tickmind.wire.messages.limits import MAX_DURATION_MS
@@ -58,7 +58,7 @@ def test_a_shared_meadow_lasts_twelve_rounds_and_feeds_all(seed):
 def test_hungrier_ones_use_it_up_without_shares_and_not_with_them(monkeypatch):
     shared, _ = live(1, rounds=7, hunger=3)
     assert min(shared) > 10
-    monkeypatch.setattr(FreeTimeCharacter, "may_take", lambda _self, _place: True)
+    monkeypatch.setattr(SkilledCharacter, "may_take", lambda _self, _place: True)
     taken, _ = live(1, rounds=7, hunger=3)
     assert taken[-1] == 0
 

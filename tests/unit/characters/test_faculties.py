@@ -10,7 +10,7 @@ from tests.unit.characters.test_thinking import play_until
 
 from tickmind.agent import Character, CharacterHost, Settings, Start
 from tickmind.agent.character.daily import NIGHT
-from tickmind.agent.character.free_time import SIT_TICKS
+from tickmind.agent.character.skills import SIT_TICKS
 from tickmind.agent.character.talking import EXTRACT, NO_WORDS_TICKS, TALK, WORDS_TICKS
 from tickmind.agent.character.thinking import Faculty, Thinking
 from tickmind.agent.character.thoughts.prompting import CharacterPrompts

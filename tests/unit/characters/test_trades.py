@@ -3,7 +3,7 @@
 from tests.unit.characters.test_crafting import Life
 
 from tickmind.agent import CharacterHost, Start
-from tickmind.agent.character.free_time import HELP_REST_TICKS
+from tickmind.agent.character.skills import HELP_REST_TICKS
 from tickmind.agent.character.working import SEARCH_TICKS
 from tickmind.characters.villager import Villager
 from tickmind.protocol import ActionType, Persona

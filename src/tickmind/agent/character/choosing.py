@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from tickmind.agent.character.daily import SKILL
-from tickmind.agent.character.free_time import FreeTimeCharacter
+from tickmind.agent.character.skills import SkilledCharacter
 from tickmind.agent.character.tactics import action
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
@@ -22,7 +22,7 @@ _QUIET = ("rest", "sit")  # skills for a bad mood
 _TO_PEOPLE = ("give", "reconcile", "visit")  # skills whose thing is a person
 
 
-class ChoosingCharacter(FreeTimeCharacter):
+class ChoosingCharacter(SkilledCharacter):
     """Chooses by use what it does in its free time. A model, if one decides, chooses from the best few at intervals.
 
     A skill is a method `do_fish(self, errand)`. With a method `could_fish(self)`, which yields an `Option` where there

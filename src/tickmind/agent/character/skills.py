@@ -1,4 +1,4 @@
-"""`FreeTimeCharacter`: what a character could do in its free time, and how it does it."""
+"""`SkilledCharacter`: what a character can do in its free time: a `could_` and a `do_` method for each skill."""
 
 from collections.abc import Callable, Iterable
 
@@ -29,7 +29,7 @@ MOST_VISITS = 4  # people whom it considers to visit, the best known first
 DAY_HOURS, EVENING_HOURS = range(7, 18), range(16, 21)
 
 
-class FreeTimeCharacter(DailyCharacter):
+class SkilledCharacter(DailyCharacter):
     """Has skills for its free time: each method `could_...` yields what it could do now, and `do_...` does it."""
 
     def __init__(self, start: Start) -> None:
