@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tickmind.mind.memory import EntryKind, Memory, Source, Weights
+from tickmind.mind.memory import EntryKind, Memory, MemoryEntry, Source, Weights
 from tickmind.mind.memory.memory import MAX_ENTRIES, MAX_ENTRY_CHARS, MAX_EVIDENCE, MAX_PINNED_INSIGHTS
+from tickmind.mind.memory.retrieval import EntryIndex
 from tickmind.mind.memory.words import indexed_words, words_in, words_of
 
 NOTHING = Weights(words=0, subjects=0, importance=0, recency=0, meaning=0)
@@ -137,9 +138,10 @@ def test_shared_words_count_as_in_bm25_also_after_more_was_noted(notes, more, qu
         memory.note(tick, text, kind=kind, about=about, told_by=told_by)
     expected = slow_bm25(memory, question)
     found = memory.scored(tick, question, most=len(memory), weights=Weights(1, 0, 0, 0, 0))
-    assert {one.entry.number: one.words for one in found} == pytest.approx(expected)
+    words = {one.entry.number: one.words for one in found}
+    assert words == pytest.approx(expected)
     assert [one.entry for one in found] == sorted(
-        memory, key=lambda entry: (round(-expected[entry.number], 12), -entry.tick, -entry.number)
+        memory, key=lambda entry: (-words[entry.number], -entry.tick, -entry.number)
     )
 
 
@@ -319,3 +321,30 @@ def test_at_night_what_one_speaker_told_stays_apart_and_what_was_told_again_is_m
     texts = [entry.text for entry in memory]
     assert sorted(text for text in texts if "fox" not in text) == ["I met Ada.", "The mill burns.", "The well is dry."]
     assert sum(text.startswith("I saw fox") for text in texts) == 1
+
+
+_SAID = st.sampled_from(["Ada bakes bread.", "Bram fells trees at the wood.", "Cleo saw Ada.", "fish", "", "Tea, tea!"])
+_ENTRIES = st.lists(st.tuples(_SAID, st.sampled_from(["", "ada", "bram"])), max_size=12)
+
+
+@given(_ENTRIES, st.sets(st.integers(0, 11)), _ENTRIES)
+def test_an_index_that_has_lost_entries_answers_as_one_that_never_had_them(before, gone, after):
+    def noted(some, first):
+        return [
+            MemoryEntry(
+                first + number, EntryKind.SAW, number, f"{text} {number % 3}", 0.1 * number, (who,) if who else ()
+            )
+            for number, (text, who) in enumerate(some)
+        ]
+
+    old = noted(before, 1)
+    kept = [entry for place, entry in enumerate(old) if place not in gone] + noted(after, 100)
+    index, fresh = EntryIndex(600), EntryIndex(600)
+    index.follow(old)
+    made = index.of(kept)
+    fresh.follow(kept)
+    for question in ("Who bakes bread?", "tea", "the wood 1", ""):
+        by = Weights()
+        assert made.best(50, question, ["ada"], 5, by) == fresh.best(50, question, ["ada"], 5, by)
+    made.follow([MemoryEntry(500, EntryKind.SAW, 60, "Ada drinks tea.", 0.5, ("ada",))])
+    assert made.best(60, "Ada drinks tea", ["ada"], 1, Weights())[0].entry.number == 500

@@ -72,12 +72,42 @@ class EntryIndex:
 
     def of(self, entries: Iterable[MemoryEntry]) -> "EntryIndex":
         """Return an index of other entries, which takes over what is known of those in both."""
+        ordered = sorted(entries, key=_number_of)  # so those that are known come first
+        places: list[int] = []
+        for entry in ordered:
+            place = self._place(entry)
+            if place is None or (self._entries[place].text, self._entries[place].about) != (entry.text, entry.about):
+                break
+            places.append(place)
+        made = self._part(places, ordered[: len(places)])
+        made.follow(ordered[len(places) :])
+        return made
+
+    def _part(self, places: list[int], entries: list[MemoryEntry]) -> "EntryIndex":
+        """Return an index of the entries at some places, as they are now, without reading their words again."""
         made = EntryIndex(self._half_life_ticks, self._embed)
-        ordered = sorted(entries, key=_number_of)  # so those whose vectors are known come first
+        if not places:
+            return made
+        made._entries = entries
+        made._ticks = np.array([entry.tick for entry in entries], dtype=np.float64)
+        made._importance = np.array([entry.importance for entry in entries], dtype=np.float64)
+        made._lengths = self._lengths[places]
+        is_kept = np.zeros(len(self._entries), dtype=np.bool_)
+        is_kept[places] = True
+        words = np.frombuffer(self._words, dtype=np.uint16)[np.repeat(is_kept, self._lengths[: len(is_kept)])]
+        used = np.unique(words)
+        numbers = np.full(len(self._word_numbers), _NO_WORD)  # number of a word here -> its number there
+        numbers[used] = np.arange(len(used))
+        made._words = array("H", numbers[words].astype(np.uint16).tobytes())
+        known = zip(self._word_numbers, numbers.tolist(), strict=True)  # words stand in the order of their numbers
+        made._word_numbers = {word: number for word, number in known if number != _NO_WORD}
+        placed = np.cumsum(is_kept) - 1  # place here -> place there
+        for subject, about in self._about.items():
+            at = np.frombuffer(about, dtype=np.uint16)
+            if len(kept := placed[at[is_kept[at]]]):
+                made._about[subject] = array("H", kept.astype(np.uint16).tobytes())
         if self._vectors is not None:
-            known = [place for entry in ordered if (place := self._place(entry)) is not None]
-            made._vectors = self._vectors.picked([place for place in known if place < len(self._vectors)])
-        made.follow(ordered)
+            made._vectors = self._vectors.picked([place for place in places if place < len(self._vectors)])
         return made
 
     def _place(self, entry: MemoryEntry) -> int | None:
