@@ -37,7 +37,12 @@ BRIEF = replace(PLAN, grace_s=1)
 SOON = replace(PLAN, start_s=1)
 NEVER_BACK = replace(BRIEF, back_s=1)
 
-pytestmark = [pytest.mark.slow(weight=2), pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [
+    pytest.mark.realtime,  # agents answer by the clock, in ticks of a quarter of a second
+    pytest.mark.slow(weight=2),
+    pytest.mark.timeout(600),
+    pytest.mark.asyncio(loop_scope="module"),
+]
 
 # What the broken agents have in common: one connection, and what is wrong with each in `spoil`.
 BROKEN = """
