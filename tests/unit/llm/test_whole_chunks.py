@@ -53,3 +53,9 @@ def test_breaks_within_a_chunk_are_no_framing(line: bytes) -> None:
     assert counted(whole) == len(whole)
     assert counted(whole[:-1]) == len(first)
     assert counted(framed(line + b" ")) == 0
+
+
+def test_a_size_that_is_none_before_an_empty_chunk_is_left_to_the_parser() -> None:
+    assert counted(b"z" * SEVERAL_BYTES + b"\r\r\n") == 0
+    whole = framed(b"line\n" * SEVERAL_BYTES)
+    assert counted(whole + b"0\r\r\n") == len(whole)

@@ -217,7 +217,8 @@ def _plain_chunks(data: bytes) -> int:
     body = data[:-5] if data.endswith(_LAST_CHUNK) else data
     parts = body.split(b"\r")  # a size and a chunk by turns, each but the first with the newline before it
     chunks = parts[1::2]
-    if parts[-1] != b"\n" or list(map(_plain_size, (b"\n" + parts[0], *parts[2:-1:2]))) != list(map(len, chunks)):
+    sizes = list(map(_plain_size, (b"\n" + parts[0], *parts[2:-1:2])))
+    if parts[-1] != b"\n" or 0 in sizes or sizes != list(map(len, chunks)):
         return 0
     return 0 if [chunk for chunk in chunks if chunk[0] != _NEWLINE or chunk[-1] != _NEWLINE] else len(body)
 
