@@ -45,7 +45,7 @@ def _share_json(active_games: int, rpm: float | None, effective_rpm: float | Non
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rates:
-    """The rates of a plan; it holds the plan, so that the plan's identity can be the key of the table."""
+    """The rates of a plan."""
 
     plan: Plan
     group: str  # of the first target's key
@@ -74,12 +74,12 @@ class Cooldowns:
         self._monotonic = clock.monotonic
         self._wall = clock.wall
         self._forecast = forecast or _at_once
-        self._rates: dict[int, _Rates] = {}  # id of a plan -> its rates
+        self._rates: dict[Plan, _Rates] = {}
         self.on_admitted: Callable[[Activity, KeyUse], None] | None = None  # publishes to other gateways
 
     def admit(self, session: Session, plan: Plan) -> Refusal | None:
         """Admit a request, or return a refusal; call it after all other checks, because it counts."""
-        rates = self._rates.get(id(plan)) or self._learn(plan)
+        rates = self._rates.get(plan) or self._learn(plan)
         now_s = self._monotonic()
         use = session.uses.get(rates.group)
         if use is None or use.gone:
@@ -104,7 +104,7 @@ class Cooldowns:
 
     def leave(self, session: Session, plan: Plan, used: Target | None = None) -> None:
         """Release an admitted request, however it ended; `used` is the target that answered."""
-        rates = self._rates.get(id(plan)) or self._learn(plan)
+        rates = self._rates.get(plan) or self._learn(plan)
         now_s = self._monotonic()
         use = session.uses.get(rates.group)
         if use is None or use.gone:
@@ -118,7 +118,7 @@ class Cooldowns:
 
     def of(self, session: Session, plan: Plan, agent: str = "") -> CooldownForecast:
         """Return the cooldown for a reply or refusal to this session; changes nothing."""
-        rates = self._rates.get(id(plan)) or self._learn(plan)
+        rates = self._rates.get(plan) or self._learn(plan)
         now_s = self._monotonic()
         activity = self._sessions.activity(rates.group)
         activity.sweep(now_s)
@@ -133,7 +133,7 @@ class Cooldowns:
 
     def json_of(self, session: Session, plan: Plan, agent: str = "") -> bytes:
         """Return `of` as JSON; the part about the share is cached, because it seldom changes."""
-        rates = self._rates.get(id(plan)) or self._learn(plan)
+        rates = self._rates.get(plan) or self._learn(plan)
         use = session.uses.get(rates.group)
         if use is None:
             return self.of(session, plan, agent).as_json()
@@ -167,7 +167,7 @@ class Cooldowns:
 
     def group(self, plan: Plan) -> str:
         """Return the name under which the sessions of a plan share a key; `Sessions.active` takes it."""
-        return (self._rates.get(id(plan)) or self._learn(plan)).group
+        return (self._rates.get(plan) or self._learn(plan)).group
 
     def _turn_s(self, activity: Activity, use: KeyUse, rates: _Rates, now_s: float) -> float:
         """Return when a session is due in strict mode."""
@@ -190,7 +190,7 @@ class Cooldowns:
         keys = {(target.provider.name, target.key.id, target.model): rate_per_minute(target) for target in plan.targets}
         known = [rate for rate in keys.values() if rate is not None]
         first = plan.targets[0]
-        rates = self._rates[id(plan)] = _Rates(
+        rates = self._rates[plan] = _Rates(
             plan, group_of(first), rate_per_minute(first), sum(known) if len(known) == len(keys) else None
         )
         return rates

@@ -38,20 +38,20 @@ class Upstreams:
         self._wire = wire
         self._loop = loop
         self._routes: dict[tuple[str, str, str, bool], TargetRoute] = {}  # the oldest first
-        self._by_target: dict[int, tuple[Target, TargetRoute]] = {}  # id of a target -> the target, kept alive
+        self._by_target: dict[Target, TargetRoute] = {}
         self._reply_heads: HeadMemo[ReplyHead] = HeadMemo()
         self._context: ssl.SSLContext | None = None
 
     def route_to(self, target: Target) -> TargetRoute:
         """Return the way to a target; the same object each time, as long as it is used."""
-        cached = self._by_target.get(id(target))
-        if cached is not None:
-            return cached[1]
+        way = self._by_target.get(target)
+        if way is not None:
+            return way
         name = (target.provider.name, target.key.id, target.provider.base_url, target.custom)
         way = self._routes.get(name) or self._open(name, target)
         if len(self._by_target) >= MAX_POOLS:
             self._by_target.clear()
-        self._by_target[id(target)] = (target, way)
+        self._by_target[target] = way
         return way
 
     def statistics(self) -> dict[str, dict[str, int]]:

@@ -12,7 +12,7 @@ from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import GatewayConfig
 
-_PLANS = 4096  # plan objects that are found without comparing them
+_PLANS = 4096  # that are found without comparing their targets
 _SWEEP = 256  # lanes that may be idle
 
 KeyName = tuple[str, str, str]  # provider, base URL, key id
@@ -46,14 +46,14 @@ class Lanes:
         self.lanes: dict[LaneName, Lane] = {}
         self.queues: dict[tuple[tuple[LaneName, str], ...], FairQueue[Ticket]] = {}  # lanes and models of a chain
         self._queues_of: dict[Lane, list[FairQueue[Ticket]]] = {}  # lane -> the queues in whose chains it is
-        self._by_plan: dict[int, tuple[Plan, FairQueue[Ticket]]] = {}  # id of a plan -> the plan, to keep it alive
+        self._by_plan: dict[Plan, FairQueue[Ticket]] = {}
         self._sweep_at = _SWEEP
 
     def queue_of(self, plan: Plan, now: float) -> FairQueue[Ticket]:
         """Return the queue in which a plan waits; plans with the same targets share one."""
-        known = self._by_plan.get(id(plan))
-        if known is not None:
-            return known[1]
+        queue = self._by_plan.get(plan)
+        if queue is not None:
+            return queue
         names = self._lane_names(plan)
         name = tuple(zip(names, (target.model for target in plan.targets), strict=True))
         queue = self.queues.get(name)
@@ -68,7 +68,7 @@ class Lanes:
                 self._queues_of.setdefault(lane, []).append(queue)
         if len(self._by_plan) >= _PLANS:
             self._by_plan.clear()
-        self._by_plan[id(plan)] = (plan, queue)
+        self._by_plan[plan] = queue
         return queue
 
     def queues_of(self, lane: Lane) -> Sequence[FairQueue[Ticket]]:

@@ -7,9 +7,12 @@ from tickmind.gateway.routing.origins import Pin
 from tickmind.gateway.settings.config import ApiKey, Provider, Surface
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """One provider, key and model for a request. `base_url` is checked; `custom`: the caller named it."""
+    """One provider, key and model for a request. `base_url` is checked; `custom`: the caller named it.
+
+    Targets and plans are keys of tables, each equal only to itself, because they are looked up with every request.
+    """
 
     provider: Provider
     key: ApiKey
@@ -20,9 +23,9 @@ class Target:
     request_fields: tuple[tuple[str, str | None], ...] = ()  # (field, its other name), None: it is left out
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """The chain of targets of a request, best first. Equal plans wait in one queue; each is made once and kept."""
+    """The chain of targets of a request, best first. Plans with the same targets wait in one queue; each is kept."""
 
     targets: tuple[Target, ...]
     model: str  # as the caller named it
