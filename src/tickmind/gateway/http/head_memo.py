@@ -68,40 +68,41 @@ class HeadMemo(Generic[_Head]):
 class Recall(Generic[_Head]):
     """The memo as one connection uses it: mostly the next head equals the last, which is found faster."""
 
-    __slots__ = ("_after", "_before", "_digits", "_head", "_memo")
+    __slots__ = ("_after", "_after_size", "_at", "_before", "_head", "_memo", "_stop")
 
     def __init__(self, memo: HeadMemo[_Head]) -> None:
         self._memo = memo
         self._before = b""  # the last head up to the digits of its length, empty if there was none
         self._after = b""  # and from there on
-        self._digits = 0  # how many those were
+        self._after_size = 0
+        self._at = self._stop = 0  # where those digits were
         self._head: _Head | None = None
 
     def find(self, data: bytes) -> tuple[_Head, int, int] | None:
         """Look up a head, the last one first; see `HeadMemo.find`."""
         head, before = self._head, self._before
         if head is not None and data.startswith(before):
-            at, after = len(before), self._after
-            stop = at + self._digits
-            if not data.startswith(after, stop):
-                stop = self._other_stop(data, at)
-            digits = data[at:stop]
+            stop = self._stop
+            if not data.startswith(self._after, stop):
+                stop = self._other_stop(data)
+            digits = data[self._at : stop]
             if digits.isdigit():
-                return head, stop + len(after), int(digits)
+                return head, stop + self._after_size, int(digits)
         known = self._memo.find(data)
         if known is not None and known[2] >= 0:
             self._head, end, _ = known
             at = data.find(_LENGTH, 0, end) + 7
             stop = data.find(b"\r\n", at)
-            self._before, self._after, self._digits = data[:at], data[stop:end], stop - at
+            self._before, self._after, self._after_size = data[:at], data[stop:end], end - stop
+            self._at, self._stop = at, stop
         return known
 
-    def _other_stop(self, data: bytes, at: int) -> int:
-        """Return where the digits end if their number differs from last time; `at` if it is another head."""
-        stop = data.find(b"\r\n", at, at + _MAX_DIGITS + 2)
+    def _other_stop(self, data: bytes) -> int:
+        """Return where the digits end if their number differs from last time; where they begin in another head."""
+        stop = data.find(b"\r\n", self._at, self._at + _MAX_DIGITS + 2)
         if stop < 0 or not data.startswith(self._after, stop):
-            return at
-        self._digits = stop - at
+            return self._at
+        self._stop = stop
         return stop
 
     def keep(self, data: bytes, head: _Head) -> None:

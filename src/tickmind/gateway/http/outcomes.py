@@ -15,7 +15,7 @@ from tickmind.llm.http.retry_after import parse_retry_after
 OVERLOADED = 529  # a large provider's status for overload, instead of 429
 TOO_LARGE = 413
 _DECODER = JSONDecoder()
-_MOST_TOKENS = 1 << 40  # larger values are not counts
+MOST_TOKENS = 1 << 40  # larger values are not counts
 _LIMIT_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests"})
 # Errors that a wait does not cure, whatever the status.
 _ACCOUNT_CODES = frozenset(
@@ -117,12 +117,12 @@ def tokens_of(document: Any) -> tuple[int | None, int | None]:
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if prompt is None and completion is None:
         prompt, completion = usage.get("input_tokens"), usage.get("output_tokens")
-    return count_of(prompt), count_of(completion)
+    return _count_of(prompt), _count_of(completion)
 
 
-def count_of(value: object) -> int | None:
+def _count_of(value: object) -> int | None:
     """Return a number of tokens; None if the value is invalid."""
-    return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
+    return value if type(value) is int and 0 <= value < MOST_TOKENS else None
 
 
 def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:

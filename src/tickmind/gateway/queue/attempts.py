@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tickmind.gateway.queue.fair import MIN_WEIGHT
-from tickmind.gateway.queue.job import JobState, Outcome
+from tickmind.gateway.queue.job import JobState, Outcome, Result
 from tickmind.gateway.queue.lane import Lane
 from tickmind.gateway.queue.limits.rate_limiter import DAY_S, MINUTE_S
 from tickmind.gateway.queue.limits.ratelimit_headers import read_rate_limits
@@ -14,7 +14,7 @@ DAILY_REQUESTS = frozenset({"groq"})  # providers whose limit on requests is per
 _SENT = JobState.SENT
 
 
-def begin(job: Ticket, lane: Lane, now: float, *, spare: bool) -> Target:
+def begin(job: Ticket, lane: Lane, now: float, spare: bool) -> Target:
     """Take a permit, charge the cost, and return the target; `spare`: only capacity that no other owner would use."""
     queue = job.queue
     assert queue is not None, "a job has a queue before it is sent"
@@ -34,13 +34,15 @@ def begin(job: Ticket, lane: Lane, now: float, *, spare: bool) -> Target:
     return target
 
 
-def end(job: Ticket, lane: Lane) -> None:
-    """Return the permit."""
-    assert job.queue is not None, "a job that was sent has a queue"
-    job.queue.under_way -= 1
+def end(job: Ticket, lane: Lane, result: Result, status: int, now: float) -> None:
+    """Return the permit, and record how the attempt ended."""
+    queue = job.queue
+    assert queue is not None, "a job that was sent has a queue"
+    queue.under_way -= 1
     lane.release()
     del lane.key.running[job]
     job.lane = None
+    job.note(result, status, now)
 
 
 def settle(job: Ticket, lane: Lane, outcome: Outcome) -> None:

@@ -49,7 +49,7 @@ class Dispatcher:
     """Schedules jobs on lanes. `on_event` receives events for display; it must not raise."""
 
     __slots__ = (
-        "_admission", "_budget", "_closed", "_config", "_in_flight", "_lanes", "_monotonic", "_refusals", "_reporter",
+        "_admission", "_budget", "_closed", "_config", "_lanes", "_monotonic", "_refusals", "_reporter",
         "_rounds", "_sent", "_submitted", "_waiting", "_waits", "_wakeups", "_wall",
     )  # fmt: skip
 
@@ -75,7 +75,7 @@ class Dispatcher:
         self._waits = Waits()
         self._refusals: dict[Code, int] = {}
         self._closed = False
-        self._submitted = self._sent = self._in_flight = self._rounds = 0
+        self._submitted = self._sent = self._rounds = 0
 
     # What carriers call
 
@@ -121,7 +121,7 @@ class Dispatcher:
             return True
         now = self._monotonic()
         result = outcome.result
-        self._let_go(job, lane, result, outcome.status, now)
+        attempts.end(job, lane, result, outcome.status, now)
         over = True
         if result is _OK:
             if lane.succeeded(now):
@@ -145,7 +145,7 @@ class Dispatcher:
         elif job.state is _SENT:
             lane = job.lane
             assert lane is not None, "a job that was sent has a lane"
-            self._let_go(job, lane, Result.CANCELLED, 0, now)
+            attempts.end(job, lane, Result.CANCELLED, 0, now)
             lane.cut_off(job, now, overdue=False)
             job.state = _DONE
             if lane.key.waiting or self._waiting.held:
@@ -188,7 +188,7 @@ class Dispatcher:
         now = self._monotonic()
         return QueueStatistics(
             queued=self._waiting.count,
-            in_flight=self._in_flight,
+            in_flight=sum(lane.in_flight for lane in self._lanes.lanes.values()),
             submitted=self._submitted,
             sent=self._sent,
             fallbacks=self._reporter.fallbacks,
@@ -317,9 +317,8 @@ class Dispatcher:
     # Sending and what comes of it
 
     def _send(self, job: Ticket, lane: Lane, now: float, spare: bool = False) -> None:
-        target = attempts.begin(job, lane, now, spare=spare)
+        target = attempts.begin(job, lane, now, spare)
         self._sent += 1
-        self._in_flight += 1
         self._waits.add(now - job.queued_s)
         if job.attempts:
             self._reporter.sent_again(job, lane)
@@ -328,15 +327,9 @@ class Dispatcher:
         except Exception:  # noqa: BLE001 - a carrier's fault must neither leak a permit nor stop those who wait
             _log.exception("sending a request failed", provider=target.provider.name)
             if job.state is _SENT and job.lane is lane:
-                self._let_go(job, lane, Result.BROKEN, 0, now)
+                attempts.end(job, lane, Result.BROKEN, 0, now)
                 lane.undecided(now, job.sent_s)
                 self._refuse(job, Refusal(Code.PROVIDER_ERROR, "the request could not be sent; see the gateway's log"))
-
-    def _let_go(self, job: Ticket, lane: Lane, result: Result, status: int, now: float) -> None:
-        """End the attempt: return its permit, and record it."""
-        attempts.end(job, lane)
-        self._in_flight -= 1
-        job.note(result, status, now)
 
     def _after_trouble(self, job: Ticket, lane: Lane, outcome: Outcome, now: float) -> bool:
         """Whether the job is over; if not, it waits, was sent or was refused."""

@@ -113,7 +113,9 @@ class Ledger(VirtualTime):
     It holds the first group, mostly the only one; further groups have ledgers of their own in it.
     """
 
-    __slots__ = ("_group_virtual", "_groups", "_new_tag", "_owners", "_sweep_at", "_window_s", "group_tag")
+    __slots__ = (
+        "_group_virtual", "_groups", "_new_tag", "_owners", "_sweep_at", "_window_s", "group_tag", "is_grouped",
+    )  # fmt: skip
 
     def __init__(self, window_s: float, *, capacity: float = 0.0) -> None:
         super().__init__(window_s, capacity=capacity)
@@ -124,11 +126,7 @@ class Ledger(VirtualTime):
         self._groups: dict[str, Ledger] = {}  # group -> its ledger
         self._group_virtual = 0.0  # the highest tag of a group that was served
         self.group_tag = 0.0  # what the whole group used
-
-    @property
-    def is_grouped(self) -> bool:
-        """Whether there are groups that take turns."""
-        return len(self._groups) > 1
+        self.is_grouped = False  # there are groups that take turns
 
     def account(self, session: Session) -> SessionAccount:
         """Return the session's account, made if it is new."""
@@ -147,6 +145,7 @@ class Ledger(VirtualTime):
             self.group_tag = self._group_virtual  # what it used alone, it took from nobody
         made.group_tag = self._group_virtual
         self._groups[group] = made
+        self.is_grouped = len(self._groups) > 1
         return made
 
     def _new_account(self, session: Session) -> SessionAccount:
@@ -162,7 +161,7 @@ class Ledger(VirtualTime):
         """Charge a request that is sent. The weight is the owner's and, among its sessions, the session's."""
         owner = account.owner
         ledger = owner.ledger
-        if len(self._groups) > 1:
+        if self.is_grouped:
             start = max(ledger.group_tag, self._group_virtual)
             ledger.group_tag = start + cost
             self._group_virtual = start
@@ -220,7 +219,7 @@ class Ledger(VirtualTime):
     def idle(self) -> None:
         """Level all accounts: no job waits and there is room, so no account was kept from its share."""
         self.virtual = self.top
-        if len(self._groups) > 1:
+        if self.is_grouped:
             for ledger in self._groups.values():
                 ledger.virtual = ledger.top
                 ledger.group_tag = self._group_virtual

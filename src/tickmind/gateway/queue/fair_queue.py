@@ -76,7 +76,9 @@ class FairQueue(Generic[JobT]):
         lanes = self.lanes
         first = lanes[0]
         at_s = first.back_s(now, 0) if len(lanes) == 1 else min(lane.back_s(now, 0) for lane in lanes)
-        if first.has_slot or any(lane.has_slot for lane in lanes[1:]):
+        if first.in_flight < first.concurrency and first.key.in_flight < first.key.concurrency:  # inlined `has_slot`
+            return at_s
+        if any(lane.has_slot for lane in lanes[1:]):
             return at_s
         return max(at_s, start_s(lanes, now, 0))
 

@@ -1,12 +1,12 @@
 """The OpenAI-compatible surface: requests and replies pass through unchanged, the rest travels in headers."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import orjson
 
-from tickmind.gateway.http.outcomes import count_of, error_in_reply, tokens_of
+from tickmind.gateway.http.outcomes import MOST_TOKENS, error_in_reply, tokens_of
 from tickmind.gateway.queue.job import Attempt, Outcome, Result, new_tuple
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.routing.plan import Target
@@ -17,6 +17,7 @@ from tickmind.llm.gateway_contract import MAX_MODEL_CHARS
 
 _OK = Result.OK
 DEFAULT_REPLY_TOKENS = 256  # estimate for a reply where the request sets no limit
+_MOST_REPLY_TOKENS = 1 << 30  # larger limits are none
 _TYPES = {
     Code.UNAUTHORIZED: "authentication_error",
     Code.FORBIDDEN: "permission_error",
@@ -33,23 +34,28 @@ _TYPES = {
 }
 
 
+# The decoders below check bounds while they read; what is out of bounds is read again as a whole, which is slower.
+_Limit = Annotated[int, msgspec.Meta(gt=0, lt=_MOST_REPLY_TOKENS)]
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=MOST_TOKENS)]
+
+
 class _Chat(msgspec.Struct, gc=False):
     """The fields of a request that matter here; others are skipped."""
 
-    model: str = ""
-    messages: list[msgspec.Raw] = []
+    messages: Annotated[list[msgspec.Raw], msgspec.Meta(min_length=1)]
+    model: Annotated[str, msgspec.Meta(max_length=MAX_MODEL_CHARS)] = ""
     stream: bool | None = None
-    max_completion_tokens: int | None = None
-    max_tokens: int | None = None
+    max_completion_tokens: _Limit | None = None
+    max_tokens: _Limit | None = None
 
 
 class _Usage(msgspec.Struct, gc=False):
     """The counts of a reply, in either of the two formats."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    prompt_tokens: _Count | None = None
+    completion_tokens: _Count | None = None
+    input_tokens: _Count | None = None
+    output_tokens: _Count | None = None
 
 
 class _Reply(msgspec.Struct, gc=False):
@@ -76,9 +82,11 @@ class OpenAIForm:
             body = msgspec.json.encode({**_fields_of(body), "model": target.model})
         if target.request_fields:
             body = with_fields_for(body, target)
+        if not call.streamed:
+            return body
         call.hides_usage = False
         job = call.job
-        if call.streamed and target.provider.stream_usage and job is not None and job.plan.surface == "chat":
+        if target.provider.stream_usage and job is not None and job.plan.surface == "chat":
             counted = _counting(body)
             call.hides_usage = counted is not body
             return counted
@@ -154,9 +162,9 @@ def read_chat(body: bytes) -> tuple[str, bool, int, int]:
     except msgspec.DecodeError:
         return _read_chat_whole(body)  # which names the error, or accepts it
     model = chat.model
-    if not chat.messages or len(model) > MAX_MODEL_CHARS or not model.isascii() or not model.isprintable():
+    if not model.isascii() or not model.isprintable():
         return _read_chat_whole(body)
-    reply_tokens = _reply_tokens(chat.max_completion_tokens or chat.max_tokens)
+    reply_tokens = chat.max_completion_tokens or chat.max_tokens or DEFAULT_REPLY_TOKENS
     return model, chat.stream is True, prompt_tokens_of(body), reply_tokens
 
 
@@ -188,7 +196,7 @@ def _is_streamed(document: dict[str, Any]) -> bool:
 
 
 def _reply_tokens(most: object) -> int:
-    return most if type(most) is int and 0 < most < 1 << 30 else DEFAULT_REPLY_TOKENS
+    return most if type(most) is int and 0 < most < _MOST_REPLY_TOKENS else DEFAULT_REPLY_TOKENS
 
 
 def _tokens_of(body: bytes) -> tuple[int | None, int | None] | None:
@@ -206,5 +214,5 @@ def _tokens_of(body: bytes) -> tuple[int | None, int | None] | None:
         return None, None
     prompt, completion = usage.prompt_tokens, usage.completion_tokens
     if prompt is None and completion is None:
-        prompt, completion = usage.input_tokens, usage.output_tokens
-    return count_of(prompt), count_of(completion)
+        return usage.input_tokens, usage.output_tokens
+    return prompt, completion
