@@ -222,6 +222,12 @@ def test_a_character_of_a_run_is_asked_as_it_was_and_the_run_stays_as_it_is(runs
     assert digest(runs) == before
 
 
+def test_whom_to_ask_may_be_an_option_too(runs):
+    done = interview(runs, "lived", "entity:1", "--who", "entity:2", "--question", "What happened?", "--format", "json")
+    assert done.exit_code == 0, done.output
+    assert [answer["who"] for answer in json.loads(done.stdout)["answers"]] == ["entity:1", "entity:2"]
+
+
 def test_a_file_of_questions_for_all_characters_gives_a_table(runs, tmp_path):
     questions = tmp_path / "questions.txt"
     questions.write_text("# two\nWhat happened?\n\nWho stole velvet?\n")

@@ -43,6 +43,9 @@ def interview(
     who: Annotated[
         list[str] | None, typer.Argument(help="The ids of actors; with --questions all that have a mind if left out.")
     ] = None,
+    who_too: Annotated[
+        list[str] | None, typer.Option("--who", metavar="ACTOR", help="The same as WHO; may be given again.")
+    ] = None,
     tick: Annotated[
         int | None, typer.Option(min=1, help="The tick after which to ask; the last one if left out.")
     ] = None,
@@ -79,12 +82,13 @@ def interview(
     from tickmind.lab.interviews.interviewer import RETRIEVED, RETRIEVED_LOCAL, Interviewer
     from tickmind.record import RunStore
 
+    who = [*(who or ()), *(who_too or ())]
     comes = questions == STDIN and form is AnswerFormat.LINES  # questions come one by one
     asked = [*(question or ()), *(_read_questions(questions) if questions is not None and not comes else ())]
     MAX_QUESTIONS.check(len(asked))
     if not who and questions is None:
         raise ConfigError("name whom to ask, or give a file of questions for all characters with --questions FILE")
-    if not asked and not comes and (len(who or ()) != 1 or not sys.stdin.isatty()):
+    if not asked and not comes and (len(who) != 1 or not sys.stdin.isatty()):
         raise ConfigError(
             "there is no question: give --question TEXT or --questions FILE, or ask one actor in a terminal"
         )
@@ -94,7 +98,7 @@ def interview(
             raise ConfigError(f"run {run_id} ends with tick {run.last_tick_id or 0}; choose one up to it")
         with programs_print_to_stderr() as output:
             make = partial(Interviewer, word=word, retrieved=RETRIEVED_LOCAL if held else RETRIEVED, replay=replay)
-            interviewers = _interviewers(store, run, who or (), tick or run.last_tick_id, agents, make)
+            interviewers = _interviewers(store, run, who, tick or run.last_tick_id, agents, make)
             if form is AnswerFormat.LINES and out is None:
                 answer_in_lines(interviewers, chain(asked, sys.stdin if comes else ()), output)
                 return
