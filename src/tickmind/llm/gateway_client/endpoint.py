@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, ModelConfig
-from tickmind.llm.errors import LLMResponseError
+from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, ModelConfig, parse_base_url
+from tickmind.llm.errors import LLMConfigError, LLMResponseError
 from tickmind.llm.gateway_client.calls import Generated, told_timeout
 from tickmind.llm.gateway_contract import SESSION_HEADER, TIMEOUT_HEADER
 from tickmind.llm.http.client import HttpClient, HttpReply
+from tickmind.llm.safety import is_loopback
 from tickmind.llm.served import Served, read_cooldown, read_served
 from tickmind.llm.transport import Transport
 from tickmind.llm.transports.chat import ChatForm
@@ -44,10 +45,22 @@ def _form(config: ModelConfig) -> ChatForm:
     return GatewayForm(config.capabilities, max_tokens_field=config.max_tokens_field or "max_tokens")
 
 
+def _in_clear(url: str) -> str:
+    """Return why keys must not be sent to a gateway, with what to do; empty if they may."""
+    parts = parse_base_url(url)
+    host = parts.hostname or ""
+    if parts.scheme == "https" or is_loopback(host):
+        return ""
+    return f"{host} is not on this machine; serve the gateway with --tls, and name it as https://{parts.netloc}"
+
+
 class GatewayEndpoint:
     """One gateway, as one session sees it. All calls share their connections."""
 
     def __init__(self, config: ModelConfig, session: str, on_served: OnServed) -> None:
+        self._in_clear = _in_clear(config.base_url)
+        if self._in_clear and config.api_key:
+            raise LLMConfigError(f"the key of the gateway would travel in the clear: {self._in_clear}")
         plain = replace(
             config,
             base_url=config.base_url.removesuffix("/v1"),
@@ -69,6 +82,9 @@ class GatewayEndpoint:
 
     async def generate(self, fields: Json, headers: Mapping[str, str], *, timeout_s: float) -> Generated:
         """Post one prompt and return the generated text."""
+        custom = fields.get("customConfig")
+        if self._in_clear and isinstance(custom, dict) and custom.keys() & {"apiKey", "customHeaders"}:
+            raise LLMConfigError(f"the key of the agent's own endpoint would travel in the clear: {self._in_clear}")
         body = dump_body({"sessionId": self._session, **fields})
         sent = {**self._headers, TIMEOUT_HEADER: told_timeout(timeout_s), **headers}
         return _read_generated(await self._http.post("/api/llm/generate", sent, body, timeout_s=timeout_s))

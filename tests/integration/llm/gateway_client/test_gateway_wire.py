@@ -52,6 +52,19 @@ async def test_a_request_says_who_asks_how_urgently_and_until_when(double):
 
 
 @pytest.mark.asyncio
+async def test_no_key_goes_to_another_machine_in_the_clear():
+    remote = "http://gateway.example:8766"
+    with pytest.raises(LLMConfigError, match=r"https://gateway\.example:8766"):
+        GatewayClient(config(remote, api_key="caller-key"))
+    own = CustomModel("https://models.example/v1", Secret("own-key"))
+    async with GatewayClient(config(remote)) as client:
+        with pytest.raises(LLMConfigError, match="in the clear"):
+            await client.generate("Hi", agent="ash", custom=own)
+    GatewayClient(config("https://gateway.example:8766", api_key="caller-key"))
+    GatewayClient(config("http://[::1]:8766", api_key="caller-key"))
+
+
+@pytest.mark.asyncio
 async def test_the_address_may_end_in_v1_and_sessions_get_names_of_their_own(double):
     fake = double()
     async with GatewayClient(config(f"{fake.url}/v1")) as one, GatewayClient(config(f"{fake.url}/")) as other:
