@@ -5,15 +5,17 @@ import json
 import os
 import socket
 import sys
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.server import MCPServer
 
-from tickmind.adapters.mcp.transports import HttpAddress, serve_http
+from tickmind.adapters.mcp.transports import MAX_REQUEST_S, HttpAddress, serve_http
 from tickmind.agent import AgentError
 from tickmind.base import ConfigError, Secret
 from tickmind.base.access.small_ca import SmallCa
@@ -74,6 +76,39 @@ async def test_a_client_does_a_whole_errand_over_http(open_market, play):
             await errand(client, market)
         assert not market.controlled("ann")
     assert [one.ok for one in market.results("ann", ActionType.GIVE)] == [True]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
+        b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{",
+    ],
+    ids=["nothing", "half of the headers", "half of the body"],
+)
+async def test_a_client_that_never_finishes_its_request_is_cut_off(sent):
+    async with over_http(MCPServer("slow"), request_s=MAX_REQUEST_S.at(0.2)) as url:
+        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(url).port)
+        writer.write(sent)
+        async with asyncio.timeout(60):
+            with suppress(ConnectionResetError):
+                while await reader.read(1000):
+                    pass
+        writer.close()
+
+
+async def test_a_client_that_thinks_between_requests_is_served_again():
+    async with over_http(MCPServer("slow"), request_s=MAX_REQUEST_S.at(60)) as url:
+        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(url).port)
+        for _ in range(2):
+            writer.write(b"GET /elsewhere HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert (await reader.readline()).startswith(b"HTTP/1.1 404")
+            length = 0
+            while (line := await reader.readline()).strip():
+                length = int(line.split()[1]) if line.lower().startswith(b"content-length:") else length
+            await reader.readexactly(length)
+        writer.close()
 
 
 @pytest.mark.slow

@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import h11
 import uvicorn
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tickmind.base import ConfigError
+from tickmind.base import ConfigError, Limit
 from tickmind.base.access.token_file import KnownTokens, Tokens
 from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
 from tickmind.llm.safety import is_loopback
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 MAX_SESSIONS = 32
 IDLE_SESSION_S = 1800.0
+MAX_REQUEST_S = Limit("time until a client has sent a request", 30, "s")
 STOP_S = 2  # for answers under way when the server ends
 
 
@@ -37,6 +40,7 @@ class HttpAddress:
     port: int = 8790
     tokens: Tokens = ()  # a file's may change while it is served
     tls: ssl.SSLContext | None = None
+    request_s: Limit = MAX_REQUEST_S
 
     def check(self) -> None:
         """Raise `ConfigError` for an address beyond this machine without TLS and tokens."""
@@ -104,6 +108,7 @@ async def serve_http(
     )
     config = uvicorn.Config(
         AccessGuard(app, address),
+        http=_patient(address.request_s),
         log_config=None,
         access_log=False,
         ws="none",
@@ -123,6 +128,48 @@ async def serve_http(
         http.should_exit = True
         await serving
         listener.close()
+
+
+class PatientHttp(H11Protocol):
+    """HTTP for clients that send each request in time; others are cut off, before they hold many connections."""
+
+    request_s = MAX_REQUEST_S.maximum
+    _deadline: asyncio.TimerHandle | None = None  # while a request comes
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, and note whether the request is there."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        super().connection_lost(exc)
+        self._wait_no_more()
+
+    def _watch(self) -> None:
+        if self.conn.their_state not in {h11.IDLE, h11.SEND_BODY}:
+            self._wait_no_more()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(self.request_s, self.transport.abort)
+
+    def _wait_no_more(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def _patient(limit: Limit) -> type[PatientHttp]:
+    """Return the protocol with a limit; the server makes its instances by itself."""
+
+    class LimitedHttp(PatientHttp):
+        request_s = limit.maximum
+
+    return LimitedHttp
 
 
 class _QuietServer(uvicorn.Server):
