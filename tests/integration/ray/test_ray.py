@@ -165,10 +165,9 @@ async def until(condition, what):
         await asyncio.sleep(0.1)
 
 
-async def experiment(warm, cluster, folder, *words):
-    """Run the study as a user does; return what is in its results."""
-    output, study = folder.with_suffix(".log"), folder.parent / "study.yaml"
-    study.write_text(short_or_long(SMALL_STUDY, LARGE_STUDY), "utf-8")
+async def experiment(warm, cluster, study, folder, *words):
+    """Run a study as a user does; return what is in its results."""
+    output = folder.with_suffix(".log")
     async with command(warm, cluster, output, "experiment", str(study), *SIZE, "--out", str(folder), *words) as process:
         assert await asyncio.to_thread(process.wait, WAIT_S) == 0, output.read_text("utf-8")
     return {path.name: path.read_bytes() for path in folder.rglob("*") if path.name in TABLES}
@@ -176,8 +175,12 @@ async def experiment(warm, cluster, folder, *words):
 
 @pytest.mark.asyncio
 async def test_on_one_process_and_on_ray_the_tables_are_the_same_byte_for_byte(warm, ray_cluster, tmp_path):
-    here = await experiment(warm, ray_cluster, tmp_path / "here", "--workers", "1")
-    there = await experiment(warm, ray_cluster, tmp_path / "there", "--on", "ray")
+    study = tmp_path / "study.yaml"
+    study.write_text(short_or_long(SMALL_STUDY, LARGE_STUDY), "utf-8")
+    here, there = await asyncio.gather(
+        experiment(warm, ray_cluster, study, tmp_path / "here", "--workers", "1"),
+        experiment(warm, ray_cluster, study, tmp_path / "there", "--on", "ray"),
+    )
     assert "trials.parquet" in here
     assert there == here
 
