@@ -137,10 +137,11 @@ def _chatty(request: ModelRequest) -> Respond:
 
 def worded_minds(*, scripted: bool = False, seeds: int = SEEDS, tps: float = TPS) -> list[Result]:
     """Twelve villagers with the model of this machine for a day: measures beside bars, and without the checker."""
+    runs: dict[str, list[list[Measure]]] = {"": [], UNCHECKED: []}
     with kept_runs() as folder, model_environment(scripted=scripted) as env:
-        runs = {
-            part: [live(folder, part, seed, env, tps=tps) for seed in range(1, seeds + 1)] for part in ("", UNCHECKED)
-        }
+        for seed in range(1, seeds + 1):
+            for part, measured in runs.items():
+                measured.append(live(folder, part, seed, env, tps=tps))
     whole = runs.pop("")
     return [*beside_bars(whole, BARS), *beside_ablated(whole, runs, HELPS, BARS)]
 
