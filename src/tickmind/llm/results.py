@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from tickmind.llm.messages import Message, ThinkingBlock, ToolCall
 from tickmind.llm.served import Served
+from tickmind.protocol.thought import ModelUsage
 
 FINISH_UNKNOWN = "unknown"  # the reply ended in order, but without a reason
 FINISH_CANCELLED = "cancelled"  # the caller left before the end
@@ -22,29 +23,17 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class LLMResult:
+class LLMResult(ModelUsage):
     """A whole reply: its content and thinking, how it ended and what it cost."""
 
     content: str
     thinking: str
     finish_reason: str
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     blocks: tuple[ThinkingBlock, ...] = ()  # to send back with the next turn, where a provider requires them
     timing: Timing = Timing()
-    cost_usd: float | None = None  # None where the model's price is not known
     attempts: int = 1
-    model: str = ""
     served: Served | None = None  # the provider that answered, if a gateway reported it
-    cached_tokens: int | None = None  # of the prompt, that the endpoint had read before
-
-    @property
-    def total_tokens(self) -> int | None:
-        """Prompt and completion together, if both are known."""
-        if self.prompt_tokens is None or self.completion_tokens is None:
-            return None
-        return self.prompt_tokens + self.completion_tokens
 
     def as_message(self) -> Message:
         """Return the reply as a turn of the conversation."""
@@ -76,8 +65,11 @@ class StreamChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class StructuredResult(Generic[T]):
-    """A reply that was read as an object. `value` is of the requested type; `data` is the plain object."""
+class StructuredResult(ModelUsage, Generic[T]):
+    """A reply that was read as an object. `value` is of the requested type; `data` is the plain object.
+
+    Tokens and cost are those of all attempts.
+    """
 
     value: T
     data: dict[str, Any]
@@ -85,12 +77,7 @@ class StructuredResult(Generic[T]):
     thinking: str = ""
     attempts: int = 1
     finish_reason: str = "stop"
-    prompt_tokens: int | None = None  # of all attempts
-    completion_tokens: int | None = None
     timing: Timing = Timing()
-    cost_usd: float | None = None
-    model: str = ""
     errors: tuple[str, ...] = field(default=())  # why earlier attempts failed
     repaired: tuple[str, ...] = ()  # what was mended, converted or left out to read the reply; empty for a clean one
     served: Served | None = None  # the provider of the last reply, if a gateway reported it
-    cached_tokens: int | None = None  # of the prompts, that the endpoint had read before

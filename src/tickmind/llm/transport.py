@@ -92,6 +92,16 @@ class Usage:
             _plus(self.cached_tokens, other.cached_tokens),
         )
 
+    def values(self, model: str, cost_usd: float | None) -> dict[str, Any]:
+        """Return the fields of a `ModelUsage`."""
+        return {
+            "model": model,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "cached_tokens": self.cached_tokens,
+            "cost_usd": cost_usd,
+        }
+
 
 def _plus(left: int | None, right: int | None) -> int | None:
     return left if right is None else right if left is None else left + right

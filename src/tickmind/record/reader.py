@@ -18,6 +18,7 @@ from tickmind.protocol import (
     TickRecord,
     WorldInfo,
 )
+from tickmind.protocol.thought import ServedUsage
 from tickmind.record.errors import RecordError
 from tickmind.record.events import EventFilter, EventFinder, EventKind, RunEvent, TileArea
 from tickmind.record.meta import RunMeta
@@ -116,7 +117,7 @@ class ActorHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class LlmCall:
+class LlmCall(ServedUsage):
     """The figures of one model call; the texts are in the thought."""
 
     actor_id: str
@@ -124,18 +125,10 @@ class LlmCall:
     asked_tick: int
     answered_tick: int
     client: str
-    model: str
-    provider: str
-    attempts: int
-    prompt_tokens: int | None
-    completion_tokens: int | None
     latency_s: float
-    queued_s: float | None
-    cost_usd: float | None
     error_type: str
     late: bool = False
     kind: str = ""
-    cached_tokens: int | None = None
 
     @classmethod
     def of(cls, report: ThoughtReport) -> "LlmCall":
@@ -147,18 +140,11 @@ class LlmCall:
             asked_tick=thought.asked_tick,
             answered_tick=thought.answered_tick,
             client=thought.client,
-            model=thought.model,
-            provider=thought.provider,
-            attempts=thought.attempts,
-            prompt_tokens=thought.prompt_tokens,
-            completion_tokens=thought.completion_tokens,
             latency_s=thought.latency_s,
-            queued_s=thought.queued_s,
-            cost_usd=thought.cost_usd,
             error_type=thought.error_type,
             late=thought.late,
             kind=thought.kind,
-            cached_tokens=thought.cached_tokens,
+            **ServedUsage.values_of(thought),
         )
 
 

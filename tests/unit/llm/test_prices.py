@@ -30,8 +30,8 @@ def test_a_table_of_your_own_is_used() -> None:
 
 def test_a_meter_sums_up_a_run() -> None:
     meter = UsageMeter()
-    meter.add(LLMResult("a", "", "stop", 10, 5, cost_usd=0.25, model="m"))
-    meter.add(LLMResult("b", "", "stop", None, None, attempts=2, model="n"))
+    meter.add(LLMResult("a", "", "stop", prompt_tokens=10, completion_tokens=5, cost_usd=0.25, model="m"))
+    meter.add(LLMResult("b", "", "stop", attempts=2, model="n"))
     meter.add_failure()
     total = meter.statistics()
     assert (total.calls, total.attempts, total.total_tokens, total.cost_usd) == (3, 4, 15, 0.25)
@@ -42,7 +42,7 @@ def test_a_meter_sums_up_a_run() -> None:
 def test_an_endpoint_that_makes_names_up_does_not_fill_the_meter() -> None:
     meter = UsageMeter()
     for number in range(1000):
-        meter.add(LLMResult("hi", "", "stop", 1, 1, model=f"m{number}"))
+        meter.add(LLMResult("hi", "", "stop", prompt_tokens=1, completion_tokens=1, model=f"m{number}"))
     by_model = meter.by_model()
     assert len(by_model) == 257
     assert sum(total.calls for total in by_model.values()) == meter.statistics().calls == 1000

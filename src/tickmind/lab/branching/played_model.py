@@ -16,6 +16,7 @@ from tickmind.agent.running import ProcessContext
 from tickmind.lab.minds.relived import RecordedTurns, recorded_thoughts
 from tickmind.llm import CallSite, LLMConnectionError, LLMError
 from tickmind.protocol import Thought
+from tickmind.protocol.thought import ServedUsage
 from tickmind.strategy import Deliberation
 from tickmind.strategy.clients.client import AsyncLLMClient, answers_on_loop
 from tickmind.strategy.errors import ErrorKind
@@ -176,13 +177,7 @@ async def _play(thought: Thought) -> Deliberation:
     return Deliberation(
         thought.reply,
         thought.thinking,
-        thought.model,
-        thought.prompt_tokens,
-        thought.completion_tokens,
-        thought.cost_usd,
-        provider=thought.provider,
-        attempts=thought.attempts,
-        cached_tokens=thought.cached_tokens,
+        **ServedUsage.values_of(replace(thought, queued_s=None)),  # no gateway is asked
     )
 
 

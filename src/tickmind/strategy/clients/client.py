@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from tickmind.llm import Message, SessionCooldown
+from tickmind.protocol.thought import ServedUsage
 
 
 @runtime_checkable
@@ -62,21 +63,13 @@ def folded(user_message: str, turns: Sequence[tuple[str, str]]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Deliberation:
+class Deliberation(ServedUsage):
     """A reply with its usage, wait and provider."""
 
     text: str  # as the model wrote it
     thinking: str = ""
-    model: str = ""
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cost_usd: float | None = None
     wait_s: float = 0.0  # before the next question, as the endpoint requested
-    provider: str = ""  # that answered, if a gateway reported it
-    attempts: int = 1
-    queued_s: float | None = None  # in a gateway's queue
     data: Mapping[str, Any] | None = None  # the object that the text means, if the question had a schema
-    cached_tokens: int | None = None  # of the prompt, that the endpoint had read before
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ from tickmind.llm.results import CUT_OFF, LLMResult, StructuredResult
 from tickmind.llm.served import Served
 from tickmind.llm.structured import ReplySchema, is_flat, reminder
 from tickmind.llm.structured.prompts import AskedForm
+from tickmind.protocol.thought import ModelUsage
 from tickmind.strategy.clients.client import Deliberation, Question
 from tickmind.tools import AgentResult, ToolAgent
 
@@ -84,16 +85,12 @@ async def deliberate(
     return Deliberation(
         text,
         result.thinking,
-        result.model,
-        result.prompt_tokens,
-        result.completion_tokens,
-        result.cost_usd,
         wait_s=served.cooldown.wait_s if served.cooldown is not None else 0.0,
         provider=served.provider,
         attempts=served.tries,
         queued_s=served.waited_s,
         data=None if isinstance(result, LLMResult) else result.data,
-        cached_tokens=result.cached_tokens,
+        **ModelUsage.values_of(result),
     )
 
 
@@ -123,11 +120,7 @@ async def deliberate_with_tools(agent: ToolAgent, messages: Sequence[Message]) -
     return Deliberation(
         result.text,
         thinking=result.thinking,
-        model=agent.config.model,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        cost_usd=agent.cost_usd(usage),
-        cached_tokens=usage.cached_tokens,
+        **usage.values(agent.config.model, agent.cost_usd(usage)),
     )
 
 

@@ -18,7 +18,7 @@ from tickmind.strategy.config import LLMConfig
 from tickmind.strategy.errors import CAUGHT, ErrorKind, OutdatedError, ParseError, RelevanceError, kind_of
 from tickmind.strategy.functions import refuse_coroutine
 from tickmind.strategy.manager import LLMManager
-from tickmind.strategy.queries.batches import Reply, share, taken_apart
+from tickmind.strategy.queries.batches import Reply, taken_apart, usage_share
 from tickmind.strategy.queries.due_agents import DueAgents
 from tickmind.strategy.queries.flights import Flight, Flights
 from tickmind.strategy.queries.pace import Paces
@@ -326,18 +326,11 @@ class Answers:
             thinking=answer.thinking if answer else "",
             directives=directives or {},
             client=flight.client,
-            model=answer.model if answer else "",
-            prompt_tokens=share(answer.prompt_tokens, number, place) if answer else None,
-            completion_tokens=share(answer.completion_tokens, number, place) if answer else None,
             latency_s=said.latency_s,
-            provider=answer.provider if answer else "",
-            attempts=answer.attempts if answer else 1,
-            queued_s=answer.queued_s if answer else None,
             late=self._is_late(flight) if answer else False,
-            cost_usd=answer.cost_usd / number if answer and answer.cost_usd is not None else None,
             error_type=kind.value if kind else "",
             error=error,
-            cached_tokens=share(answer.cached_tokens, number, place) if answer else None,
+            **(usage_share(answer, number, place) if answer else {}),
         )
 
 

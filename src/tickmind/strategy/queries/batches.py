@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from tickmind.base import error_text
 from tickmind.llm.structured.schema import compact
+from tickmind.protocol.thought import ServedUsage
 from tickmind.strategy.errors import CAUGHT, ParseError
 from tickmind.strategy.replies.parsers import read_object
 
@@ -25,6 +26,17 @@ class Reply(NamedTuple):
 def share(total: int | None, number: int, place: int) -> int | None:
     """Return one entity's part of a common cost; the parts of all add up to it."""
     return None if total is None else total // number + (place < total % number)
+
+
+def usage_share(usage: ServedUsage, number: int, place: int) -> dict[str, Any]:
+    """Return the usage of one entity of a common reply, as fields of `ServedUsage`."""
+    return {
+        **ServedUsage.values_of(usage),
+        "prompt_tokens": share(usage.prompt_tokens, number, place),
+        "completion_tokens": share(usage.completion_tokens, number, place),
+        "cached_tokens": share(usage.cached_tokens, number, place),
+        "cost_usd": None if usage.cost_usd is None else usage.cost_usd / number,
+    }
 
 
 def joined(situations: Sequence[tuple[int, str]]) -> str:

@@ -377,7 +377,7 @@ def test_of_two_forms_of_a_fact_the_first_counts():
 
 def call(latency_s=1.0, error="", prompt=100, completion=10, cached=None):
     return LlmCall(
-        "ada", 1, 1, 2, "", "m", "", 1, prompt, completion, latency_s, None, None, error, cached_tokens=cached
+        "ada", 1, 1, 2, "", latency_s, error, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached
     )
 
 
