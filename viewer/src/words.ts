@@ -23,6 +23,9 @@ export const plain = (code: string): string => code.replaceAll("_", " ");
 
 export const percent = (need: number): string => `${Math.round((100 * need) / NEED_FULL)} %`;
 
+/** "the old mill", "Ada's house": a zone as it stands in a sentence, as Python's `zone_phrase` has it. */
+export const zonePhrase = (zone: string): string => (/^\p{Lu}/u.test(zone) ? plain(zone) : `the ${plain(zone)}`);
+
 /** "1 axe", "2 axes", "-1 bread". */
 export function counted(world: World, name: string, amount: number): string {
   const several = world.info.item_words[world.info.items.indexOf(name)]?.[1] ?? plain(name);

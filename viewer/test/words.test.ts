@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { activeBranch, shownValue, textOf, type TreeNode } from "../src/frames/mind";
 import type { World } from "../src/frames/world";
 import { errand } from "../src/panels/inner_life";
-import { percent, sentence } from "../src/words";
+import { percent, sentence, zonePhrase } from "../src/words";
 
 const world = {
   info: {
@@ -40,6 +40,11 @@ test("an errand has its place, and those to meet people say so", () => {
   expect(errand("meet at inn")).toBe("meet people at the inn");
   expect(errand("make bread at Ada's house")).toBe("make bread at Ada's house");
   expect(errand("fetch berries")).toBe("fetch berries");
+});
+
+test("a zone has its article, and one with a name of its own none", () => {
+  expect(zonePhrase("old_mill")).toBe("the old mill");
+  expect(zonePhrase("Ada's house")).toBe("Ada's house");
 });
 
 test("needs are a share of the whole", () => {

@@ -37,7 +37,7 @@ async def test_places_people_and_the_time_are_those_of_the_scenario_and_stay_tex
         await expect(names.first).to_be_visible()
         await page.evaluate("tickmindViewer.app.select(tickmindViewer.app.world.rowOf.get('ada'))")
         panel = page.get_by_role("tabpanel")
-        await expect(panel).to_contain_text("; in ada house")
+        await expect(panel).to_contain_text("; at the ada house")
         assert "192, 64, 64" in await panel.locator(".who-is .face").evaluate(
             "face => getComputedStyle(face).background"
         )

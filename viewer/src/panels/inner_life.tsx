@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import type { App } from "../app";
 import { valueOf, type BoardEntry } from "../frames/mind";
-import { plain } from "../words";
+import { plain, zonePhrase } from "../words";
 import { When } from "./parts";
 
 const PEOPLE = 8; // that are shown
@@ -47,7 +47,7 @@ export function errand(what: string): string {
   const [deed, place] = what.split(/ at (.*)/s, 2);
   const words = deed === "meet" ? "meet people" : deed;
   if (!place) return deed === "meet" ? `${words}, anywhere` : words;
-  return `${words} at ${/^[A-Z]/.test(place) ? "" : "the "}${place}`;
+  return `${words} at ${zonePhrase(place)}`;
 }
 
 function Today({ lines }: { lines: string[] }) {

@@ -8,7 +8,7 @@ import { mindAt } from "../frames/mind";
 import type { Thought } from "../frames/notes";
 import type { Person } from "../frames/world";
 import { AWAY } from "../frames/scene";
-import { count, money, plain, seconds } from "../words";
+import { count, money, plain, seconds, zonePhrase } from "../words";
 import { deedAt, recentDeeds } from "./deeds";
 import { InnerLife, restOf } from "./inner_life";
 import { Board, Memories, Needs, Tree, useMind } from "./mind";
@@ -260,8 +260,8 @@ function Chosen({ app, row }: { app: App; row: number }) {
             </h2>
             <p class="quiet">
               {person?.age !== undefined && `${person.age}, `}
-              {person?.work ? `works at ${plain(person.work)}` : plain(world.typeOf(row))}
-              {away ? "; away: it has not come yet, or has left" : zone ? `; in ${plain(zone.name)}` : `; at ${scene.xOf(row)}, ${scene.yOf(row)}`}
+              {person?.work ? `works at ${zonePhrase(person.work)}` : plain(world.typeOf(row))}
+              {away ? "; away: it has not come yet, or has left" : zone ? `; at ${zonePhrase(zone.name)}` : `; at ${scene.xOf(row)}, ${scene.yOf(row)}`}
             </p>
           </div>
         </div>

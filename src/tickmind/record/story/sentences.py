@@ -342,7 +342,8 @@ class SentenceWriter:
             often = f" {times(most)}" if most > 1 else self._same_place(events)
             return f"{self.name(who)} gathered {item}{often}"
         if list(counts.values()).count(most) > 1:
-            return f"{number(len(counts))} people gathered {item}, {times(len(events))} in all"
+            often = f", {times(len(events))} in all" if most > 1 else ""
+            return f"{number(len(counts))} people gathered {item}{often}"
         return self._turn(
             StoryKind.GATHERED,
             f"{number(len(counts))} people gathered {item}, {self.name(who)} most often of all: {times(most)}",

@@ -137,6 +137,7 @@ def test_of_those_who_gather_the_busiest_is_named():
 def test_of_two_who_are_as_busy_none_is_named():
     events = [event(400 + tick, "gathered", ("ada", "bram")[tick % 2], what="berries") for tick in range(4)]
     assert texts(run(*events)) == ["Two people gathered berries, four times in all."]
+    assert texts(run(*events[:2])) == ["Two people gathered berries."]
 
 
 def test_meetings_are_told_by_those_who_met_most():
