@@ -884,6 +884,18 @@ def test_words_for_facts_and_answers_wait_for_their_turn():
     assert len(ada.wordings) == 2
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_of_all_news_what_a_model_has_worded_ahead_is_told_first_and_once(seed):
+    ada, _ = pair(seed, facts=["The well is deep."])
+    for tick in range(10):
+        ada._memory.note(tick, f"I saw fish number {tick}.", kind=EntryKind.SAW)
+    assert ada._news(20, "bram") != "The well is deep."
+    ada.keep_words(Remark(Act.TELL, "The well is deep.", "The well is deep."), "Mind you: the well is deep.")
+    assert ada._news(20, "bram") == "The well is deep."
+    ada.people.meet("bram").add_topic("The well is deep.")
+    assert ada._news(20, "bram") != "The well is deep."
+
+
 def test_a_question_in_a_models_words_is_asked_once_and_by_its_name():
     ada, _ = pair()
     ada._choose = lambda _talk, _scene: (Act.ASK, "")

@@ -101,7 +101,7 @@ class Teller:
     def _news(self, tick: int, *listeners: str) -> str:
         """Return something that one of the listeners has not heard from this character yet, as a sentence; or nothing.
 
-        It is kept from none of them.
+        It is kept from none of them. What a model has worded ahead goes first.
         """
         people = [self.people.meet(who) for who in listeners]
 
@@ -116,6 +116,9 @@ class Teller:
         pressing = next((text for text in (*facts, *(one.text for one in fresh)) if names_time(text)), "")
         if pressing:
             return pressing
+        ready = frozenset(self.wordings.news)
+        if worded := [text for text in (*(one.text for one in fresh), *facts) if text in ready]:
+            return self._chance.choice(worded)
         if fresh:
             return self._chance.choice(fresh[:4]).text
         return self._chance.choice(facts) if facts else ""
