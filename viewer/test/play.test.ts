@@ -32,6 +32,7 @@ const OPENED = {
   lease: { leaseId: "secret", entityId: "bo", controllerId: "person:1", epoch: "5", ttlMs: 8000 },
   kinds: [
     { name: "bread_stall", states: [{ name: "default" }], container: { holds: 60, sells: [{ item: "bread", price: [{ item: "coin", amount: "2" }] }] } },
+    { name: "chest", states: [{ name: "default" }], container: { holds: 9 } },
     { name: "tree", states: [{ name: "standing", actions: [{ verb: "chop", needs: [{ item: "axe", amount: "1" }], yields: [{ item: "wood", amount: "2" }] }] }] },
   ],
   items: [{ name: "bread", use: [{ need: "hunger", by: -400 }] }, { name: "coin" }],
@@ -78,7 +79,15 @@ describe("the menu", () => {
     expect(words(momentOf(observationOf({ visibleObjects: [{ ...STALL, x: 12 }] }))).filter((one) => one.startsWith("Bread"))).toEqual([]);
     const own = momentOf(observationOf({ visibleObjects: [{ ...STALL, owner: "bo" }, SHELF] }));
     expect(words(own)).toEqual(expect.arrayContaining(["Bread stall: Take bread", "Bread stall: Put in coin"]));
+    expect(words(own)).not.toContain("Bread stall: Buy bread");
     expect(words(momentOf(observationOf({ visibleObjects: [STALL, SHELF] })))).not.toContain("Bread stall: Take bread");
+  });
+
+  it("trades at a stall that belongs to nobody, and takes nothing out of it for nothing", () => {
+    const free = words(momentOf(observationOf({ visibleObjects: [{ ...STALL, owner: "" }, SHELF] })));
+    expect(free.filter((one) => one.startsWith("Bread stall"))).toEqual(["Bread stall: Buy bread"]);
+    const chest = { ...STALL, objectId: "chest:1", kind: "chest", owner: "" };
+    expect(words(momentOf(observationOf({ visibleObjects: [chest, SHELF] })))).toEqual(expect.arrayContaining(["Chest: Take bread", "Chest: Put in coin"]));
   });
 
   it("names the tools that work takes", () => {

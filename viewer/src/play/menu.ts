@@ -94,13 +94,19 @@ function shelf(moment: Moment, thing: SeenThing): Choice[] {
   return [...takes, ...puts];
 }
 
+/** What can be done with a thing. Traders trade at a stall, although one that belongs to nobody would let them take all. */
 function withThing(moment: Moment, rules: Rules, thing: SeenThing): Choice[] {
   const kind = rules.kinds.get(thing.kind);
   const found = thing.verbs.map((verb) => work(moment, thing, verb, kind?.works.get(`${thing.state} ${verb}`)));
   if (kind?.container) {
-    found.push(...kind.container.sells.map((one) => trade(moment, thing, one, true)));
-    found.push(...kind.container.buys.map((one) => trade(moment, thing, one, false)));
-    if (!thing.owner || thing.owner === moment.me.id) found.push(...shelf(moment, thing));
+    const { sells, buys } = kind.container;
+    const isStall = sells.length + buys.length > 0;
+    const isOwn = thing.owner === moment.me.id;
+    if (isOwn || (!isStall && !thing.owner)) found.push(...shelf(moment, thing));
+    else {
+      found.push(...sells.map((one) => trade(moment, thing, one, true)));
+      found.push(...buys.map((one) => trade(moment, thing, one, false)));
+    }
   } else if (distance(thing, moment.me.x, moment.me.y) === 0) {
     for (const one of thing.items) {
       found.push({
@@ -217,7 +223,7 @@ export function menuOf(moment: Moment, rules: Rules, nameOf: NameOf): Group[] {
     const choices = withThing(moment, rules, thing).slice(0, MOST_CHOICES);
     if (!choices.length) continue;
     const states = (rules.kinds.get(thing.kind)?.states ?? 0) > 1 ? plain(thing.state) : "";
-    const owner = thing.owner && thing.owner !== me.id ? `of ${nameOf(thing.owner)}` : "";
+    const owner = !thing.owner ? "" : thing.owner === me.id ? "your own" : `of ${nameOf(thing.owner)}`;
     const title = thing.kind === "ground" ? "On the ground" : capital(plain(thing.kind));
     groups.push({ key: thing.id, title, detail: [owner, states].filter(Boolean).join(", "), person: "", choices });
   }
