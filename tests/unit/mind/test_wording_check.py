@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.mind.talk.wording_check import wording_problem
+from tickmind.mind.talk.wording_check import without_question, wording_problem
 from tickmind.mind.talk.wording_task import WORDED
 
 NAMES = ("Bram", "Gita", "Iris", "Jon", "Kaya")
@@ -61,6 +61,23 @@ def test_a_line_may_add_a_few_words_or_tell_the_same_otherwise(told, line):
 )
 def test_a_line_that_says_something_else_or_nothing_new_is_refused(told, line):
     assert wording_problem(line, told, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("told", "line", "kept"),
+    [
+        (
+            SAW,
+            "I saw Kaya at the pear house, and she laughed. How are you?",
+            "I saw Kaya at the pear house, and she laughed.",
+        ),
+        (SAW, "Have you heard? I saw Kaya at the pear house.", "Have you heard? I saw Kaya at the pear house."),
+        (SAW, "Have you seen Kaya at the pear house?", "Have you seen Kaya at the pear house?"),
+        ("Are you well?", "You are so quiet. Are you well?", "You are so quiet. Are you well?"),
+    ],
+)
+def test_a_question_after_what_is_told_is_left_out(told, line, kept):
+    assert without_question(line, told) == kept
 
 
 @given(st.text(max_size=200), st.text(max_size=90))

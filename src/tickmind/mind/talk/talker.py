@@ -14,7 +14,7 @@ from tickmind.mind.talk.meaning import Bringing, Invitation, read_line
 from tickmind.mind.talk.phrasebook import Act, Phrasebook
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import Talk, TalkLine
-from tickmind.mind.talk.wording_check import TOLD_CHARS, names_another, wording_problem
+from tickmind.mind.talk.wording_check import TOLD_CHARS, names_another, without_question, wording_problem
 from tickmind.mind.talk.wording_task import EXAMPLE_NAMES
 
 _FAREWELLS = (Act.FAREWELL, Act.FAREWELL_BACK)
@@ -152,7 +152,7 @@ class Talker(Listener):
 
         They may name the person to whom it is said, and nobody else whom the remark does not name.
         """
-        line = self.usable(words) if self.may_reword(remark) else ""
+        line = self.usable(without_question(words.strip(), remark.core)) if self.may_reword(remark) else ""
         is_of_another = names_another(line, f"{remark.text} {name}", {*self._others(), *EXAMPLE_NAMES})
         if not line or is_of_another or wording_problem(line, remark.core, self._names()):
             return remark

@@ -23,6 +23,7 @@ _PLACE = re.compile(
     r"\b(?:at|in|on|by|near|to|from|beyond|behind|under) (?:the|a|my|our) (\w+(?: house| field)?)", re.IGNORECASE
 )
 _AT = re.compile(r"\bat (?:the|a|my|our) (?!end\b|moment\b|time\b|same\b)(\w+)", re.IGNORECASE)
+_ASKED = re.compile(r"(?<=[.!])\s+[^.!?]+\?$")  # the last sentence, if it is a question
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|d)$")
 
 
@@ -42,6 +43,13 @@ def wording_problem(line: str, told: str, names: Collection[str] = ()) -> str:
     if "?" not in told and _DENIAL.search(_without(line, told)):
         return "it may deny what it says"
     return "it is no sentence" if _BROKEN.search(line) else ""
+
+
+def without_question(line: str, told: str) -> str:
+    """Return a line without the question at its end, if it was to ask none: it told enough before that."""
+    if "?" in told or not line.endswith("?"):
+        return line
+    return _ASKED.sub("", line) or line
 
 
 def names_another(line: str, given: str, names: Iterable[str]) -> bool:
