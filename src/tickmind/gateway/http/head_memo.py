@@ -68,7 +68,7 @@ class HeadMemo(Generic[_Head]):
 class Recall(Generic[_Head]):
     """The memo as one connection uses it: mostly the next head equals the last, which is found faster."""
 
-    __slots__ = ("_after", "_after_size", "_at", "_before", "_head", "_memo", "_stop")
+    __slots__ = ("_after", "_after_size", "_at", "_before", "_head", "_memo", "_stop", "_whole")
 
     def __init__(self, memo: HeadMemo[_Head]) -> None:
         self._memo = memo
@@ -77,11 +77,14 @@ class Recall(Generic[_Head]):
         self._after_size = 0
         self._at = self._stop = 0  # where those digits were
         self._head: _Head | None = None
+        self._whole: tuple[_Head, int, int] | None = None  # what was found, if the last head states no length
 
     def find(self, data: bytes) -> tuple[_Head, int, int] | None:
         """Look up a head, the last one first; see `HeadMemo.find`."""
         head, before = self._head, self._before
         if head is not None and data.startswith(before):
+            if self._whole is not None:
+                return self._whole
             stop = self._stop
             if not data.startswith(self._after, stop):
                 stop = self._other_stop(data)
@@ -89,8 +92,13 @@ class Recall(Generic[_Head]):
             if digits.isdigit():
                 return head, stop + self._after_size, int(digits)
         known = self._memo.find(data)
-        if known is not None and known[2] >= 0:
-            self._head, end, _ = known
+        if known is None:
+            return None
+        self._head, end, length = known
+        if length < 0:
+            self._before, self._whole = data[:end], known
+        else:
+            self._whole = None
             at = data.find(_LENGTH, 0, end) + 7
             stop = data.find(b"\r\n", at)
             self._before, self._after, self._after_size = data[:at], data[stop:end], end - stop

@@ -14,7 +14,8 @@ from tickmind.llm.http.pacing import LoopPacer
 MAX_HEAD_BYTES = Limit("size of the headers of a reply", 64 * 1024, "bytes")
 READ_BUFFER_BYTES = 64 * 1024
 SEVERAL_BYTES = 600  # more than the usual chunk of a stream
-_LAST_CHUNK = b"\r\n0\r\n\r\n"
+_LAST_LINES = b"0\r\n\r\n"
+_LAST_CHUNK = b"\r\n" + _LAST_LINES
 _NEWLINE = ord("\n")
 HIGH_WATER_BYTES = 64 * 1024  # unread bytes of one connection after which it stops reading
 
@@ -79,6 +80,9 @@ class ResponseParser:
             if self._state == _HEAD:
                 return []
         if self._state >= _CHUNK_SIZE:
+            if data == _LAST_LINES and self._state == _CHUNK_SIZE:  # a shortcut for the usual end
+                self._state = _DONE
+                return []
             return self._read_chunks(data)
         if self._state == _UNTIL_CLOSE:
             return [data] if data else []
