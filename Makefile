@@ -132,7 +132,7 @@ bench-page: $(BENCH_READY) ## Make docs/benchmarks.md from what make bench measu
 	@$(BENCH_VENV)/bin/python -m benchmarks page
 
 fuzz: $(READY) ## Throw spoilt input at a part until Ctrl-C: ONLY=wire, server or gateway_http; sim and kill crash worlds
-	@$(BIN)/python tests/fuzz/fuzz_$(or $(ONLY),wire).py $(ARGS)
+	@$(BIN)/python -m tests.fuzz.fuzz_$(or $(ONLY),wire) $(ARGS)
 
 fmt: $(READY) ## Format the code and mend what ruff can
 	@$(BIN)/ruff check --fix $(CODE)

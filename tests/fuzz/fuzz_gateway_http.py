@@ -2,7 +2,7 @@
 
 Every request carries a token that its reply must bring back. Whatever is sent: the gateway does not fail, what it
 answers is well-formed, no reply goes to another request or caller, and nothing is left afterwards. A finding names
-the seed of its round; `python tests/fuzz/fuzz_gateway_http.py SEED` begins with it.
+the seed of its round; `python -m tests.fuzz.fuzz_gateway_http SEED` begins with it.
 """
 
 import asyncio

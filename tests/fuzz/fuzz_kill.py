@@ -1,4 +1,4 @@
-"""Kill a real world and resume it until stopped: `python tests/fuzz/fuzz_kill.py [--seed N] [--cases N]`."""
+"""Kill a real world and resume it until stopped: `python -m tests.fuzz.fuzz_kill [--seed N] [--cases N]`."""
 
 import argparse
 import asyncio
@@ -6,8 +6,6 @@ import random
 import sys
 import tempfile
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.sim.kills import KILLED, KillSite, Launcher
 
