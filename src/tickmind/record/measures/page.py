@@ -27,11 +27,16 @@ def measures_page(
 ) -> str:
     """Return the whole page: the figures of all runs together, and details of the first `SHOWN_RUNS`."""
     shown = dict(list(runs.items())[:SHOWN_RUNS])
-    rows = [(figure.name, figure.shown, figure.shown_spread, f"{figure.of:,}") for figure in figures]
+    several = len(run_ids) > 1
+    spread = ("95 %",) if several else ()
+    rows = [
+        (figure.name, figure.shown, *((figure.shown_spread,) if several else ()), f"{figure.of:,}")
+        for figure in figures
+    ]
     parts = [
         "<h1>Measures of minds</h1>",
         f'<p class="sub">{escape(", ".join(run_ids))}</p>',
-        table(("measure", "value", "95 %", "of"), rows, numbers=3),
+        table(("measure", "value", *spread, "of"), rows, numbers=2 + len(spread)),
         *(section(f"Who knows: {fact}", _spread(shown, fact)) for fact in facts),
     ]
     if len(shown) < len(run_ids):

@@ -35,9 +35,10 @@ def page(
     ticks = f"ticks {figures.first_tick_id} to {figures.last_tick_id}"
     after = ", recovered after a crash" if figures.recovered else ""
     sections = [(name, body) for name, body in _sections(figures, story, other, replay) if body]
+    began = figures.created_at[:16].replace("T", " ")
     parts = [
         f"<h1>{escape(figures.world)}</h1>",
-        f'<p class="sub">Run {escape(figures.run_id)}, {ticks}, begun {escape(figures.created_at)}{after}</p>',
+        f'<p class="sub">Run {escape(figures.run_id)}, {ticks}, begun {escape(began)} UTC{after}</p>',
         contents(name for name, _ in sections),
         _cards(figures),
         *(section(name, body) for name, body in sections),
@@ -89,7 +90,7 @@ def _cards(figures: RunFigures) -> str:
         (number(figures.ticks), "ticks"),
         (number(figures.actors), "actors"),
         (number(tried), "actions"),
-        (f"{worked / tried:.0%}" if tried else "-", "worked"),
+        (f"{worked / tried:.0%}" if tried else "-", "of actions worked"),
         (number(figures.utterances), "utterances"),
         (number(len(figures.conversations)), "conversations"),
     ]
