@@ -1,6 +1,7 @@
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.kits.some_tools import agent_with
 
 from tickmind.llm.errors import (
     ErrorType,
@@ -16,23 +17,12 @@ from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 from tickmind.tools import (
     AgentTimeouts,
     StopReason,
-    Tool,
     ToolAgent,
     tool,
 )
 
 if TYPE_CHECKING:
     from tests.unit.tools.conftest import ScriptedTransport, Whole
-
-
-@tool
-def add(a: int, b: int) -> int:
-    """Add two numbers."""
-    return a + b
-
-
-def agent_with(transport: "ScriptedTransport", *tools: Tool, **options: Any) -> ToolAgent:
-    return ToolAgent(transport, tools or (add,), model="m", **options)
 
 
 @pytest.mark.asyncio

@@ -2,9 +2,10 @@ import asyncio
 import json
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.kits.some_tools import add, agent_with
 
 from tickmind.base import Limit, LimitExceededError, Secret
 from tickmind.llm.errors import (
@@ -14,7 +15,6 @@ from tickmind.llm.messages import Message, ToolCall
 from tickmind.tools import (
     AgentTimeouts,
     StopReason,
-    Tool,
     ToolAgent,
     ToolContext,
     ToolFinished,
@@ -26,16 +26,6 @@ from tickmind.tools.agent import trimmed
 if TYPE_CHECKING:
     from tests.conftest import LoopClock
     from tests.unit.tools.conftest import ScriptedTransport, Whole
-
-
-@tool
-def add(a: int, b: int) -> int:
-    """Add two numbers."""
-    return a + b
-
-
-def agent_with(transport: "ScriptedTransport", *tools: Tool, **options: Any) -> ToolAgent:
-    return ToolAgent(transport, tools or (add,), model="m", **options)
 
 
 @pytest.mark.asyncio

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kits.some_tools import add
 
 from tickmind.base import ConfigError
 from tickmind.llm.errors import LLMConfigError
@@ -28,12 +29,6 @@ def burn(house: str, ctx: ToolContext) -> str:
     if ctx.answer is None:
         raise Interrupt(f"burn {house}?", rerun=True)
     return f"{house} burns" if ctx.answer == "yes" else "nothing happens"
-
-
-@tool
-def add(a: int, b: int) -> int:
-    """Add two numbers."""
-    return a + b
 
 
 def agent_with(transport: "ScriptedTransport", *tools: Tool, **options: Any) -> ToolAgent:

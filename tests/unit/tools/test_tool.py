@@ -1,52 +1,18 @@
 import asyncio
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import Enum
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
+from tests.kits.some_tools import Colour, Order, Point, move
 
 from tickmind.llm.errors import ErrorType, LLMConfigError, ToolError
 from tickmind.tools import Failed, Ok, Tool, ToolContext, tool
 from tickmind.tools.jsontext import decode_arguments
-
-
-class Colour(Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
-@dataclass
-class Point:
-    x: int
-    y: int
-
-
-class Order(BaseModel):
-    title: str
-    amount: int = Field(ge=1)
-
-
-@tool
-def move(
-    x: int, y: Annotated[int, "row to go to"], mode: Literal["walk", "run"] = "walk", *, quiet: bool = False
-) -> str:
-    """Go somewhere.
-
-    Takes as long as it takes.
-
-    Args:
-        x: column to go to,
-            counted from the left
-        mode (str): how to go
-    """
-    return f"{mode} to {x},{y} {'quietly' if quiet else 'loudly'}"
 
 
 async def run(subject: Tool, /, **args: Any) -> Ok | Failed:

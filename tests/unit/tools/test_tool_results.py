@@ -1,49 +1,13 @@
-from dataclasses import dataclass
-from enum import Enum
-from typing import Annotated, Literal
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
+from tests.kits.some_tools import Order, Point, move
 
 from tickmind.base import Limit, Secret
 from tickmind.llm.errors import ErrorType, LLMConfigError
-from tickmind.tools import Failed, Ok, ToolRegistry, tool
+from tickmind.tools import Failed, Ok, ToolRegistry
 from tickmind.tools.definition.docstrings import Docstring
 from tickmind.tools.plain import result_of, text_for_model
-
-
-class Colour(Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
-@dataclass
-class Point:
-    x: int
-    y: int
-
-
-class Order(BaseModel):
-    title: str
-    amount: int = Field(ge=1)
-
-
-@tool
-def move(
-    x: int, y: Annotated[int, "row to go to"], mode: Literal["walk", "run"] = "walk", *, quiet: bool = False
-) -> str:
-    """Go somewhere.
-
-    Takes as long as it takes.
-
-    Args:
-        x: column to go to,
-            counted from the left
-        mode (str): how to go
-    """
-    return f"{mode} to {x},{y} {'quietly' if quiet else 'loudly'}"
 
 
 def test_results_are_envelopes_and_plain_data() -> None:

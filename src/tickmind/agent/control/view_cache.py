@@ -54,7 +54,7 @@ class ActorLooks:
         return list(zip(x[rows].tolist(), y[rows].tolist(), strict=True))
 
     def take_in(self, columns: ObservationColumns) -> None:
-        """See."""
+        """Update the views of the actors that changed."""
         rows, status, facing = columns.entity, columns.entity_status, columns.entity_facing
         observer = np.repeat(np.arange(len(columns)), np.diff(columns.entity_offset))
         x, y = columns.x[observer] + columns.entity_dx, columns.y[observer] + columns.entity_dy
@@ -98,7 +98,7 @@ class ObjectLooks:
         self._piles: dict[tuple[int, int], VisibleObject] = {}  # tile -> the heap that was seen there last
 
     def take_in(self, columns: ObservationColumns) -> None:
-        """See."""
+        """Update the views of the objects that changed, and the tiles that they leave walkable."""
         if len(self._moving):
             self._take_in_places(columns)
         rows, state, work, stock = columns.object, columns.object_state, columns.object_work, columns.object_stock
