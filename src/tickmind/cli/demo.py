@@ -158,7 +158,7 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
     from tickmind.cli.model.probe import BOOK, is_fit_to_decide
     from tickmind.llm.local.model_choice import choose_model
     from tickmind.llm.local.weights import WeightStore
-    from tickmind.runner import MappingFile
+    from tickmind.runner import MappingFile, write_mapping
     from tickmind.world import load_scenario
 
     def on_page(url: str) -> None:
@@ -190,8 +190,13 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
     begun += ["--seed", str(plan.seed)] if plan.seed is not None else []
     choice = None if plan.scripted or plan.gateway_config is not None else choose_model()
     weights, awaits = "" if choice is None else choice.weights, _awaits(choice)
-    decides = bool(weights) and is_fit_to_decide(WeightStore().cache / BOOK, weights)
-    file = MappingFile(scenario, settings={"local_model": True, "decides": decides} if weights else None)
+    mapping = scenario
+    if weights:
+        decides = is_fit_to_decide(WeightStore().cache / BOOK, weights)
+        mapping = folder / "agents.yaml"
+        write_mapping(scenario, mapping, {"local_model": True, "decides": decides})
+        begun += ["--agents", str(mapping)]
+    file = MappingFile(mapping)
     waiting = lockstep_arguments(load_scenario(scenario), file.mapping) if plan.lockstep else []
     ensemble = Ensemble(
         plan.world(*begun, *waiting),

@@ -15,7 +15,7 @@ from tickmind.runner.launch.launcher import AgentCallbacks, AgentLauncher, Agent
 from tickmind.runner.launch.local import LocalLauncher
 from tickmind.runner.lifecycle import LifeState, ProcessLifecycle
 from tickmind.runner.logs import AgentLog
-from tickmind.runner.mapping import load_mapping, mapping_schema_text
+from tickmind.runner.mapping import load_mapping, mapping_schema_text, write_mapping
 from tickmind.runner.mapping_file import MappingFile
 from tickmind.runner.roster import Group, GroupRoster, Moves
 from tickmind.runner.runner import CharacterRow, Runner, RunnerStatistics
@@ -71,4 +71,5 @@ __all__ = [
     "hold_folder",
     "load_mapping",
     "mapping_schema_text",
+    "write_mapping",
 ]

@@ -12,8 +12,10 @@ from urllib.parse import urlsplit
 
 from tickmind.agent import Settings
 from tickmind.agent.contract import DEFAULT_WORLD_ADDR, MAX_LAUNCH_BYTES
+from tickmind.agent.settings import Json
 from tickmind.base import ConfigError
 from tickmind.base.access.tls_files import TlsFiles
+from tickmind.base.files import replace_file
 from tickmind.base.problems import ConfigFileError, FileForm, Problem, in_order, nearest, read_config
 from tickmind.base.secret import is_secret_name
 from tickmind.base.yaml_source import Document
@@ -74,6 +76,24 @@ def mapping_of(document: Document, source: str, folder: Path) -> RunnerMapping:
     if problems:
         raise ConfigFileError(source, problems)
     return _Reader(source, document, folder).read()
+
+
+def write_mapping(source: Path, file: Path, settings: Table[str, Json]) -> None:
+    """Write the mapping of a scenario or of another file, with settings for all agents whose own do not say otherwise.
+
+    A run that keeps this file has all that its agents were started with, so their minds can be lived again.
+    """
+    import yaml  # heavy
+
+    load_mapping(source)  # raises for what is wrong with it
+    document = read_config(source, hint=_HINT).value
+    of_world = is_scenario(document)
+    sections = {name: value for name, value in document.items() if not of_world or name in _SECTIONS}
+    sections["agents"] = {
+        name: {**agent, "settings": {**settings, **agent.get("settings", {})}}
+        for name, agent in sections["agents"].items()
+    }
+    replace_file(file, yaml.safe_dump(sections, sort_keys=False, allow_unicode=True).encode())
 
 
 def is_scenario(value: object) -> bool:

@@ -1,12 +1,9 @@
 """A mapping file that may change while it is in use."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tickmind.agent import Settings
 from tickmind.agent.contract import KeptReplies
-from tickmind.agent.settings import Json
 from tickmind.base import ConfigError, get_logger
 from tickmind.base.access.tls_files import TlsFiles
 from tickmind.base.files import file_stamp
@@ -23,7 +20,7 @@ class MappingFile:
 
     A `world_ws_url` of the file is kept, since it may lead to another endpoint of the same world.
 
-    `settings` are for all agents whose own settings do not say otherwise, `replies` keeps or plays their models' calls.
+    `replies` keeps or plays the calls of the agents' models.
     """
 
     def __init__(
@@ -32,7 +29,6 @@ class MappingFile:
         *,
         world_addr: str = "",
         gateway_url: str = "",
-        settings: Mapping[str, Json] | None = None,
         replies: KeptReplies | None = None,
         tls: TlsFiles | None = None,
         world_token_file: Path | None = None,
@@ -41,7 +37,6 @@ class MappingFile:
         self._tls = tls
         self._world_token = None if world_token_file is None else SecretSource(file=world_token_file)
         self._replies = replies
-        self._settings = dict(settings or {})
         self.world_addr = world_addr
         self.gateway_url = gateway_url
         self.world_ws_url = ""
@@ -79,18 +74,11 @@ class MappingFile:
         return self._with_addresses(load_mapping(self.path))
 
     def _with_addresses(self, mapping: RunnerMapping) -> RunnerMapping:
-        agents = mapping.agents
-        if self._settings:
-            agents = {
-                name: replace(spec, settings=Settings({**self._settings, **spec.settings.to_json()}))
-                for name, spec in agents.items()
-            }
         return replace(
             mapping,
             world_addr=self.world_addr or mapping.world_addr,
             gateway_url=self.gateway_url or mapping.gateway_url,
             world_ws_url=mapping.world_ws_url or self.world_ws_url,
-            agents=agents,
             replies=self._replies,
             tls=self._tls or mapping.tls,
             world_token=self._world_token or mapping.world_token,

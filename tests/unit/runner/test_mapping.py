@@ -2,12 +2,14 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tickmind.base import ConfigError
 from tickmind.base.problems import ConfigFileError
+from tickmind.base.shipped import scenario_file
 from tickmind.protocol import EntityInfo
 from tickmind.runner import (
     MappingFile,
@@ -17,6 +19,7 @@ from tickmind.runner import (
     SecretSource,
     load_mapping,
     mapping_schema_text,
+    write_mapping,
 )
 from tickmind.world import load_scenario
 
@@ -219,16 +222,22 @@ def test_addresses_that_are_known_later_hold_whatever_the_file_has_become(tmp_pa
     assert (found.world_addr, found.gateway_url) == ("127.0.0.1:7", "http://127.0.0.1:9")
 
 
-def test_settings_for_all_agents_go_under_their_own(tmp_path):
-    file = tmp_path / "agents.yaml"
-    file.write_text(SMALL % ", settings: {food: [bread], local_model: false}", encoding="utf-8")
-    mapping = MappingFile(file, settings={"local_model": True, "model": "small"})
-    settings = mapping.mapping.agents["a"].settings
-    assert settings.to_json() == {"local_model": False, "model": "small", "food": ["bread"]}
-    write(file, SMALL % ", per_process: 5")
-    found = mapping.reload()
-    assert found is not None
-    assert found.agents["a"].settings.flag("local_model") is True
+def test_a_mapping_is_written_with_settings_for_all_agents_under_their_own(tmp_path):
+    source, file = tmp_path / "source.yaml", tmp_path / "agents.yaml"
+    source.write_text(SMALL % ", settings: {food: [bread], local_model: false}", encoding="utf-8")
+    write_mapping(source, file, {"local_model": True, "model": "small"})
+    before, after = load_mapping(source), load_mapping(file)
+    assert after.agents["a"].settings.to_json() == {"local_model": False, "model": "small", "food": ["bread"]}
+    assert after.agents["a"].cmd == before.agents["a"].cmd
+    assert after.rules == before.rules
+
+
+def test_a_mapping_is_written_of_a_scenario_with_all_that_its_agents_have(tmp_path):
+    scenario, file = scenario_file("willowbrook"), tmp_path / "agents.yaml"
+    write_mapping(scenario, file, {"local_model": True})
+    before, after = load_mapping(scenario).agents["villager"], load_mapping(file).agents["villager"]
+    assert after.settings.to_json() == {"local_model": True, **before.settings.to_json()}
+    assert replace(after, settings=before.settings, cwd=before.cwd) == before
 
 
 def test_what_a_process_asks_of_a_cluster_is_read_over_its_defaults(tmp_path):
