@@ -1,11 +1,14 @@
 """Reports in the background."""
 
-from unittest.mock import Mock
+import logging
+from unittest.mock import AsyncMock, Mock
+
+import pytest
 
 from tickmind.agent.reporting.reporter import ReportSender
 from tickmind.base import ManualClock, Secret
 from tickmind.protocol import AgentState, AgentStatus, Lease
-from tickmind.wire import WorldClient
+from tickmind.wire import DeadlineError, UnreachableError, WorldClient
 
 LEASE = Lease(Secret("s" * 40), "a", "me", 1, 10_000)
 
@@ -35,3 +38,23 @@ def test_reports_that_wait_get_through_however_soon_ticks_follow_each_other():
         open_s += 0.01 if clock.monotonic() >= reporter.quiet_until_s else 0.0
         clock.advance(0.01)
     assert open_s >= 0.4 * (clock.monotonic() - began_s)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (UnreachableError("gone", status="UNAVAILABLE"), False),
+        (DeadlineError("late", status="DEADLINE_EXCEEDED"), True),
+    ],
+)
+async def test_a_report_that_ends_with_the_world_is_counted_and_not_told(caplog, error, told):
+    client = Mock(spec=WorldClient, report_status=AsyncMock(side_effect=error))
+    reporter = ReportSender(client, clock=ManualClock())
+    reporter.start()
+    with caplog.at_level(logging.INFO):
+        report(reporter)
+        await reporter.flush(60)
+    await reporter.close()
+    assert reporter.dropped == 1
+    assert ("a report was lost" in caplog.text) is told

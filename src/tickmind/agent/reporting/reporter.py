@@ -9,7 +9,7 @@ from typing import TypeAlias
 from tickmind.agent.reporting.masking import masked_thought
 from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
 from tickmind.protocol import AgentState, AgentStatus, Insight, Lease, Thought
-from tickmind.wire import MessageError, RpcError, WorldClient
+from tickmind.wire import MessageError, RpcError, UnreachableError, WorldClient
 
 MAX_WAITING = Limit("number of reports that wait", 1000)
 MAX_REPORT_CHARS = Limit("length of the insights in one report", 300_000, "characters")
@@ -134,6 +134,10 @@ class ReportSender:
                 ack = await self._client.report_insights(lease, what)
             else:
                 ack = await self._client.report_thought(lease, *what)
+        except UnreachableError as error:
+            self.dropped += 1  # as is usual at the end of a run; whether the world is gone, the control stream says
+            _log.debug("a report was lost with the world", entity_id=lease.entity_id, why=str(error))
+            return
         except (RpcError, MessageError) as error:
             self.dropped += 1
             _log.info("a report was lost", entity_id=lease.entity_id, why=str(error))
