@@ -1,9 +1,11 @@
 """Control streams of many clients over one stream, message by message."""
 
+import random
 from typing import Any
 
 import grpc
 import pytest
+from tests.long import short_or_long
 
 from tickmind.protocol import Direction, Move, Reason, Say
 from tickmind.server.callers import WITHDRAWN
@@ -13,7 +15,15 @@ from tickmind.server.seats import WORN_OUT
 from tickmind.server.services import relay
 from tickmind.server.services.relay import ControlRelay
 from tickmind.wire import MessageError, codec
-from tickmind.wire.messages.frames import Closed, ControlAck, ControlIntent, ControlOpen, ControlOpened, KeepAlive
+from tickmind.wire.messages.frames import (
+    Closed,
+    ControlAck,
+    ControlIntent,
+    ControlOpen,
+    ControlOpened,
+    KeepAlive,
+    Release,
+)
 from tickmind.wire.messages.limits import MAX_RELAYED_FRAMES
 from tickmind.wire.v1 import control_pb2
 from tickmind.wire.v1 import relay_pb2 as pb
@@ -194,6 +204,44 @@ def test_a_client_that_sends_too_many_messages_is_cut_off(game, bridge):
     assert not bridge.stream.cut_off
     bridge.send()
     assert "too many messages" in bridge.stream.cut_off
+
+
+def test_spoilt_messages_change_nothing_but_by_the_rules(game, caplog):
+    """What can't be read raises `MessageError`, and then a new stream is opened, as a bridge would."""
+    dice = random.Random(1)
+    bridge, refused, acks = Bridge(game), 0, 0
+    acts = (ControlIntent(1, Move(Direction.N)), ControlIntent(1, Say("x" * 40)))
+    frames = [codec.encode_up(one) for one in (ControlOpen("entity:1", "a"), *acts, KeepAlive(), Release())]
+    game.authority.begin()
+    before = game.world.state_hash()
+    for turn in range(short_or_long(1_000, 1_000_000)):
+        if turn % 50 == 0:
+            bridge.send(*((turn // 50 * 4 + at, ControlOpen(f"entity:{at}", "a")) for at in range(1, 5)))
+        message = pb.RelayControlRequest()
+        for _ in range(dice.randint(1, 4)):
+            number = dice.randint(1, 4) + turn // 50 * 4
+            message.frames.add(stream=number, frame=dice.choice(frames).SerializeToString())
+        data = bytearray(message.SerializeToString())
+        for _ in range(dice.randint(1, 3) if turn % 2 else 0):
+            data[dice.randrange(len(data))] = dice.randrange(256)
+        try:
+            bridge.relay.take(bytes(data))
+        except MessageError:
+            refused += 1
+            bridge.relay.leave()
+            game.authority.streams.close(bridge.stream)
+            bridge = Bridge(game)
+        acks += sum(isinstance(frame, ControlAck) for frames_down in bridge.read().values() for frame in frames_down)
+        if turn % 50 == 49:
+            assert game.world.state_hash() == before
+            game.finish()
+            game.clock.advance(11)
+            game.authority.begin()
+            before = game.world.state_hash()
+        assert game.authority.statistics().streams.get("control", 0) <= 4
+    assert refused > 100
+    assert acks > 10
+    assert "failed" not in caplog.text
 
 
 def test_many_answers_come_in_several_messages(game, bridge, monkeypatch):
