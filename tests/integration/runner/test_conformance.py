@@ -23,7 +23,7 @@ PLAIN_AGENT = ROOT / "examples" / "plain" / "agent.py"
 GO_AGENT = ROOT / "examples" / "go"
 CLIENT = ROOT / "clients" / "typescript" / "dist" / "node.js"
 PLAN = TrialPlan(
-    tick_ms=250,
+    tick_ms=500,
     ticks=12,
     lease_ttl_ms=4_000,
     start_s=100,
@@ -38,7 +38,7 @@ SOON = replace(PLAN, start_s=1)
 NEVER_BACK = replace(BRIEF, back_s=1)
 
 pytestmark = [
-    pytest.mark.realtime,  # agents answer by the clock, in ticks of a quarter of a second
+    pytest.mark.realtime,  # agents answer by the clock, in ticks of half a second
     pytest.mark.slow(weight=2),
     pytest.mark.timeout(600),
     pytest.mark.asyncio(loop_scope="module"),
