@@ -123,7 +123,7 @@ class Character(TradingCharacter):
         return self.speech.owed() is not None
 
     @condition
-    def somebody_near(self, steps: int = 3) -> bool:
+    def anyone_near(self, steps: int = 3) -> bool:
         """Return whether another actor is within so many steps."""
         return bool(self.surroundings.near(self.at, steps))
 
