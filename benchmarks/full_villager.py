@@ -67,10 +67,14 @@ def _persona(number: int, villagers: int, zones: list[str], chance: random.Rando
 
 
 def fill(memory: Memory, people: list[tuple[str, str]], chance: random.Random) -> None:
-    """Bring a memory to its budget: what some people said, what was done with them, and insights from that."""
+    """Bring a memory to its budget: what some people said, what was done with them, and insights from that.
+
+    A memory at its budget forgets a tenth at once, so it begins anywhere between: else all would forget in one tick.
+    """
     most = int(MAX_ENTRIES.maximum)
+    full = most - INSIGHTS - chance.randrange(most // 10)
     for number in range(20 * most):
-        if len(memory) >= most - INSIGHTS:
+        if len(memory) >= full:
             break
         who, name = chance.choice(people)
         thing, place = chance.choice(THINGS), chance.choice(PLACES)

@@ -33,9 +33,10 @@ def test_a_villager_of_the_benchmark_has_a_persona_with_relations_home_and_work(
 
 def test_a_full_villager_begins_at_the_budget_of_its_memory_and_stays_there_over_night(start):
     villager = FullVillager(start)
-    assert len(villager.memory) == MAX_ENTRIES.maximum
+    begun = len(villager.memory)
+    assert MAX_ENTRIES.maximum * 0.9 < begun <= MAX_ENTRIES.maximum
     villager.memory.tidy(5000)
-    assert len(villager.memory) == MAX_ENTRIES.maximum
+    assert len(villager.memory) == begun
     kinds = Counter(entry.kind for entry in villager.memory)
     assert min(kinds[kind] for kind in (EntryKind.GAVE, EntryKind.HEARD, EntryKind.INSIGHT)) >= 40
     assert len(list(villager.talker.people)) > 12
