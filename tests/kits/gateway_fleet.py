@@ -21,7 +21,7 @@ from tickmind.gateway.settings.config import GatewayConfig, QueueConfig
 
 
 class Fleet(World):
-    """Gateways, and a balancer that gives each request to the next one that lives."""
+    """Gateways, and a balancer that gives each request to any one that lives."""
 
     def __init__(self, server, limits, gateways, **given):
         super().__init__(server, limits, **given)
@@ -29,7 +29,7 @@ class Fleet(World):
         self.beat_script = server.register_script(timed(BEAT))
         self.served: Counter[str] = Counter()  # session -> its answers
         self.refused: Counter[str] = Counter()
-        self._turn = 0
+        self._chance = Random(1)
         self.members = [Member(self, number) for number in range(gateways)]
         for member in self.members:
             member.beat()
@@ -43,9 +43,7 @@ class Fleet(World):
 
     def next_member(self):
         """The balancer's choice."""
-        living = [member for member in self.members if member.lives]
-        self._turn += 1
-        return living[self._turn % len(living)]
+        return self._chance.choice([member for member in self.members if member.lives])
 
 
 class Member:
@@ -58,7 +56,7 @@ class Member:
         self.census = Census(fleet.time, REJOIN_S)
         self.census.found()
         self.paces = []
-        self.waiting = set()  # workers whose requests are here
+        self.waiting = {}  # workers whose requests are here, in the order in which they asked, so that runs repeat
         lanes = Lanes(fleet.config, Random(number), make_pace=self._pace)
         self.dispatcher = Dispatcher(
             fleet.config, clock=fleet.time, timers=fleet.time.at, random=Random(number), lanes=lanes
@@ -138,7 +136,7 @@ class Worker:
 
     def ask(self):
         fleet, member = self.fleet, self.fleet.next_member()
-        member.waiting.add(self)
+        member.waiting[self] = None
         carrier = _Carrier(self, member)
         member.dispatcher.submit(Ticket(fleet.plan, self.session, carrier, fleet.time.monotonic() + 10_000))
 
@@ -160,12 +158,12 @@ class _Carrier:
         if self.member.lives:
             fleet = self.worker.fleet
             fleet.refused[refusal.code] += 1
-            self.member.waiting.discard(self.worker)
+            self.member.waiting.pop(self.worker, None)
             fleet.time.after(0.5, self.worker.ask)
 
     def _answered(self, job):
         if self.member.lives:
             assert self.member.dispatcher.ended(job, Outcome(Result.OK, 200))
             self.worker.fleet.served[self.worker.session.id] += 1
-            self.member.waiting.discard(self.worker)
+            self.member.waiting.pop(self.worker, None)
             self.worker.ask()

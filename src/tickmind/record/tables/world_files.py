@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -242,6 +243,7 @@ def _seed(document: Mapping[str, Any]) -> int | None:
 def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], TableFile]) -> WorldInfo:
     """Restore the world's description; `open_table` opens one of its tables."""
     check_sizes(document)
+    tags_of = cache(lambda text: tuple(json.loads(text)))  # most of 10,000 actors have the tags of others
     try:
         tiles = document["width"] * document["height"]
         (found_codes,) = _read(open_table, MAP, ("floor_code",), tiles)
@@ -260,7 +262,7 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
             kinds=tuple(map(kind_of, document["kinds"])),
             objects=tuple(map(ObjectInfo, *objects, (owner or "" for owner in owners))),
             actors=tuple(
-                EntityInfo(entity_id, kind, tuple(json.loads(tags)), spawn_tick, persona_of(persona))
+                EntityInfo(entity_id, kind, tags_of(tags), spawn_tick, persona_of(persona))
                 for entity_id, kind, tags, spawn_tick, persona in zip(*actors, personas, strict=True)
             ),
             setting=setting_of(document.get("setting")),
