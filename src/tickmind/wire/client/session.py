@@ -1,6 +1,7 @@
 """`StreamSession`: what control of one entity and of many over a stream have in common."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ class ControlStatistics:
     refused: int
 
 
-class StreamSession(Generic[Up, Down, AckT, Part]):
+class StreamSession(ABC, Generic[Up, Down, AckT, Part]):
     """An open control stream: its opening, its iteration, the acknowledgements in order, and its end.
 
     A subclass says what an opening grants (`_begin`), what a frame down means (`_take`), and what waits to be read
@@ -64,17 +65,17 @@ class StreamSession(Generic[Up, Down, AckT, Part]):
         self._closed: WireError | None = None
         self._observations = self._missed = self._accepted = self._refused = 0
 
+    @abstractmethod
     def _begin(self, answer: Down) -> int | None:
         """Keep what the world granted and return the lease's `ttl_ms`; None if the answer opens no stream."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _take(self, frame: Down) -> None:
         """Take in a frame after the first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _next(self) -> Part | None:
         """Return the next part of the newest observations, if one waits."""
-        raise NotImplementedError
 
     async def __aenter__(self) -> Self:
         answer = await self._link.open(self._opening)
