@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tickmind.base import Limit
-from tickmind.mind.memory.words import flat_line, words_in
+from tickmind.mind.memory.words import flat_line, has_phrase, words_in
 from tickmind.mind.plans import DayErrand
 
 MENU_SIZE = 4
@@ -132,17 +132,13 @@ def read_choice(reply: str, options: Iterable[Option]) -> Option | None:
     if exact is not None:
         return known[exact]
     said = " ".join(lines)
-    named = [words for words in known if _is_in(words, said)]
-    longest = [words for words in named if not any(words != other and _is_in(words, other) for other in named)]
+    named = [words for words in known if has_phrase(said, words)]
+    longest = [words for words in named if not any(words != other and has_phrase(other, words) for other in named)]
     rest = said
     for words in sorted(longest, key=len, reverse=True):
         rest = rest.replace(words, "")
-    is_clear = len(longest) == 1 and not any(_is_in(words, rest) for words in known)
+    is_clear = len(longest) == 1 and not any(has_phrase(rest, words) for words in known)
     return known[longest[0]] if is_clear else None
-
-
-def _is_in(words: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
 
 
 def _plain(text: str) -> str:

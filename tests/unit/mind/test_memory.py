@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from tickmind.mind.memory import EntryKind, Memory, MemoryEntry, Source, Weights
 from tickmind.mind.memory.memory import MAX_ENTRIES, MAX_ENTRY_CHARS, MAX_EVIDENCE, MAX_PINNED_INSIGHTS
 from tickmind.mind.memory.retrieval import EntryIndex
-from tickmind.mind.memory.words import indexed_words, words_in, words_of
+from tickmind.mind.memory.words import has_phrase, indexed_words, words_in, words_of
 
 NOTHING = Weights(words=0, subjects=0, importance=0, recency=0, meaning=0)
 WORDS = ("mill", "bread", "forest", "hugo", "ada", "river", "the", "wolf")
@@ -348,3 +349,16 @@ def test_an_index_that_has_lost_entries_answers_as_one_that_never_had_them(befor
         assert made.best(50, question, ["ada"], 5, by) == fresh.best(50, question, ["ada"], 5, by)
     made.follow([MemoryEntry(500, EntryKind.SAW, 60, "Ada drinks tea.", 0.5, ("ada",))])
     assert made.best(60, "Ada drinks tea", ["ada"], 1, Weights())[0].entry.number == 500
+
+
+@given(st.text("ab_é -.!", max_size=12), st.text("ab_é-.", min_size=1, max_size=3))
+def test_a_phrase_is_found_where_no_letter_stands_beside_it_as_by_a_pattern(text: str, phrase: str) -> None:
+    assert has_phrase(text, phrase) is (re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text) is not None)
+
+
+def test_looking_for_many_phrases_leaves_the_patterns_of_others_in_their_cache() -> None:
+    pattern = "what is looked for in each tick"
+    first = re.compile(pattern)
+    for number in range(2000):
+        assert not has_phrase("Tom met Ann.", f"name {number}")
+    assert re.compile(pattern) is first

@@ -39,6 +39,26 @@ def flat_line(text: str) -> str:
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
+def has_phrase(text: str, phrase: str) -> bool:
+    """Return whether a text has a phrase as whole words, in the same case.
+
+    Names and phrases are many, so no pattern is compiled: `re` keeps 512.
+
+    >>> has_phrase("Tom met Ann-Marie.", "Ann"), has_phrase("Tom met Anna.", "Ann")
+    (True, False)
+    """
+    at = text.find(phrase)
+    while at >= 0:
+        if not (_is_letter(text[at - 1 : at]) or _is_letter(text[at + len(phrase) : at + len(phrase) + 1])):
+            return True
+        at = text.find(phrase, at + 1)
+    return False
+
+
+def _is_letter(text: str) -> bool:
+    return text.isalnum() or text == "_"
+
+
 def words_in(text: str) -> list[str]:
     """Return the meaningful words of a text in their order, in lower case."""
     return [word for word in _WORD.findall(text.lower()) if word not in _SMALL]

@@ -153,8 +153,9 @@ class Talker(Listener):
         They may name the person to whom it is said, and nobody else whom the remark does not name.
         """
         line = self.usable(without_question(words.strip(), remark.core)) if self.may_reword(remark) else ""
-        is_of_another = names_another(line, f"{remark.text} {name}", {*self._others(), *EXAMPLE_NAMES})
-        if not line or is_of_another or wording_problem(line, remark.core, self._names()):
+        if not line or names_another(line, f"{remark.text} {name}", {*self._others(), *EXAMPLE_NAMES}):
+            return remark
+        if wording_problem(line, remark.core, self._names()):
             return remark
         return remark._replace(text=line, is_worded=True)
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from tickmind.mind.memory import EntryKind, Memory, MemoryEntry
 from tickmind.mind.memory.memory import DAY_TICKS, entry_text
-from tickmind.mind.memory.words import words_of
+from tickmind.mind.memory.words import has_phrase, words_of
 from tickmind.mind.mood import Mood
 from tickmind.mind.people import People
 from tickmind.mind.talk.line_checker import names_time
@@ -128,7 +128,8 @@ class Teller:
         if entry.kind not in _TOLD_KINDS or not self._may_tell(entry, listeners):
             return False
         names = (self._name, *(self.people.called(who) for who in listeners))
-        return not (entry.told_by and any(_names(entry.text, name) for name in names))
+        text = entry.text.lower()
+        return not (entry.told_by and any(has_phrase(text, name.lower()) for name in names))
 
     def _may_tell(self, entry: MemoryEntry, listeners: Collection[str]) -> bool:
         """Return whether an entry is about none of the listeners, and does not give the secret away."""
@@ -143,7 +144,3 @@ class Teller:
 
     def _others(self) -> set[str]:
         return {name for one in self.people for name in (one.called, one.person_id)}
-
-
-def _names(text: str, name: str) -> bool:
-    return re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE) is not None

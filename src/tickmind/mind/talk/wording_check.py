@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from tickmind.base import Limit
-from tickmind.mind.memory.words import words_in
+from tickmind.mind.memory.words import has_phrase, words_in
 
 ADDED_WORDS = Limit("number of words that a model adds to a line", 14)
 TOLD_CHARS = Limit("length of what a model is asked to word", 90, "characters")  # what is added is remembered, too
@@ -54,8 +54,7 @@ def without_question(line: str, told: str) -> str:
 
 def names_another(line: str, given: str, names: Iterable[str]) -> bool:
     """Return whether a line names a person whom what was given does not name."""
-    named = (name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line))
-    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", given) is None for name in named)
+    return any(has_phrase(line, name) and not has_phrase(given, name) for name in names)
 
 
 def _change(line: str, told: str, names: Collection[str]) -> str:
