@@ -24,7 +24,17 @@ from benchmarks.world_load import Figures, world
 from tickmind.adapters.ray import RayLauncher, connect_ray
 from tickmind.agent import Launch
 from tickmind.protocol import ACTION_CODES, UNUSED, ActionType, IntentColumns
-from tickmind.runner import AgentLauncher, AgentSpec, LocalLauncher, Match, ResourceRequest, Rule, Runner, RunnerMapping
+from tickmind.runner import (
+    AgentLauncher,
+    AgentSpec,
+    LifeState,
+    LocalLauncher,
+    Match,
+    ResourceRequest,
+    Rule,
+    Runner,
+    RunnerMapping,
+)
 from tickmind.wire import WorldClient, WorldEndpoint
 
 ACTORS, PROCESSES = int(os.environ.get("ACTORS", "100000")), 10
@@ -87,15 +97,11 @@ async def _running(address: str, launcher: AgentLauncher) -> AsyncIterator[Runne
 
 async def _round(address: str, pipe: Any, launcher: AgentLauncher, seconds: float) -> Figures:
     """Host all characters for some time, once all of them act."""
-    async with _running(address, launcher):
+    async with _running(address, launcher) as runner:
         async with asyncio.timeout(READY_S):
-            while True:
-                await _ask(pipe, "reset")
+            while (ready := runner.statistics().states.get(LifeState.RUNNING, 0)) < PROCESSES:
+                print(f"    {ready} of {PROCESSES} processes act", flush=True)
                 await asyncio.sleep(2.0)
-                figures: Figures = await _ask(pipe, "figures")
-                print(f"    {figures.accepted / ACTORS / max(1, figures.ticks):.1%} act", flush=True)
-                if figures.accepted >= 0.99 * ACTORS * max(1, figures.ticks):
-                    break
         await asyncio.sleep(SETTLE_S)
         await _ask(pipe, "reset")
         await asyncio.sleep(seconds)
