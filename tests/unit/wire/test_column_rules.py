@@ -15,7 +15,7 @@ from tickmind.protocol import (
     ResultDetail,
 )
 from tickmind.wire import MessageError, columns
-from tickmind.wire.columns.intents import decode_intent_batch, encode_intent_batch
+from tickmind.wire.columns.intents import decode_intent_batch, encode_intent_batch, refused_rows
 
 ILLEGAL, TOO_LONG = REASON_CODES[Reason.ILLEGAL_ACTION], REASON_CODES[Reason.TEXT_TOO_LONG]
 
@@ -57,6 +57,7 @@ _ = UNUSED
 def test_a_legal_intent_passes(row):
     batch = decode_intent_batch(encode_intent_batch(3, intents([row])), BOUNDS)
     assert (len(batch.intents), len(batch.refused)) == (1, 0)
+    assert not len(refused_rows(intents([row]), BOUNDS))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,9 @@ def test_a_legal_intent_passes(row):
 )
 def test_an_illegal_intent_is_refused_alone(row):
     wait = (code(ActionType.WAIT), _, _, _, _)
-    batch = decode_intent_batch(encode_intent_batch(3, intents([wait, row, wait])), BOUNDS)
+    sent = intents([wait, row, wait])
+    batch = decode_intent_batch(encode_intent_batch(3, sent), BOUNDS)
+    assert refused_rows(sent, BOUNDS).tolist() == [1]
     assert batch.intents.actor.tolist() == [0, 2]
     assert (batch.refused.tolist(), batch.refused_reason.tolist()) == ([1], [ILLEGAL])
 
@@ -99,7 +102,9 @@ def test_texts_move_with_their_speakers_when_others_are_refused():
     say = (code(ActionType.SAY), _, _, _, _)
     texts = {0: ("local", "x" * 501), 1: ("local", "one"), 2: ("", "two"), 4: ("local", "four")}
     rows = [say, say, say, (99, _, _, _, _), say]
-    batch = decode_intent_batch(encode_intent_batch(3, intents(rows, texts)), BOUNDS)
+    sent = intents(rows, texts)
+    batch = decode_intent_batch(encode_intent_batch(3, sent), BOUNDS)
+    assert refused_rows(sent, BOUNDS).tolist() == [0, 2, 3]
     assert batch.intents.actor.tolist() == [1, 4]
     assert batch.intents.texts == {0: ("local", "one"), 1: ("local", "four")}
     assert batch.refused.tolist() == [0, 2, 3]

@@ -195,28 +195,30 @@ class BatchedStream(ControlStream):
         rows = {self._codes.actor_row[name]: intent for name, intent in intents.items()}
         unsent: dict[str, str] = {}
         try:
-            columns = self._columns(rows, unsent)
+            self._session.submit_nowait(tick_id, self._columns(rows, unsent))
         except _UNSENDABLE:  # one bad intent spoils the batch
             unsent.clear()
-            columns = self._columns({row: self._sendable(row, intent, unsent) for row, intent in rows.items()}, unsent)
-        self._session.submit_nowait(tick_id, columns)
+            sendable = {row: self._sendable(row, intent, unsent) for row, intent in rows.items()}
+            self._session.submit_nowait(tick_id, self._columns(sendable, unsent))
         return unsent
 
     def _columns(self, intents: Mapping[int, Intent], unsent: dict[str, str]) -> "IntentColumns":
         from tickmind.protocol.compiling import compile_intents
-        from tickmind.wire.columns.intents import decode_intent_batch, encode_intent_batch
+        from tickmind.wire.columns.intents import refused_rows
 
         columns = compile_intents(self._codes, intents)
-        refused = decode_intent_batch(encode_intent_batch(0, columns), self._bounds).refused
-        if not len(refused):
+        refused = refused_rows(columns, self._bounds).tolist()
+        if not refused:
             return columns
-        for row in refused.tolist():
+        for row in refused:
             unsent[self._names[row]] = f"a field of {type(intents[row]).__name__} is out of bounds"
-        return compile_intents(self._codes, {**intents, **dict.fromkeys(refused.tolist(), Wait())})
+        return compile_intents(self._codes, {**intents, **dict.fromkeys(refused, Wait())})
 
     def _sendable(self, row: int, intent: Intent, unsent: dict[str, str]) -> Intent:
+        from tickmind.wire.columns.intents import encode_intent_batch
+
         try:
-            self._columns({row: intent}, {})
+            encode_intent_batch(0, self._columns({row: intent}, {}))
         except _UNSENDABLE as error:
             unsent[self._names[row]] = str(error)
             return Wait()

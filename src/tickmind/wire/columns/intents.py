@@ -1,5 +1,6 @@
 """Codec of the intents of many actors, packed."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,9 +61,10 @@ def decode_intent_batch(message: control_pb2.IntentBatch, bounds: ColumnBounds) 
     columns = message.intents
     actor = read_rows(columns.actor, bounds.actors, "actor")
     arrays = {field: unpack(getattr(columns, field), dtype, field, len(actor)) for field, dtype in COLUMNS[1:]}
-    reasons = np.where(_legal(arrays, bounds), 0, ILLEGAL).astype(np.uint8)
-    texts = _read_speeches(columns, arrays["action"], reasons)
-    wanted = _read_wishes(columns, arrays["action"], reasons, bounds)
+    action = arrays["action"]
+    reasons = _reasons(arrays, bounds)
+    texts = _said(_read_speeches(columns, action), action, reasons)
+    wanted = _wished(_read_wishes(columns, action), reasons, bounds)
     kept = reasons == 0
     moved_to = np.cumsum(kept) - 1  # old place -> new place, of those that are kept
     intents = IntentColumns(
@@ -72,6 +74,19 @@ def decode_intent_batch(message: control_pb2.IntentBatch, bounds: ColumnBounds) 
         **{field: column[kept] for field, column in arrays.items()},
     )
     return IntentBatch(tick(message.tick_id), intents, actor[~kept], reasons[~kept])
+
+
+def refused_rows(intents: IntentColumns, bounds: ColumnBounds) -> "Int32":
+    """Return the rows of the intents that a world of these bounds refuses, without encoding them."""
+    reasons = _reasons({field: getattr(intents, field) for field, _ in COLUMNS[1:]}, bounds)
+    _said(intents.texts, intents.action, reasons)
+    _wished(intents.wanted, reasons, bounds)
+    refused: Int32 = intents.actor[reasons != 0]
+    return refused
+
+
+def _reasons(arrays: "dict[str, NDArray[Any]]", bounds: ColumnBounds) -> "UInt8":
+    return np.where(_legal(arrays, bounds), 0, ILLEGAL).astype(np.uint8)
 
 
 def _legal(arrays: "dict[str, NDArray[Any]]", bounds: ColumnBounds) -> "NDArray[np.bool_]":
@@ -96,37 +111,50 @@ def _named(codes: "Int32", bound: "NDArray[Any]", needed: "NDArray[np.bool_]") -
     return named
 
 
-def _read_wishes(
-    columns: pb.IntentColumns, action: "UInt8", reasons: "UInt8", bounds: ColumnBounds
-) -> dict[int, tuple[int, int]]:
-    """Return what offers are for by their places; offers with an invalid wish get a reason."""
-    wanted: dict[int, tuple[int, int]] = {}
+def _read_wishes(columns: pb.IntentColumns, action: "UInt8") -> dict[int, tuple[int, int]]:
+    """Return what offers are for, by their places."""
+    wishes: dict[int, tuple[int, int]] = {}
     last = -1
     for wish in columns.wishes:
         if not last < wish.place < len(action) or action[wish.place] != OFFER:
             raise MessageError("wishes", "places of offers, ascending, none twice")
         last = wish.place
-        if (wish.kind == UNKNOWN or 0 <= wish.kind < bounds.item_kinds) and 1 <= wish.amount <= AMOUNT:
-            wanted[wish.place] = wish.kind, wish.amount
+        wishes[wish.place] = wish.kind, wish.amount
+    return wishes
+
+
+def _wished(
+    wishes: Mapping[int, tuple[int, int]], reasons: "UInt8", bounds: ColumnBounds
+) -> dict[int, tuple[int, int]]:
+    """Return the valid wishes; offers with an invalid one get a reason."""
+    wanted: dict[int, tuple[int, int]] = {}
+    for at, (kind, amount) in wishes.items():
+        if (kind == UNKNOWN or 0 <= kind < bounds.item_kinds) and 1 <= amount <= AMOUNT:
+            wanted[at] = kind, amount
         else:
-            reasons[wish.place] = ILLEGAL
+            reasons[at] = ILLEGAL
     return wanted
 
 
-def _read_speeches(columns: pb.IntentColumns, action: "UInt8", reasons: "UInt8") -> dict[int, tuple[str, str]]:
-    """Return the texts by their places; speakers without a valid text get a reason."""
+def _read_speeches(columns: pb.IntentColumns, action: "UInt8") -> dict[int, tuple[str, str]]:
+    """Return channels and texts by their places."""
     places = read_rows(columns.speech_place, len(action), "speech_place")
     if len(places) != len(columns.speeches):
         raise MessageError("speeches", "as many as their places")
     if (action[places] != SAY).any():
         raise MessageError("speech_place", "places of those that speak")
+    return {at: (said.channel, said.text) for at, said in zip(places.tolist(), columns.speeches, strict=True)}
+
+
+def _said(speeches: Mapping[int, tuple[str, str]], action: "UInt8", reasons: "UInt8") -> dict[int, tuple[str, str]]:
+    """Return the valid texts; speakers without one get a reason."""
     silent = action == SAY
-    silent[places] = False
+    silent[list(speeches)] = False
     reasons[silent] = ILLEGAL
     texts: dict[int, tuple[str, str]] = {}
-    for at, said in zip(places.tolist(), columns.speeches, strict=True):
+    for at, (said_on, said) in speeches.items():
         try:
-            texts[at] = (channel(said.channel), speech(said.text))
+            texts[at] = channel(said_on), speech(said)
         except MessageError as error:
             reasons[at] = REASON_CODES[error.reason]
     return texts
