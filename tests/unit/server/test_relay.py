@@ -190,6 +190,42 @@ def test_control_streams_count_for_the_limits_of_streams(make_game):
     assert game.authority.leases.controlled[:2].tolist() == [True, False]
 
 
+def test_refused_control_streams_count_for_nobody(make_game):
+    game = make_game(limits=ServerLimits(peer_streams=MAX.peer_streams.at(2)))
+    bridge = Bridge(game)
+    bridge.open(1, 2, 3, 4)  # and reads nothing yet
+    assert game.authority.statistics().streams == {"relay": 1, "control": 1}
+    assert len(game.authority.streams) == 2
+    bridge.send((1, None))
+    assert not game.authority.streams.why_not(StreamKind.CONTROL, bridge.stream.peer)
+    assert sorted(bridge.read()) == [2, 3, 4]
+
+
+def test_a_client_that_does_not_read_why_its_streams_are_refused_is_cut_off(make_game, monkeypatch):
+    monkeypatch.setattr(relay, "MAX_RELAYED_FRAMES", MAX_RELAYED_FRAMES.at(3))
+    game = make_game(limits=ServerLimits(peer_streams=MAX.peer_streams.at(1)))
+    bridge = Bridge(game)
+    bridge.open(1, 2, 3)
+    assert not bridge.stream.cut_off
+    game.tick()
+    bridge.open(4)
+    assert "does not read" in bridge.stream.cut_off
+    bridge.open(5)
+    assert bridge.read() == {}
+
+
+def test_a_client_that_sends_too_many_frames_for_no_stream_is_cut_off(game, bridge, monkeypatch):
+    monkeypatch.setattr(relay, "MAX_RELAYED_FRAMES", MAX_RELAYED_FRAMES.at(5))
+    bridge.open(9)
+    bridge.send(*((number, KeepAlive()) for number in (1, 2, 3, 4)))
+    assert not bridge.stream.cut_off
+    game.tick()
+    bridge.send(*((number, KeepAlive()) for number in (1, 2, 3, 4, 5)))
+    assert not bridge.stream.cut_off
+    bridge.send((1, KeepAlive()), (9, ControlIntent(2, Move(Direction.N))))
+    assert "for no control stream" in bridge.stream.cut_off
+
+
 def test_a_message_with_too_many_frames_is_refused(bridge):
     frames = [(1, KeepAlive())] * (int(MAX_RELAYED_FRAMES.maximum) + 1)
     with pytest.raises(MessageError, match="at most"):

@@ -64,7 +64,7 @@ class RelayedStream:
 
     def fail(self, status: grpc.StatusCode, details: str) -> None:
         """End it with an error, and drop what was not sent."""
-        self.end = pb.RelayedEnd(status=status.value[0], details=details)
+        self.end = _ended(status, details)
         self.stream.outbox.drop()
 
 
@@ -79,8 +79,10 @@ class ControlRelay:
         self._carrier = carrier
         self._open: dict[int, RelayedStream] = {}  # by their numbers
         self._changed: dict[RelayedStream, None] = {}  # those with frames to send, or with an end
+        self._refused: list[tuple[int, str]] = []  # numbers that were refused, and why, to be sent
         self._last = 0  # the greatest number so far
-        self._meter = FrameMeter(authority)
+        self._meter = FrameMeter(authority)  # of messages
+        self._strays = FrameMeter(authority)  # of frames that belong to no control stream yet, or no longer
 
     def take(self, data: bytes) -> None:
         """Handle the frames of a message; raises `MessageError` if it is malformed."""
@@ -89,22 +91,30 @@ class ControlRelay:
             raise MessageError("frames", f"at most {MAX_RELAYED_FRAMES.maximum:,}")
         most = int(self._authority.limits.frames_per_tick.maximum) * WORN_OUT * (1 + len(self._open))
         if self._meter.add() > most:
-            self._authority.streams.cut_off(self._carrier, "the client sends too many messages")
+            self._cut_off("the client sends too many messages")
             return
         for frame in request.frames:
             relayed = self._open.get(frame.stream)
+            is_stray = relayed is None or relayed.stream.outbox.ended
+            if is_stray and not MAX_RELAYED_FRAMES.allows(self._strays.add()):
+                self._cut_off("the client sends too many frames for no control stream")
+            if self._carrier.cut_off:
+                return
             kind = frame.WhichOneof("event")
             if relayed is None:
                 if kind == "frame" and frame.stream > self._last:
                     self._begin(frame.stream, frame.frame)
             elif kind == "end":
                 self._forget(relayed)
-            elif not relayed.stream.outbox.ended:
+            elif not is_stray:
                 self._pass_on(relayed, frame.frame)
 
     def messages(self, _wake: bytes) -> Iterator[bytes]:
         """Return what all control streams have to send, in messages of a moderate size."""
         message, size = pb.RelayControlResponse(), 0
+        while self._refused:
+            number, why = self._refused.pop()
+            message.frames.add(stream=number, end=_ended(grpc.StatusCode.RESOURCE_EXHAUSTED, why))
         while self._changed:
             relayed = next(iter(self._changed))
             del self._changed[relayed]
@@ -132,14 +142,24 @@ class ControlRelay:
         """Add a control stream; what is wrong with it is its end."""
         authority, peer = self._authority, self._carrier.peer
         self._last = number
-        why = authority.streams.why_not(StreamKind.CONTROL, peer)
+        if why := authority.streams.why_not(StreamKind.CONTROL, peer):
+            self._refuse(number, why)
+            return
         outbox = Outbox[bytes](int(authority.limits.unanswered.maximum))
         relayed = self._open[number] = RelayedStream(number, authority.streams.open(StreamKind.CONTROL, peer, outbox))
         outbox.wake = lambda: self._note(relayed)
-        if why:
-            relayed.fail(grpc.StatusCode.RESOURCE_EXHAUSTED, why)
-        else:
-            self._pass_on(relayed, first)
+        self._pass_on(relayed, first)
+
+    def _refuse(self, number: int, why: str) -> None:
+        """Send the end of a control stream that was never added."""
+        if not MAX_RELAYED_FRAMES.allows(len(self._refused) + 1):
+            self._cut_off("the client does not read why its control streams are refused")
+            return
+        self._refused.append((number, why))
+        self._carrier.outbox.replace((_WAKE,))
+
+    def _cut_off(self, why: str) -> None:
+        self._authority.streams.cut_off(self._carrier, why)
 
     def _pass_on(self, relayed: RelayedStream, frame: bytes) -> None:
         try:
@@ -171,7 +191,11 @@ def _end_of(relayed: RelayedStream) -> pb.RelayedEnd:
     if not why:
         return relayed.end
     status = grpc.StatusCode.UNAUTHENTICATED if why == WITHDRAWN else grpc.StatusCode.RESOURCE_EXHAUSTED
-    return pb.RelayedEnd(status=status.value[0], details=why)
+    return _ended(status, why)
+
+
+def _ended(status: grpc.StatusCode, details: str) -> pb.RelayedEnd:
+    return pb.RelayedEnd(status=status.value[0], details=details)
 
 
 def _ignore() -> None:
