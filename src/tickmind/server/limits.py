@@ -15,6 +15,7 @@ MAX_UNANSWERED = Limit("number of pending acknowledgements of one reader", 256)
 MAX_VIEWER_BACKLOG = Limit("number of pending ticks of one viewer", 8)
 MAX_LIFECYCLE_BACKLOG = Limit("number of pending control changes of one reader", 4096)
 MAX_FRAMES_PER_TICK = Limit("number of frames that one stream sends in a tick", 64)
+MAX_STRAY_FRAMES = Limit("number of frames that a bridge sends in a tick for streams that it does not have", 8192)
 MAX_REPORTS_PER_TICK = Limit("number of thoughts, statuses and insights in one tick", 10_000)
 MAX_REPORT_CHARS_PER_TICK = Limit("length of all thoughts, statuses and insights of one tick", 8_000_000, "characters")
 MAX_ACTORS_PER_PART = Limit("number of observers in one part of a batch", 8192)
@@ -42,6 +43,7 @@ class ServerLimits:
     viewer_backlog: Limit = MAX_VIEWER_BACKLOG
     lifecycle_backlog: Limit = MAX_LIFECYCLE_BACKLOG
     frames_per_tick: Limit = MAX_FRAMES_PER_TICK
+    stray_frames: Limit = MAX_STRAY_FRAMES
     reports_per_tick: Limit = MAX_REPORTS_PER_TICK
     report_chars_per_tick: Limit = MAX_REPORT_CHARS_PER_TICK
     actors_per_part: Limit = MAX_ACTORS_PER_PART

@@ -201,9 +201,9 @@ def test_refused_control_streams_count_for_nobody(make_game):
     assert sorted(bridge.read()) == [2, 3, 4]
 
 
-def test_a_client_that_does_not_read_why_its_streams_are_refused_is_cut_off(make_game, monkeypatch):
-    monkeypatch.setattr(relay, "MAX_RELAYED_FRAMES", MAX_RELAYED_FRAMES.at(3))
-    game = make_game(limits=ServerLimits(peer_streams=MAX.peer_streams.at(1)))
+def test_a_client_that_does_not_read_why_its_streams_are_refused_is_cut_off(make_game):
+    limits = ServerLimits(peer_streams=MAX.peer_streams.at(1), stray_frames=MAX.stray_frames.at(3))
+    game = make_game(limits=limits)
     bridge = Bridge(game)
     bridge.open(1, 2, 3)
     assert not bridge.stream.cut_off
@@ -214,8 +214,9 @@ def test_a_client_that_does_not_read_why_its_streams_are_refused_is_cut_off(make
     assert bridge.read() == {}
 
 
-def test_a_client_that_sends_too_many_frames_for_no_stream_is_cut_off(game, bridge, monkeypatch):
-    monkeypatch.setattr(relay, "MAX_RELAYED_FRAMES", MAX_RELAYED_FRAMES.at(5))
+def test_a_client_that_sends_too_many_frames_for_no_stream_is_cut_off(make_game):
+    game = make_game(limits=ServerLimits(stray_frames=MAX.stray_frames.at(5)))
+    bridge = Bridge(game)
     bridge.open(9)
     bridge.send(*((number, KeepAlive()) for number in (1, 2, 3, 4)))
     assert not bridge.stream.cut_off

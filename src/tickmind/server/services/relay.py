@@ -96,7 +96,7 @@ class ControlRelay:
         for frame in request.frames:
             relayed = self._open.get(frame.stream)
             is_stray = relayed is None or relayed.stream.outbox.ended
-            if is_stray and not MAX_RELAYED_FRAMES.allows(self._strays.add()):
+            if is_stray and not self._authority.limits.stray_frames.allows(self._strays.add()):
                 self._cut_off("the client sends too many frames for no control stream")
             if self._carrier.cut_off:
                 return
@@ -152,7 +152,7 @@ class ControlRelay:
 
     def _refuse(self, number: int, why: str) -> None:
         """Send the end of a control stream that was never added."""
-        if not MAX_RELAYED_FRAMES.allows(len(self._refused) + 1):
+        if not self._authority.limits.stray_frames.allows(len(self._refused) + 1):
             self._cut_off("the client does not read why its control streams are refused")
             return
         self._refused.append((number, why))

@@ -7,7 +7,7 @@ MAX_REPLY_BYTES = Limit("size of a message from the world", 64 * 1024 * 1024, "b
 
 MAX_CONNECTION_CALLS = Limit("number of calls and streams of one connection at a time", 2048)
 MAX_PENDING_CALLS = Limit("number of calls that wait to be read", 20_000)
-MAX_RELAYED_FRAMES = Limit("number of frames in one message of a bridge", 8192)
+MAX_RELAYED_FRAMES = Limit("number of frames in one message of a bridge", 1024)
 MAX_NAME_CHARS = Limit("length of a name", 100, "characters")
 MAX_CONTROLLER_CHARS = Limit("length of a controller's name", 200, "characters")
 MAX_SECRET_CHARS = Limit("length of a lease's secret", 200, "characters")
