@@ -26,10 +26,9 @@ def generate(target: Path) -> None:
     names = sorted(file.name for file in (HERE / PACKAGE).glob("*.proto"))
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        outputs = [f"--{kind}_out={out}" for kind in ("python", "pyi", "grpc_python")]
+        outputs = [f"--{kind}_out={out}" for kind in ("python", "pyi")]
         _run_protoc(outputs, names)
         made = {file.name: IMPORT.sub("from tickmind.wire.v1 import ", file.read_text()) for file in out.rglob("*.py*")}
-    made = {name: text for name, text in made.items() if not name.endswith("_grpc.py") or "Stub" in text}
     made["__init__.py"] = INIT
     target.mkdir(parents=True, exist_ok=True)
     for old in target.glob("*.py*"):

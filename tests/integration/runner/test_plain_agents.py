@@ -17,17 +17,18 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.asyncio]
 PLAIN_AGENT = """
 import os, sys
 import grpc
-from tickmind.wire.v1 import action_pb2, action_pb2_grpc, lease_pb2, lease_pb2_grpc, tick_pb2, tick_pb2_grpc
+from tickmind.wire.client.service_calls import service_calls
+from tickmind.wire.v1 import action_pb2, lease_pb2, tick_pb2
 
 entity_id = os.environ["ENTITY_ID"]
 with grpc.insecure_channel(os.environ["WORLD_ADDR"]) as channel:
-    leases, actions = lease_pb2_grpc.LeaseServiceStub(channel), action_pb2_grpc.ActionServiceStub(channel)
+    leases, actions, ticks = (service_calls(channel, file.DESCRIPTOR) for file in (lease_pb2, action_pb2, tick_pb2))
     asked = lease_pb2.AcquireLeaseRequest(entity_id=entity_id, controller_id=os.environ["CONTROLLER_ID"])
     answer = leases.AcquireLease(asked, wait_for_ready=True)
     if not answer.lease.lease_id:
         sys.exit("the lease is held")
     lease_id = answer.lease.lease_id
-    for event in tick_pb2_grpc.TickServiceStub(channel).StreamTicks(tick_pb2.StreamTicksRequest()):
+    for event in ticks.StreamTicks(tick_pb2.StreamTicksRequest()):
         leases.RenewLease(lease_pb2.RenewLeaseRequest(lease_id=lease_id))
         intent = action_pb2.Intent(wait=action_pb2.Wait())
         actions.SubmitIntent(action_pb2.SubmitIntentRequest(

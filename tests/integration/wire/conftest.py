@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 import grpc
 import numpy as np
 import pytest
+from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health, health_pb2_grpc
 from tests.kits.wire_sample_columns import ColumnSamples
 
@@ -48,20 +49,13 @@ from tickmind.wire.messages.frames import (
 )
 from tickmind.wire.v1 import (
     action_pb2,
-    action_pb2_grpc,
-    control_pb2_grpc,
+    control_pb2,
     entity_pb2,
-    entity_pb2_grpc,
     lease_pb2,
-    lease_pb2_grpc,
     observation_pb2,
-    observation_pb2_grpc,
     telemetry_pb2,
-    telemetry_pb2_grpc,
     tick_pb2,
-    tick_pb2_grpc,
     viewer_pb2,
-    viewer_pb2_grpc,
 )
 
 ACTORS = tuple(EntityInfo(f"actor:{number}", "villager", ("npc",)) for number in range(3))
@@ -90,16 +84,7 @@ def observation(tick_id):
     return Observation(tick_id, 500, me, VisibleTiles(0, 1, 1, b"\x01", b"\x01"))
 
 
-class FakeWorld(
-    action_pb2_grpc.ActionServiceServicer,
-    control_pb2_grpc.ControlServiceServicer,
-    entity_pb2_grpc.EntityDiscoveryServicer,
-    lease_pb2_grpc.LeaseServiceServicer,
-    observation_pb2_grpc.ObservationServiceServicer,
-    telemetry_pb2_grpc.AgentTelemetryServicer,
-    tick_pb2_grpc.TickServiceServicer,
-    viewer_pb2_grpc.ViewerServiceServicer,
-):
+class FakeWorld:
     """Answers every call and remembers what it was told."""
 
     def __init__(self):
@@ -260,16 +245,27 @@ class FakeWorld(
                     pass
 
 
+SCHEMA = (action_pb2, control_pb2, entity_pb2, lease_pb2, observation_pb2, telemetry_pb2, tick_pb2, viewer_pb2)
+
+
+def handler_of(method, answer):
+    """A handler for gRPC that reads the request of a method, and writes what it answers."""
+    up = "stream" if method.client_streaming else "unary"
+    down = "stream" if method.server_streaming else "unary"
+    return getattr(grpc, f"{up}_{down}_rpc_method_handler")(
+        answer,
+        request_deserializer=GetMessageClass(method.input_type).FromString,
+        response_serializer=GetMessageClass(method.output_type).SerializeToString,
+    )
+
+
 def add_all(world, server):
-    action_pb2_grpc.add_ActionServiceServicer_to_server(world, server)
-    control_pb2_grpc.add_ControlServiceServicer_to_server(world, server)
-    entity_pb2_grpc.add_EntityDiscoveryServicer_to_server(world, server)
     health_pb2_grpc.add_HealthServicer_to_server(health.aio.HealthServicer(), server)
-    lease_pb2_grpc.add_LeaseServiceServicer_to_server(world, server)
-    observation_pb2_grpc.add_ObservationServiceServicer_to_server(world, server)
-    telemetry_pb2_grpc.add_AgentTelemetryServicer_to_server(world, server)
-    tick_pb2_grpc.add_TickServiceServicer_to_server(world, server)
-    viewer_pb2_grpc.add_ViewerServiceServicer_to_server(world, server)
+    for file in SCHEMA:
+        (service,) = file.DESCRIPTOR.services_by_name.values()
+        answers = {method: getattr(world, method.name, None) for method in service.methods}
+        handlers = {method.name: handler_of(method, answer) for method, answer in answers.items() if answer}
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from tickmind.protocol import UNUSED, Ack, Direction, IntentColumns, Move, Reaso
 from tickmind.wire import ControlClosedError, LeaseRefusedError, RpcError, UnreachableError, WorldClient, WorldEndpoint
 from tickmind.wire.client.calls import open_channel
 from tickmind.wire.client.link import LOOKS, STATUS_LOST, Link
+from tickmind.wire.client.service_calls import service_calls
 from tickmind.wire.codec import decode_down, encode_up
 from tickmind.wire.messages.frames import (
     Closed,
@@ -21,7 +22,7 @@ from tickmind.wire.messages.frames import (
     KeepAlive,
     Release,
 )
-from tickmind.wire.v1 import control_pb2_grpc
+from tickmind.wire.v1 import control_pb2
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 
@@ -146,7 +147,7 @@ async def test_what_the_world_said_last_is_read_although_writing_fails(world):
     frames: list[ControlDown] = []
     ended = asyncio.Event()
     async with open_channel(connection) as channel:
-        call = control_pb2_grpc.ControlServiceStub(channel).Control()
+        call = service_calls(channel, control_pb2.DESCRIPTOR).Control()
         link = Link(
             lambda: call,
             connection,
@@ -186,7 +187,7 @@ class LostStatus:
 async def test_a_stream_whose_refusal_was_lost_is_opened_once_more(world):
     connection = WorldEndpoint(f"127.0.0.1:{world.port}", timeout_s=30)
     async with open_channel(connection) as channel:
-        calls = [LostStatus(), control_pb2_grpc.ControlServiceStub(channel).Control()]
+        calls = [LostStatus(), service_calls(channel, control_pb2.DESCRIPTOR).Control()]
         options: Any = {"encode": encode_up, "decode": decode_down, "awaits": lambda: False}
         link = Link(lambda: calls.pop(0), connection, on_frame=lambda _: None, on_end=lambda _: None, **options)
         assert isinstance(await link.open(ControlOpen("actor:0", "me")), ControlOpened)

@@ -30,6 +30,7 @@ from tickmind.wire.client.backoff import Backoff
 from tickmind.wire.client.calls import call_error, open_channel
 from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.control import ControlSession
+from tickmind.wire.client.service_calls import service_calls
 from tickmind.wire.errors import LeaseRefusedError, MessageError, NotAllowedError, OverloadedError, UnreachableError
 from tickmind.wire.messages.frames import BatchOpen, Closed, ControlOpen
 from tickmind.wire.messages.placements import PlacementOutcome, PlacementRequest
@@ -43,16 +44,17 @@ from tickmind.wire.messages.requests import (
     ThoughtRequest,
 )
 from tickmind.wire.messages.viewing import ViewerEvent, ViewerSnapshot, ViewFilter
-from tickmind.wire.v1 import entity_pb2, lease_pb2, tick_pb2, viewer_pb2
-from tickmind.wire.v1.action_pb2_grpc import ActionServiceStub
-from tickmind.wire.v1.control_pb2_grpc import ControlServiceStub
-from tickmind.wire.v1.entity_pb2_grpc import EntityDiscoveryStub
-from tickmind.wire.v1.lease_pb2_grpc import LeaseServiceStub
-from tickmind.wire.v1.observation_pb2_grpc import ObservationServiceStub
-from tickmind.wire.v1.operator_pb2_grpc import OperatorServiceStub
-from tickmind.wire.v1.telemetry_pb2_grpc import AgentTelemetryStub
-from tickmind.wire.v1.tick_pb2_grpc import TickServiceStub
-from tickmind.wire.v1.viewer_pb2_grpc import ViewerServiceStub
+from tickmind.wire.v1 import (
+    action_pb2,
+    control_pb2,
+    entity_pb2,
+    lease_pb2,
+    observation_pb2,
+    operator_pb2,
+    telemetry_pb2,
+    tick_pb2,
+    viewer_pb2,
+)
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32
@@ -77,15 +79,15 @@ class WorldClient:
         self._connection = WorldEndpoint(connection) if isinstance(connection, str) else connection
         self._rng = rng or random.SystemRandom()
         channel = self._channel = open_channel(self._connection)
-        self._ticks = TickServiceStub(channel)
-        self._entities = EntityDiscoveryStub(channel)
-        self._leases = LeaseServiceStub(channel)
-        self._observations = ObservationServiceStub(channel)
-        self._actions = ActionServiceStub(channel)
-        self._control = ControlServiceStub(channel)
-        self._viewer = ViewerServiceStub(channel)
-        self._telemetry = AgentTelemetryStub(channel)
-        self._operator = OperatorServiceStub(channel)
+        self._ticks = service_calls(channel, tick_pb2.DESCRIPTOR)
+        self._entities = service_calls(channel, entity_pb2.DESCRIPTOR)
+        self._leases = service_calls(channel, lease_pb2.DESCRIPTOR)
+        self._observations = service_calls(channel, observation_pb2.DESCRIPTOR)
+        self._actions = service_calls(channel, action_pb2.DESCRIPTOR)
+        self._control = service_calls(channel, control_pb2.DESCRIPTOR)
+        self._viewer = service_calls(channel, viewer_pb2.DESCRIPTOR)
+        self._telemetry = service_calls(channel, telemetry_pb2.DESCRIPTOR)
+        self._operator = service_calls(channel, operator_pb2.DESCRIPTOR)
 
     async def __aenter__(self) -> "WorldClient":
         return self

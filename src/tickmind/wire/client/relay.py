@@ -12,11 +12,9 @@ from tickmind.wire.client.calls import call_error, open_channel
 from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.link import Link
 from tickmind.wire.client.relayed_control import ControlCarrier, ControlLink, RelayedLink
+from tickmind.wire.client.service_calls import service_calls
 from tickmind.wire.errors import WireError
 from tickmind.wire.v1 import control_pb2, entity_pb2, operator_pb2, relay_pb2, telemetry_pb2, viewer_pb2
-from tickmind.wire.v1.entity_pb2_grpc import EntityDiscoveryStub
-from tickmind.wire.v1.telemetry_pb2_grpc import AgentTelemetryStub
-from tickmind.wire.v1.viewer_pb2_grpc import ViewerServiceStub
 
 MAX_RELAY_CHANNELS = Limit("number of connections of a bridge to its world", 4)
 
@@ -31,16 +29,16 @@ _RELAY = relay_pb2.DESCRIPTOR.services_by_name["RelayService"].full_name
 _OPERATOR = operator_pb2.DESCRIPTOR.services_by_name["OperatorService"].full_name
 
 
-class _Stubs:
+class _ServiceCalls:
     """The services of a world on one connection."""
 
     def __init__(self, connection: WorldEndpoint) -> None:
         self.channel = open_channel(connection)
         self.relay = self.channel.stream_stream(f"/{_RELAY}/RelayControl")
         self.play = self.channel.stream_stream(f"/{_OPERATOR}/Play")
-        self.entities = EntityDiscoveryStub(self.channel)
-        self.telemetry = AgentTelemetryStub(self.channel)
-        self.viewer = ViewerServiceStub(self.channel)
+        self.entities = service_calls(self.channel, entity_pb2.DESCRIPTOR)
+        self.telemetry = service_calls(self.channel, telemetry_pb2.DESCRIPTOR)
+        self.viewer = service_calls(self.channel, viewer_pb2.DESCRIPTOR)
         self._carriers: dict[WorldEndpoint, ControlCarrier] = {}  # with the token of its clients
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -87,7 +85,7 @@ class WorldRelay:
     def __init__(self, connection: WorldEndpoint, *, channels: Limit = MAX_RELAY_CHANNELS) -> None:
         self._connection = replace(connection, token=None)
         self._most = int(channels.maximum)
-        self._open: list[_Stubs] = []
+        self._open: list[_ServiceCalls] = []
         self._turn = 0
 
     def __repr__(self) -> str:
@@ -96,7 +94,7 @@ class WorldRelay:
     def caller(self, token: Secret | None) -> "RelayCaller":
         """Return the calls of one caller, on the connection whose turn it is."""
         if len(self._open) < self._most:
-            self._open.append(_Stubs(self._connection))
+            self._open.append(_ServiceCalls(self._connection))
         self._turn = (self._turn + 1) % len(self._open)
         return RelayCaller(self._open[self._turn], replace(self._connection, token=token))
 
@@ -109,8 +107,8 @@ class WorldRelay:
 class RelayCaller:
     """The calls of one caller. Messages are neither read nor changed; errors are those of `WorldClient`."""
 
-    def __init__(self, stubs: _Stubs, connection: WorldEndpoint) -> None:
-        self._stubs = stubs
+    def __init__(self, calls: _ServiceCalls, connection: WorldEndpoint) -> None:
+        self._calls = calls
         self._connection = connection
 
     def control(
@@ -126,10 +124,10 @@ class RelayCaller:
         right of an operator and a stream of its own.
         """
         if not play:
-            return self._stubs.control(self._connection, on_frame, on_end)
+            return self._calls.control(self._connection, on_frame, on_end)
         metadata = self._connection.metadata
         return Link(
-            lambda: self._stubs.play(metadata=metadata),
+            lambda: self._calls.play(metadata=metadata),
             self._connection,
             encode=control_pb2.ControlRequest.SerializeToString,
             decode=_as_it_is,
@@ -143,34 +141,34 @@ class RelayCaller:
     ) -> entity_pb2.ListControllableEntitiesResponse:
         """Return a page of actors."""
         answer: entity_pb2.ListControllableEntitiesResponse = await self._call(
-            self._stubs.entities.ListControllableEntities, request
+            self._calls.entities.ListControllableEntities, request
         )
         return answer
 
     async def snapshot(self, request: viewer_pb2.GetViewerSnapshotRequest) -> viewer_pb2.GetViewerSnapshotResponse:
         """Return the world after the last recorded tick."""
-        answer: viewer_pb2.GetViewerSnapshotResponse = await self._call(self._stubs.viewer.GetViewerSnapshot, request)
+        answer: viewer_pb2.GetViewerSnapshotResponse = await self._call(self._calls.viewer.GetViewerSnapshot, request)
         return answer
 
     async def report(self, request: Report) -> ReportAnswer:
         """Report a thought, a status or insights."""
         calls: dict[type, Any] = {
-            telemetry_pb2.ReportThoughtRequest: self._stubs.telemetry.ReportThought,
-            telemetry_pb2.ReportStatusRequest: self._stubs.telemetry.ReportStatus,
-            telemetry_pb2.ReportInsightsRequest: self._stubs.telemetry.ReportInsights,
+            telemetry_pb2.ReportThoughtRequest: self._calls.telemetry.ReportThought,
+            telemetry_pb2.ReportStatusRequest: self._calls.telemetry.ReportStatus,
+            telemetry_pb2.ReportInsightsRequest: self._calls.telemetry.ReportInsights,
         }
         answer: ReportAnswer = await self._call(calls[type(request)], request)
         return answer
 
     def world(self, request: entity_pb2.StreamWorldRequest) -> AsyncIterator[entity_pb2.StreamWorldResponse]:
         """Iterate over the parts of everything that never changes in a run."""
-        return self._stream(self._stubs.entities.StreamWorld, request, self._connection.timeout_s)
+        return self._stream(self._calls.entities.StreamWorld, request, self._connection.timeout_s)
 
     def viewer_events(
         self, request: viewer_pb2.StreamViewerEventsRequest
     ) -> AsyncIterator[viewer_pb2.StreamViewerEventsResponse]:
         """Iterate over the events of each tick that pass the filter, until the stream breaks."""
-        return self._stream(self._stubs.viewer.StreamViewerEvents, request, None)
+        return self._stream(self._calls.viewer.StreamViewerEvents, request, None)
 
     async def _call(self, method: Callable[..., Awaitable[Any]], request: Any) -> Any:
         connection = self._connection
