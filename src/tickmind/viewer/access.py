@@ -4,8 +4,8 @@ import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tickmind.base.access.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
 from tickmind.base.access.token_file import KnownTokens, Tokens
-from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
 from tickmind.viewer.errors import ViewerAddressError
 
 

@@ -18,8 +18,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tickmind.base import ConfigError, Limit
+from tickmind.base.access.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
 from tickmind.base.access.token_file import KnownTokens, Tokens
-from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
 from tickmind.llm.safety import is_loopback
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from aiohttp import web
 from tickmind.adapters.websocket.endpoint import WebSocketEndpoint
 from tickmind.adapters.websocket.errors import WebSocketAddressError
 from tickmind.adapters.websocket.limits import SocketLimits
+from tickmind.base.access.browser_guard import LOOPBACK_NAMES, host_name
 from tickmind.base.access.token_file import Tokens
-from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name
 from tickmind.viewer.access import RequestGuard, is_loopback
 from tickmind.viewer.web_listener import RouteHandler, WebListener
 from tickmind.wire import WorldEndpoint

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
+from tickmind.base.access.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
 from tickmind.base.telemetry.exposition import CONTENT_TYPE
 
 HOST = "127.0.0.1"

@@ -1,10 +1,10 @@
 """Activity on one key: the sessions that used it within the session timeout or wait for it."""
 
 from dataclasses import dataclass
-from heapq import heappop, heappush
-from itertools import count
 from math import inf
 from typing import Protocol
+
+from tickmind.base.time_heap import TimeHeap
 
 NEVER = -inf
 _MANY_USES = 32  # of one session; from then on ended uses are removed
@@ -101,8 +101,7 @@ class Activity:
         self._owners: dict[str, Owner] = {}
         self._crowds: dict[str, _Crowd] = {}  # address -> its owners
         self._weight = 0.0
-        self._due: list[tuple[float, int, KeyUse]] = []  # a heap of (over at, number, use)
-        self._numbers = count()
+        self._due = TimeHeap[KeyUse]()  # by when each is over
 
     def use(self, session: ActiveSession, now_s: float) -> KeyUse:
         """Return the use of a session, which is active from now on."""
@@ -128,7 +127,7 @@ class Activity:
         if use is not None:
             return use
         if len(self._uses) >= self._max_uses:
-            self._drop(heappop(self._due)[2])
+            self._drop(self._due.pop()[1])
         owner = self._owners.get(owner_name)
         if owner is None:
             crowd = None
@@ -143,8 +142,8 @@ class Activity:
         owner.sessions += 1
         self.shares += 1
         use = self._uses[label] = KeyUse(self, label, owner_name, owner, now_s)
-        heappush(self._due, (now_s + self._timeout_s, next(self._numbers), use))
-        self.due_s = self._due[0][0]
+        self._due.add(now_s + self._timeout_s, use)
+        self.due_s = self._due.first_s()
         return use
 
     def active(self, now_s: float) -> Active:
@@ -178,14 +177,13 @@ class Activity:
 
     def sweep(self, now_s: float) -> None:
         """Remove the uses that ended."""
-        while self._due and self._due[0][0] <= now_s:
-            use = heappop(self._due)[2]
+        for use in self._due.due(now_s):
             over_s = (now_s if use.waiting else use.last_s) + self._timeout_s
             if over_s > now_s:
-                heappush(self._due, (over_s, next(self._numbers), use))
+                self._due.add(over_s, use)
             else:
                 self._drop(use)
-        self.due_s = self._due[0][0] if self._due else inf
+        self.due_s = self._due.first_s()
 
     def uses(self) -> tuple[KeyUse, ...]:
         """Return all uses, for publishing."""

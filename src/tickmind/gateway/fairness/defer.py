@@ -3,11 +3,10 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from heapq import heappop, heappush
-from itertools import count
 from typing import NamedTuple
 
 from tickmind.base import Clock, Limit
+from tickmind.base.time_heap import TimeHeap
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.llm.gateway_contract import MAX_NAME_CHARS, is_name
@@ -90,8 +89,7 @@ class Defers:
         self._max_of_a_session = max_of_a_session
         self._waits: dict[tuple[str, str], _Wait] = {}  # (session's label, agent) -> its wait
         self._of_session: dict[str, int] = {}  # session's label -> how many
-        self._due: list[tuple[float, int, tuple[str, str]]] = []  # a heap, one entry for each
-        self._numbers = count()
+        self._due = TimeHeap[tuple[str, str]]()  # the keys of `_waits`, by when each is over
         self._made = 0
         self._cancelled = 0
         self._held = 0
@@ -191,14 +189,14 @@ class Defers:
                     Refusal(
                         Code.QUEUE_FULL,
                         f"there are {size:,} {limit.name} already; wait until some of them end",
-                        retry_after_s=max(0.0, self._due[0][0] - now_s),
+                        retry_after_s=max(0.0, self._due.first_s() - now_s),
                     )
                 )
 
     def _add(self, key: tuple[str, str], until_s: float) -> _Wait:
         wait = self._waits[key] = _Wait()
         self._of_session[key[0]] = self._of_session.get(key[0], 0) + 1
-        heappush(self._due, (until_s, next(self._numbers), key))
+        self._due.add(until_s, key)
         return wait
 
     def _change(self, key: tuple[str, str]) -> None:
@@ -213,11 +211,10 @@ class Defers:
         return int(1000 * (now_s + self.offset_s))
 
     def _sweep(self, now_s: float) -> None:
-        while self._due and self._due[0][0] <= now_s:
-            key = heappop(self._due)[2]
+        for key in self._due.due(now_s):
             known_until_s = self._waits[key].known_until_s
             if known_until_s > now_s:
-                heappush(self._due, (known_until_s, next(self._numbers), key))
+                self._due.add(known_until_s, key)
                 continue
             del self._waits[key]
             if self.fresh is not None:

@@ -1,11 +1,10 @@
 """Sessions, which share the keys: they register by first use and end after a timeout."""
 
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
 from ipaddress import IPv6Address, ip_address
-from itertools import count
 
 from tickmind.base import Clock, Limit
+from tickmind.base.time_heap import TimeHeap
 from tickmind.gateway.fairness.activity import Active, Activity, KeyUse
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.settings.config import SharingConfig
@@ -68,8 +67,7 @@ class Sessions:
         self._timeout_s = config.session_timeout_s
         self._clock = clock
         self._sessions: dict[tuple[str, str], Session] = {}  # (caller, id) -> session
-        self._due: list[tuple[float, int, Session]] = []  # a heap of (silent enough at, number, session)
-        self._numbers = count()
+        self._due = TimeHeap[Session]()  # by when each is silent for too long
         self._activities: dict[str, Activity] = {}  # group -> activity, in the order of their making
 
     def __len__(self) -> int:
@@ -107,11 +105,10 @@ class Sessions:
     def sweep(self) -> None:
         """Remove the expired sessions; it costs only what there is to remove."""
         now_s = self._clock.monotonic()
-        while self._due and self._due[0][0] <= now_s:
-            session = heappop(self._due)[2]
+        for session in self._due.due(now_s):
             until_s = (now_s if session.waiting else session.last_seen_s) + self._timeout_s
             if until_s > now_s:
-                self._push(until_s, session)
+                self._due.add(until_s, session)
             else:
                 del self._sessions[session.caller, session.id]
 
@@ -151,20 +148,20 @@ class Sessions:
             weight = self._config.weights.get(session_id, self._config.default_weight)
         session = Session(session_id, caller or session_id, weight, now_s, now_s, caller, group=group)
         self._sessions[caller, session_id] = session
-        self._push(now_s + self._timeout_s, session)
+        self._due.add(now_s + self._timeout_s, session)
         return session
 
     def _give_way(self) -> None:
         now_s = self._clock.monotonic()
         passed_over = 0
         while passed_over < min(_MAX_LOOKED_AT, len(self._due)):
-            due_s, _, session = heappop(self._due)
+            due_s, session = self._due.pop()
             until_s = session.last_seen_s + self._timeout_s
             if session.waiting:
-                self._push(now_s + self._timeout_s, session)
+                self._due.add(now_s + self._timeout_s, session)
                 passed_over += 1
             elif until_s > due_s:
-                self._push(until_s, session)
+                self._due.add(until_s, session)
             else:
                 del self._sessions[session.caller, session.id]
                 return
@@ -175,9 +172,6 @@ class Sessions:
                 retry_after_s=1.0,
             )
         )
-
-    def _push(self, due_s: float, session: Session) -> None:
-        heappush(self._due, (due_s, next(self._numbers), session))
 
     def _new_activity(self, group: str) -> Activity:
         if not MAX_GROUPS.allows(len(self._activities) + 1):

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from tickmind.base import Clock, Limit, get_logger
-from tickmind.base.browser_guard import is_own_origin
+from tickmind.base.access.browser_guard import is_own_origin
 from tickmind.gateway.fairness.sessions import LOCAL, group_of_peer
 from tickmind.gateway.http.exchange import Request, Responder
 from tickmind.gateway.http.reply_headers import refusal_headers

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from tickmind.base.browser_guard import is_own_origin
+from tickmind.base.access.browser_guard import is_own_origin
 from tickmind.gateway.http.exchange import Handler, Request, Responder
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.surface.openai import OpenAIForm

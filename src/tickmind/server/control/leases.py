@@ -1,7 +1,6 @@
 """Leases: at most one controller per actor, for a short time, proved by a secret. A person may borrow an actor."""
 
 import hashlib
-import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.base import Clock, Secret, secret_token
+from tickmind.base.time_heap import TimeHeap
 from tickmind.protocol import REASON_CODES, Lease, Reason
 from tickmind.server.limits import LEASE_TTL_MS, MAX_EXPIRED_LEASES
 from tickmind.wire.messages.frames import Closed
@@ -117,7 +117,7 @@ class Leases:
         self._grants: dict[int, Grant] = {}  # number -> grant that is not over
         self._by_key: dict[bytes, Grant] = {}  # hash of the secret -> grant that is not over
         self._expired: dict[bytes, None] = {}  # hashes of recently expired secrets, oldest first
-        self._due: list[tuple[float, int]] = []  # heap of (check at, number of a grant)
+        self._due = TimeHeap[int](lambda _, number: number in self._grants)  # numbers of grants, by when to check each
         self._next_number = 0
 
     def __len__(self) -> int:
@@ -152,15 +152,12 @@ class Leases:
     def expire(self) -> None:
         """End all leases whose time is over."""
         now_s = self._clock.monotonic()
-        while self._due and self._due[0][0] <= now_s:
-            _, number = heapq.heappop(self._due)
-            grant = self._grants.get(number)
-            if grant is None:
-                continue
+        for number in self._due.due(now_s):
+            grant = self._grants[number]
             if grant.expires_s <= now_s:
                 self._end(grant, Reason.EXPIRED_LEASE)
             else:
-                heapq.heappush(self._due, (grant.expires_s, number))
+                self._due.add(grant.expires_s, number)
 
     def acquire(self, row: int, controller_id: str, previous: Secret | None = None) -> tuple[Grant, Lease] | Closed:
         """Grant an actor without a controller, or grant it again to the client with the secret of the present lease."""
@@ -320,7 +317,7 @@ class Leases:
         grant = Grant(self._next_number, rows, key, controller_id, expires_s, single=single, plays=plays)
         self._next_number += 1
         self._grants[grant.number] = self._by_key[grant.key] = grant
-        heapq.heappush(self._due, (expires_s, grant.number))
+        self._due.add(expires_s, grant.number)
         return grant, secret
 
     def _give(self, grant: Grant, rows: "Int32", *, new: bool) -> None:

@@ -1,17 +1,16 @@
 """`Flights`: queries under way, with their agents, start times and deadlines."""
 
-import heapq
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from tickmind.base.time_heap import TimeHeap
 from tickmind.strategy.clients.client import Deliberation
 from tickmind.strategy.clients.workers import Workers, WorkItem
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.replies.streaming import Streamed
 
 _NOT_SENT: WorkItem[Any] = WorkItem()  # of a flight that is still being made
-_FEW = 64  # deadlines that are not worth a clean-up
 
 
 @dataclass(eq=False, slots=True)
@@ -64,9 +63,8 @@ class Flights:
         self._by_job: dict[int, Flight] = {}  # id of the job -> flight
         self._by_entity: dict[int, Flight] = {}
         self._of_client: Counter[str] = Counter()  # client -> queries under way
-        self._deadlines: list[tuple[float, int, Flight]] = []  # the number keeps flights from being compared
-        self._count = 0
-        self._most_left = 0  # abandoned calls that held a thread at the last clean-up of deadlines
+        # An abandoned call may still hold a thread.
+        self._deadlines = TimeHeap[Flight](lambda _, flight: self._is_under_way(flight) or flight.job.holds_thread)
 
     def __len__(self) -> int:
         return len(self._by_job)
@@ -77,14 +75,11 @@ class Flights:
 
     def add(self, flight: Flight) -> None:
         """Begin."""
-        self._count += 1
         self._of_client[flight.client] += 1
         self._by_job[id(flight.job)] = flight
         for entity_id in flight.agents:
             self._by_entity[entity_id] = flight
-        heapq.heappush(self._deadlines, (flight.deadline_s, self._count, flight))
-        if len(self._deadlines) > 2 * len(self._by_job) + self._most_left + _FEW:
-            self._keep_deadlines()
+        self._deadlines.add(flight.deadline_s, flight)
 
     def of_entity(self, entity_id: int) -> Flight | None:
         """Return the query that an entity waits for."""
@@ -121,15 +116,14 @@ class Flights:
     def overdue(self, now_s: float) -> list[Flight]:
         """Remove and return the queries that took too long, and drop their jobs and those of abandoned calls."""
         flights, jobs = [], []
-        while self._deadlines and self._deadlines[0][0] <= now_s:
-            flight = heapq.heappop(self._deadlines)[2]
+        for flight in self._deadlines.due(now_s):
             if self._is_under_way(flight):
                 if flight.came_in_time:
                     continue  # its tick to take effect comes later
                 self.end(flight.job)
                 flights.append(flight)
                 jobs.append(flight.job)
-            elif flight.job.holds_thread:
+            else:
                 jobs.append(flight.job)
         if jobs:
             self._workers.abandon(jobs, overdue=True)
@@ -146,16 +140,8 @@ class Flights:
                 agent.pending = False
                 flight.put_back(entity_id)
         self._workers.abandon([flight.job for flight in flights])
-        self._keep_deadlines()
+        self._deadlines.clean()
         return [waited for flight in flights for waited in flight.agents.items()]
-
-    def _keep_deadlines(self) -> None:
-        """Forget the deadlines that no longer matter: an abandoned call may still hold a thread."""
-        self._deadlines = [
-            entry for entry in self._deadlines if self._is_under_way(entry[2]) or entry[2].job.holds_thread
-        ]
-        heapq.heapify(self._deadlines)
-        self._most_left = max(0, len(self._deadlines) - len(self._by_job))
 
     def _is_under_way(self, flight: Flight) -> bool:
         return self._by_job.get(id(flight.job)) is flight

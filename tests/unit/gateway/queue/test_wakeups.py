@@ -10,7 +10,7 @@ import pytest
 from tickmind.gateway.queue.job import JobState
 from tickmind.gateway.queue.wakeups import Wakeups
 
-GARBAGE = 256  # entries out of date that may be kept
+GARBAGE = 64  # entries out of date that may be kept
 
 
 class Timer:
