@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import ActorColumns
+from tickmind.protocol.record import AWAY
 from tickmind.record.columns import Column
 from tickmind.record.parquet.chunk_file import ChunkFile
 from tickmind.record.parquet.chunks import Chunk, by_arrow, each_in_turn, encoded_text, same, small_numbers, words
@@ -86,7 +87,7 @@ class ActorStateWriter:
         """Add a tick."""
         if not self._ticks:
             self._first_tick = tick_id
-        self.absences = self.absences or not bool(state.present.all())
+        self.absences = self.absences or (len(state.x) > 0 and int(state.x.min()) <= AWAY)
         columns: tuple[Column, ...] = (state.x, state.y, state.status_bits, state.facing)
         for place, column in enumerate(columns):
             self._put(place, column)
@@ -132,7 +133,7 @@ class ActorStateWriter:
     def _group(self, when: Chunk, block: "list[Column]", start: int, stop: int) -> "list[Chunk]":
         some = [matrix[:, start:stop] for matrix in block]
         order = self._order(some[0][0], some[1][0])
-        ids = words(self._actor_ids[start + place] for place in order.tolist())
+        ids = words(map(self._actor_ids[start:stop].__getitem__, order.tolist()))
         places = [pa.array(_by_actor(matrix, order, np.int32)) for matrix in some[:2]]
         status, facing = some[2:]
         return [
@@ -172,11 +173,10 @@ def _widened(matrix: Column, ticks: int, kind: np.dtype[Any]) -> Column:
 
 def _by_actor(matrix: Column, order: Column, kind: Any) -> Column:
     """Transpose a matrix of ticks x actors: all ticks of one actor after all of another, in this order."""
-    turned: Column = np.empty((len(order), len(matrix)), dtype=kind)
-    for start in range(0, len(order), _TURNED_AT_ONCE):
-        some = slice(start, start + _TURNED_AT_ONCE)
-        turned[some] = matrix[:, order[some]].T
-    return turned.reshape(-1)
+    turned: Column = np.empty(matrix.shape[::-1], dtype=matrix.dtype)
+    for start in range(0, len(turned), _TURNED_AT_ONCE):
+        turned[start : start + _TURNED_AT_ONCE] = matrix[:, start : start + _TURNED_AT_ONCE].T
+    return turned[order].astype(kind, copy=False).reshape(-1)
 
 
 def smallest(column: Column) -> type[np.generic]:

@@ -38,6 +38,8 @@ def gifts_in(record: TickRecord) -> list[Gift]:
 def handed_over(record: TickRecord) -> Iterator[tuple[str, str, str, int]]:
     """Iterate over what actors handed over: an actor, the other, an item, and how many the first one has more."""
     results = record.results
+    if not results.effects:  # mostly, and then it need not be searched
+        return
     hands_over = ((results.action == _GIVE) | (results.action == _ACCEPT)) & (results.reason == 0)
     for place in np.flatnonzero(hands_over).tolist():
         other = results.target_ids.get(place, "")

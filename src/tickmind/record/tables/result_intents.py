@@ -14,15 +14,19 @@ from tickmind.record.columns import Column
 from tickmind.record.parquet.chunks import Chunk, absent, by_arrow, coded, encoded_text, same, words
 from tickmind.record.parquet.schemas import ACTION_RESULTS
 
-_INTERACT, _BUILD = ACTION_CODES[ActionType.INTERACT], ACTION_CODES[ActionType.BUILD]
-_WITH_ITEMS = np.zeros(256, dtype=np.bool_)  # code of an action -> whether its intents name items
-_WITH_ITEMS[[ACTION_CODES[one] for one in OF_ITEMS]] = True
-_ON_OBJECT = np.zeros(256, dtype=np.bool_)  # code of an action -> whether its intents name an object
-_ON_OBJECT[[ACTION_CODES[one] for one in (ActionType.INTERACT, *AT_CONTAINERS)]] = True
-_WITH_ACTOR = np.zeros(256, dtype=np.bool_)  # code of an action -> whether its intents name an actor
-_WITH_ACTOR[[ACTION_CODES[one] for one in WITH_ACTORS]] = True
+_ITEM, _OBJECT, _ACTOR, _VERB, _PLAN = 1, 2, 4, 8, 16  # what an intent names: `_PLAN` is the kind of object it builds
+_NAMED = bytearray(256)  # code of an action -> what its intents name
+for _actions, _bit in (
+    (OF_ITEMS, _ITEM),
+    ((ActionType.INTERACT, *AT_CONTAINERS), _OBJECT),
+    (WITH_ACTORS, _ACTOR),
+    ((ActionType.INTERACT,), _VERB),
+    ((ActionType.BUILD,), _PLAN),
+):
+    for _action in _actions:
+        _NAMED[ACTION_CODES[_action]] |= _bit
 _NO_INTENT = 255  # an action code for a result without an intent
-_FIELDS = ("action", "kind", "amount", "target")
+_FIELDS = ("kind", "amount", "target")
 
 
 class ResultIntents:
@@ -38,14 +42,20 @@ class ResultIntents:
 
     def chunks(self, records: Sequence[TickRecord]) -> list[Chunk]:
         """Return the columns of a row group with at least one row, in the order of the schema."""
-        parts = [_of_results(record) for record in records if len(record.results)]
-        action, kind, amount, target = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        works, has_items = action == _INTERACT, _WITH_ITEMS[action]
+        records = [record for record in records if len(record.results)]
+        (action,) = _of_results(records, ("action",))
+        named = np.frombuffer(action.tobytes().translate(_NAMED), np.uint8)
+        if not named.any():  # e.g. all move: the other columns need not be read
+            nothing = absent(len(action))
+            return [nothing, self._kind(action), nothing, nothing, nothing]
+        kind, amount, target = _of_results(records, _FIELDS)
+        has_items = (named & _ITEM).astype(np.bool_)
+        is_verb = (named & _VERB).astype(np.bool_) & (kind > 0) & (kind < len(self._verbs))
         return [
-            _named("verb", kind, works & (kind > 0) & (kind < len(self._verbs)), self._verbs),
+            _named("verb", kind, is_verb, self._verbs),
             self._kind(action),
-            self._target(target, _ON_OBJECT[action], _WITH_ACTOR[action]),
-            self._item(kind, has_items, action == _BUILD),
+            self._target(target, (named & _OBJECT).astype(np.bool_), (named & _ACTOR).astype(np.bool_)),
+            self._item(kind, has_items, (named & _PLAN).astype(np.bool_)),
             _amount(amount, has_items),
         ]
 
@@ -72,24 +82,28 @@ def _names(names: Sequence[str]) -> pa.Array:
     return pa.array(names, pa.string())
 
 
-def _of_results(record: TickRecord) -> tuple[Column, ...]:
-    """Return the fields of the intent behind each result; `_NO_INTENT` and `UNUSED` where there is none."""
-    intents, rows = record.intents, record.results.actor
+def _of_results(records: Sequence[TickRecord], fields: Sequence[str]) -> list[Column]:
+    """Return fields of the intents behind all results; `_NO_INTENT` and `UNUSED` where there is none."""
+    parts = [_of_tick(record.intents, record.results.actor, fields) for record in records]
+    return [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+
+
+def _of_tick(intents: IntentColumns, rows: Column, fields: Sequence[str]) -> list[Column]:
     if rows is intents.actor or np.array_equal(rows, intents.actor):
-        return tuple(getattr(intents, name) for name in _FIELDS)
-    return _joined(intents, rows)
+        return [getattr(intents, name) for name in fields]
+    return _joined(intents, rows, fields)
 
 
-def _joined(intents: IntentColumns, rows: Column) -> tuple[Column, ...]:
+def _joined(intents: IntentColumns, rows: Column, fields: Sequence[str]) -> list[Column]:
     places = np.searchsorted(intents.actor, rows)
     places[places == len(intents)] = 0
     found = intents.actor[places] == rows if len(intents) else np.zeros(len(rows), dtype=np.bool_)
     columns = []
-    for name in _FIELDS:
+    for name in fields:
         column: Column = getattr(intents, name)
         nothing = column.dtype.type(_NO_INTENT if name == "action" else UNUSED)
         columns.append(np.where(found, column[places], nothing) if len(intents) else np.full(len(rows), nothing))
-    return tuple(columns)
+    return columns
 
 
 def _named(field: str, codes: Column, there: Column, names: pa.Array) -> Chunk:
