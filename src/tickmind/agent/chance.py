@@ -10,9 +10,11 @@ class MindChance(Random):
     Each tick begins anew from the seed, so a mind that was killed and started again draws what it would have drawn.
     Neither the process that a mind runs in nor the order in which minds start or act changes it.
 
-        chance = MindChance(seed=7, entity_id="entity:1", purpose="mind")
-        chance.begin(tick_id)
-        chance.choice(["left", "right"])
+        >>> chance, again = (MindChance(seed=7, entity_id="entity:1", purpose="mind") for _ in range(2))
+        >>> chance.begin(3), again.begin(3)
+        (None, None)
+        >>> chance.choice(["left", "right"]) == again.choice(["left", "right"])
+        True
     """
 
     def __init__(self, seed: int, entity_id: str, purpose: str) -> None:

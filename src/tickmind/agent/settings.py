@@ -13,6 +13,10 @@ class Settings:
     """The settings that a mapping or a scenario gives a character: any JSON object, read by name and kind.
 
     `settings.number("greed", 0.5)` is 0.5 if it is not set, and raises `LaunchError` if it is a text.
+
+        >>> settings = Settings({"greed": 0.9, "shop": {"opens": "08:00"}})
+        >>> settings.number("greed", 0.5), settings.number("pride", 0.5), settings.section("shop").text("opens")
+        (0.9, 0.5, '08:00')
     """
 
     __slots__ = ("_values",)

@@ -83,9 +83,11 @@ class _Board:
 class BoardManager:
     """All boards of a world. Threads may share it, and no method waits.
 
-    boards = BoardManager()
-    board_id = boards.ensure_board(["anna", "bram"])
-    boards.post(board_id, "anna", "The bridge is out.")
+    >>> boards = BoardManager()
+    >>> board_id = boards.ensure_board(["anna", "bram"])
+    >>> _ = boards.post(board_id, "anna", "The bridge is out.")
+    >>> [(post.author, post.text) for post in boards.read(board_id, "bram")]
+    [('anna', 'The bridge is out.')]
     """
 
     def __init__(

@@ -22,7 +22,11 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """States by name, and the one to start in."""
+    """States by name, and the one to start in.
+
+    >>> Machine("graze", {"graze": State("eat", exits=(("wolf is near", "flee"),)), "flee": State("run")}).initial
+    'graze'
+    """
 
     initial: str
     states: Mapping[str, State]

@@ -35,10 +35,19 @@ Found = TypeVar("Found")
 class AIManager:
     """Hold trees, actions, conditions, considerations, utility selectors and state machines, each under its name.
 
-        manager = AIManager()
-        manager.register_action("graze", lambda world, ctx, eid: Status.SUCCESS)
-        manager.define_tree("sheep", Action("graze"))
-        engine.add_system(make_bt_system(manager))
+        >>> from tickmind.ai import Action, BehaviorTree, Status, make_bt_system
+        >>> from tickmind.tick import Engine
+        >>> manager, engine = AIManager(), Engine()
+        >>> def graze(world, ctx, entity_id):
+        ...     print(f"sheep {entity_id} grazes")
+        ...     return Status.SUCCESS
+        >>> _ = manager.register_action("graze", graze)
+        >>> manager.define_tree("sheep", Action("graze"))
+        >>> engine.add_system(make_bt_system(manager))  # doctest: +ELLIPSIS
+        <...>
+        >>> sheep = engine.world.spawn(BehaviorTree("sheep"))
+        >>> engine.step()
+        sheep 1 grazes
 
     Definitions may be added and replaced at any time and in any order; names are looked up when a tree first runs. What
     ran in a replaced tree is halted; `max_past_trees` bounds how many of them are remembered for this.

@@ -15,11 +15,11 @@ class TimeHeap(Generic[T]):
     An entry can't be moved: what changes an item's time adds it again, or lets it come up and then adds it for later.
     `is_current` tells the entries that count from those out of date, which are skipped, and dropped once they are many.
 
-        leases = TimeHeap[str]()
-        leases.add(10.0, "lease of Ada")
-        leases.add(5.0, "lease of Bob")
-        assert list(leases.due(now_s=7.0)) == ["lease of Bob"]
-        assert leases.first_s() == 10.0
+        >>> leases = TimeHeap[str]()
+        >>> leases.add(10.0, "lease of Ada")
+        >>> leases.add(5.0, "lease of Bob")
+        >>> list(leases.due(now_s=7.0)), leases.first_s()
+        (['lease of Bob'], 10.0)
     """
 
     __slots__ = ("_clean_at", "_is_current", "_number", "entries")

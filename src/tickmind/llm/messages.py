@@ -110,7 +110,9 @@ class ThinkingBlock:
 class Message:
     """One turn of a conversation. Build it with `system`, `user`, `assistant` or `tool`.
 
-    [Message.system("You are a miller."), Message.user("Good morning!")]
+    >>> turns = [Message.system("You are a miller."), Message.user("Good morning!")]
+    >>> [(turn.role, turn.text) for turn in turns]
+    [('system', 'You are a miller.'), ('user', 'Good morning!')]
     """
 
     role: Role
@@ -178,9 +180,13 @@ _ONE_MESSAGE = (str, Message, Mapping)
 def as_messages(messages: MessagesLike) -> tuple[Message, ...]:
     """Convert one string, one message, one mapping in OpenAI's form, or a list of these, to messages.
 
-        as_messages("Hi")
-        as_messages({"role": "user", "content": "Hi"})
-        as_messages([Message.system("Be brief."), {"role": "user", "content": [{"type": "text", "text": "Hi"}]}])
+        >>> [turn.role for turn in as_messages("Hi")]
+        ['user']
+        >>> as_messages({"role": "user", "content": "Hi"}) == as_messages("Hi")
+        True
+        >>> parts = [{"type": "text", "text": "Hi"}]
+        >>> [turn.role for turn in as_messages([Message.system("Be brief."), {"role": "user", "content": parts}])]
+        ['system', 'user']
 
     Mappings may have parts (`text`, `image_url`, `input_audio`), tool calls and results. Raises `LLMConfigError` for
     anything else.

@@ -17,7 +17,11 @@ PRICES_AS_OF = "2026-11"  # list prices; pass your own table if yours differ
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens; cached prompt tokens cost the same where no price for them is known."""
+    """US dollars per million tokens; cached prompt tokens cost the same where no price for them is known.
+
+    >>> Price(input_usd=0.5, output_usd=1.5).cost_usd(prompt_tokens=1_000_000, completion_tokens=2_000_000)
+    3.5
+    """
 
     input_usd: float
     output_usd: float

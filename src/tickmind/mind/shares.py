@@ -20,10 +20,12 @@ class _Share:
 class FairShares:
     """Shares of sources that double in each period: half of what is there stays, and all take as much of the rest.
 
-        shares = FairShares()
-        shares.left("meadow", 100, period=0, sharers=5)  # 10
-        shares.take("meadow")
-        shares.left("meadow", 99, period=0, sharers=5)  # 9, until the next period
+        >>> shares = FairShares()
+        >>> shares.left("meadow", 100, period=0, sharers=5)
+        10
+        >>> shares.take("meadow")
+        >>> shares.left("meadow", 99, period=0, sharers=5)  # until the next period
+        9
 
     A source with so little that a share is nothing is left alone until it has grown.
     """

@@ -4,7 +4,11 @@ from enum import IntEnum
 
 
 class Direction(IntEnum):
-    """A way to move or to face; its number is the `facing` of records. x grows to the east, y to the south."""
+    """A way to move or to face; its number is the `facing` of records. x grows to the east, y to the south.
+
+    >>> Direction.NE.dx, Direction.NE.dy
+    (1, -1)
+    """
 
     N = 0
     NE = 1

@@ -76,7 +76,12 @@ class AgentSpec:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The condition of a rule: all the tags, one of the types and one of the ids; an empty list matches all."""
+    """The condition of a rule: all the tags, one of the types and one of the ids; an empty list matches all.
+
+    >>> wolf = EntityInfo("entity:7", "wolf", ("npc", "wild"))
+    >>> Match(tags=frozenset({"npc"})).fits(wolf), Match(types=frozenset({"sheep"})).fits(wolf)
+    (True, False)
+    """
 
     tags: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()

@@ -24,7 +24,7 @@ class LLMAgent:
     Raises `ConfigError` if a field is invalid, such as `query_interval="5 s"`.
 
         world.attach(wolf, Blackboard())
-        world.attach(wolf, LLMAgent(role="wolf", context="den", query_interval=200))
+        world.attach(wolf, LLMAgent("wolf", "bold", "den", query_interval=200))
     """
 
     role: str

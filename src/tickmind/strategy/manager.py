@@ -62,10 +62,18 @@ class LLMManager(Callbacks):
     Methods that register a function return it, so they work as decorators: `@manager.define_context("den")`,
     `@manager.on_error`. Functions run in the tick: an `async def` is refused with `ConfigError`.
 
-        manager = LLMManager(LLMConfig(max_queries_per_second=5))
-        manager.define_role("wolf", "You lead a pack of wolves.", keys=["goal"])
-        manager.define_context("den", lambda world, eid: f"You are hungry: {world.get(eid, Hunger).level}")
-        manager.register_client(ModelClient(config))
+        >>> from tickmind.ai import Blackboard
+        >>> from tickmind.strategy import LLMAgent, MockClient, make_llm_system
+        >>> from tickmind.tick import Engine
+        >>> engine, manager = Engine(), LLMManager(LLMConfig(max_queries_per_second=5))
+        >>> _ = manager.define_role("wolf", "You lead a pack of wolves.", keys=["goal"])
+        >>> manager.define_personality("bold", "You attack first.")
+        >>> _ = manager.define_context("den", lambda world, eid: "You are hungry.")
+        >>> manager.register_client(MockClient('{"goal": "hunt"}'))
+        >>> system = make_llm_system(manager)
+        >>> wolf = engine.world.spawn(Blackboard(), LLMAgent("wolf", "bold", "den"))
+        >>> manager.assemble_prompt(engine.world, wolf, engine.world.get(wolf, LLMAgent))[1]
+        'You are hungry.'
     """
 
     def __init__(self, config: LLMConfig | None = None) -> None:

@@ -15,8 +15,18 @@ Recipe: TypeAlias = Mapping[str, Mapping[str, Any]]  # component name -> field n
 class BlueprintRegistry:
     """Recipes by name. A recipe is plain data, so it can come from a file: `{"Position": {"x": 1, "y": 2}}`.
 
-    blueprints.define("wolf", {"Position": {"x": 1, "y": 2}})
-    wolf = blueprints.spawn(world, "wolf", {"Position": {"x": 5}})
+    >>> from dataclasses import dataclass
+    >>> from tickmind.tick import World
+    >>> @dataclass
+    ... class Position:
+    ...     x: int
+    ...     y: int
+    >>> world, blueprints = World(), BlueprintRegistry()
+    >>> _ = world.register_component(Position)
+    >>> blueprints.define("wolf", {"Position": {"x": 1, "y": 2}})
+    >>> wolf = blueprints.spawn(world, "wolf", {"Position": {"x": 5}})
+    >>> world.get(wolf, Position)
+    Position(x=5, y=2)
     """
 
     def __init__(self) -> None:

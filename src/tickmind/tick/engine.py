@@ -38,9 +38,11 @@ class Engine:
     `run_forever` catches up by not sleeping; if it is more than `max_catch_up_ticks` behind it drops the rest of the
     time, so a long stall is not followed by a burst of ticks. No tick number is ever skipped.
 
-        engine = Engine(World(), tps=20, seed=7)
-        engine.add_system(move)
-        engine.run(100)
+        >>> engine = Engine(tps=20, seed=7)
+        >>> _ = engine.add_system(lambda world, ctx: print(f"tick {ctx.tick_number}, {ctx.dt} s long"))
+        >>> engine.run(2)
+        tick 1, 0.05 s long
+        tick 2, 0.05 s long
     """
 
     def __init__(

@@ -12,7 +12,18 @@ class Not:
 
 @dataclass(frozen=True, slots=True, init=False)
 class AnyOf:
-    """Keep entities that have at least one of these components."""
+    """Keep entities that have at least one of these components.
+
+    >>> from tickmind.tick import World
+    >>> class Wolf: ...
+    >>> class Sheep: ...
+    >>> class Asleep: ...
+    >>> world = World()
+    >>> for components in ([Wolf()], [Sheep(), Asleep()], [Sheep()]):
+    ...     _ = world.spawn(*components)
+    >>> [eid for eid, _ in world.query(AnyOf(Wolf, Sheep), Not(Asleep))]
+    [1, 3]
+    """
 
     component_types: tuple[type, ...]
 

@@ -28,9 +28,11 @@ class SignalStatistics:
 class SignalBus:
     """Queue signals and deliver them at `flush`, so that all handlers get a tick's events in the same order.
 
-        bus.subscribe("eaten", lambda signal, data: print(data["eater"]))
-        bus.publish("eaten", eater=3, eaten=7)
-        bus.flush()
+        >>> bus = SignalBus()
+        >>> _ = bus.subscribe("eaten", lambda signal, data: print(f"{data['eater']} ate {data['eaten']}"))
+        >>> bus.publish("eaten", eater=3, eaten=7)
+        >>> bus.flush()
+        3 ate 7
 
     A signal published during a flush waits for the next one. If handlers raise, every signal is still delivered to
     every handler; then the errors are raised together as an `ExceptionGroup`.

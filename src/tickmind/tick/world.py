@@ -34,6 +34,7 @@ class World:
 
     Every change takes effect at once. One thread at a time may use a world; give other threads data, not the world.
 
+        >>> from dataclasses import dataclass
         >>> @dataclass
         ... class Position:
         ...     x: int

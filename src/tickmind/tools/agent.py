@@ -60,9 +60,16 @@ class ToolAgent(Generic[OutputT]):
     answer, as in `complete_structured`: the result's `value` is of that type. `deps` is handed to tools by their
     `ToolContext`. A turn that no model answered leaves no trace in the history, so the caller can repeat it.
 
-        agent = ToolAgent(client, [look_around], system="You are a scout.")
-        result = await agent.invoke("What is behind the hill?")
-        print(result.text if result.ok else result.error)
+        >>> import asyncio
+        >>> from tickmind.llm import ModelClient, ModelConfig
+        >>> from tickmind.llm.testing import ScriptedTransport
+        >>> def look_around() -> str:
+        ...     '''Look around.'''
+        ...     return "a wolf behind the hill"
+        >>> client = ModelClient(ModelConfig(), transport=ScriptedTransport("I will not go there."))
+        >>> agent = ToolAgent(client, [look_around], system="You are a scout.")
+        >>> asyncio.run(agent.invoke("What is behind the hill?")).text
+        'I will not go there.'
     """
 
     def __init__(

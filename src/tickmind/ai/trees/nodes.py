@@ -81,6 +81,9 @@ class Selector(_Composite):
 
     With memory it goes on next tick at the child that was running. Without, it tries from the first child again each
     tick, so that a more urgent child can take over.
+
+        >>> Selector(Sequence(Condition("wolf is near"), Action("flee")), Action("graze"))  # doctest: +ELLIPSIS
+        Selector(children=(Sequence(...
     """
 
 

@@ -44,6 +44,13 @@ class ThinkSplitter:
     """Split text into pieces of content and thinking as it comes; at most a tag's length is held back.
 
     `opened` means that the text begins inside a thinking block; with `tags=False` all of it is content.
+
+        >>> splitter = ThinkSplitter()
+        >>> for piece in ("<thi", "nk>Hm.</think>", "Hello!"):
+        ...     _ = splitter.feed(piece)
+        >>> _ = splitter.finish()
+        >>> splitter.thinking, splitter.content
+        ('Hm.', 'Hello!')
     """
 
     __slots__ = ("_before_block", "_content", "_held", "_inside", "_may_be_lone", "_tags", "_thinking")

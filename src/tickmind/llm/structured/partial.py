@@ -41,6 +41,11 @@ class PartialReader(Generic[T]):
     """Read the pieces of a streamed reply; `data` holds the completed fields so far.
 
     A later object replaces an earlier one, as in a whole reply. `finish` reads the reply as a whole.
+
+        >>> reader = PartialReader(ReplySchema.of(["goal", "why"]))
+        >>> _ = reader.feed('{"goal": "rest", "why": "I am ti')
+        >>> reader.data
+        {'goal': 'rest'}
     """
 
     def __init__(self, schema: ReplySchema[T], *, form: Form = "any") -> None:

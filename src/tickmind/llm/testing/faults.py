@@ -61,6 +61,20 @@ class FaultyTransport:
 
     The plan names a fault or None for each call in turn; behind its end the rates decide, drawn from `rng`, so a seed
     gives the same failures in the same order of calls. Waits go through `sleep` and count against the call's timeout.
+
+        >>> from tickmind.llm import LLMError, ModelClient, ModelConfig
+        >>> from tickmind.llm.testing import ScriptedTransport
+        >>> async def ask():
+        ...     transport = FaultyTransport(ScriptedTransport("Hi."), ["server_error"])
+        ...     async with ModelClient(ModelConfig(), transport=transport) as client:
+        ...         try:
+        ...             await client.complete("Good morning!")
+        ...         except LLMError as error:
+        ...             print(type(error).__name__)
+        ...         print((await client.complete("Good morning!")).content)
+        >>> asyncio.run(ask())
+        LLMResponseError
+        Hi.
     """
 
     def __init__(

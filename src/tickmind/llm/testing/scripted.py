@@ -32,7 +32,12 @@ def last_user_text(request: ModelRequest) -> str:
 class ScriptedTransport:
     """Answer from a script and remember the requests, so that a test needs neither network nor model.
 
-        client = ModelClient(config, transport=ScriptedTransport(["Hi.", "Bye."]))
+        >>> from tickmind.llm import ModelClient, ModelConfig
+        >>> async def greet():
+        ...     async with ModelClient(ModelConfig(), transport=ScriptedTransport(["Hi.", "Bye."])) as client:
+        ...         return (await client.complete("Good morning!")).content
+        >>> asyncio.run(greet())
+        'Hi.'
 
 
     The script is one reply for every call, replies in order, replies by the user's last text, or a function of the

@@ -48,6 +48,12 @@ class Memory:
     the best entry about each subject are pinned. What a mind is interested in, it finds more important.
 
     It has no clock and no chance: the same notes give the same memory.
+
+        >>> memory = Memory()
+        >>> _ = memory.note(10, "Bram promised me two fish.", kind=EntryKind.PROMISED, about="bram")
+        >>> _ = memory.note(20, "The mill stood still.", place="mill")
+        >>> [entry.text for entry in memory.recall(30, "Who promised fish?", most=1)]
+        ['Bram promised me two fish.']
     """
 
     def __init__(

@@ -18,6 +18,7 @@ class Wordings:
 
     >>> kept = Wordings()
     >>> kept.add(Act.TELL, "I picked berries.", "My hands are red, Tom: berries!", "Tom")
+    True
     >>> kept.take(Act.TELL, "I picked berries.", "Ada")
     'My hands are red, Ada: berries!'
     >>> kept.take(Act.TELL, "I picked berries.", "Ada")

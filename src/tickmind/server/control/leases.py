@@ -83,6 +83,16 @@ class Leases:
 
     A person borrows an actor (`borrow`): the agent keeps its lease or gets one, and decides nothing (`suspended`) until
     the person's lease ends. `on_played` is called with rows that a person took or left.
+
+        >>> from tickmind.base import ManualClock
+        >>> clock = ManualClock()
+        >>> leases = Leases(["actor:0"], clock=clock, ttl_ms=10_000)
+        >>> grant, lease = leases.acquire(0, "bob")
+        >>> leases.acquire(0, "ada").reason
+        <Reason.LEASE_HELD: 'lease_held'>
+        >>> clock.advance(10)
+        >>> leases.check(lease.lease_id, 0)
+        <Reason.EXPIRED_LEASE: 'expired_lease'>
     """
 
     def __init__(

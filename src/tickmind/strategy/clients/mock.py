@@ -18,6 +18,9 @@ class MockClient:
     `responses` maps (system prompt, user message) to replies, or is a function of both; an unknown prompt is answered
     with `{}`. Each call takes `latency` seconds, or a random time between two of them; `error_rate` of the calls raise
     `error_exception`; `seed` seeds both.
+
+        >>> MockClient().query("You are a wolf.", "You are hungry.")
+        '{}'
     """
 
     def __init__(

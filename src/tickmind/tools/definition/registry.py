@@ -12,7 +12,15 @@ MAX_TOOLS = Limit("number of tools in a registry", 256)
 
 
 class ToolRegistry:
-    """Tools by name, in the order of registration. Functions are made into tools."""
+    """Tools by name, in the order of registration. Functions are made into tools.
+
+    >>> def look(direction: str) -> str:
+    ...     '''Look into a direction.'''
+    ...     return "a wolf" if direction == "north" else "nothing"
+    >>> tools = ToolRegistry([look])
+    >>> [tool.name for tool in tools.get_all()]
+    ['look']
+    """
 
     def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = (), *, max_tools: Limit = MAX_TOOLS) -> None:
         self._tools: dict[str, Tool] = {}

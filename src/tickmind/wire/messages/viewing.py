@@ -48,7 +48,11 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class ViewFilter:
-    """What to show. Each non-empty list narrows it."""
+    """What to show. Each non-empty list narrows it.
+
+    >>> ViewFilter(regions=(Region(0, 0, 15, 15),)).actor_ids
+    ()
+    """
 
     actor_ids: tuple[str, ...] = ()
     regions: tuple[Region, ...] = ()

@@ -33,8 +33,8 @@ class CopiedWorld(TileWorld):
 
         world = CopiedWorld(load_scenario("clearing.yaml"), seeds=range(1024))
         world.step(intents)
-        world.state_hash_of(7)          what a world with the eighth seed has after the same intents
-        world.begin([7], [99])          copy 7 begins again, with another seed; the others go on
+        world.state_hash_of(7)          # what a world with the eighth seed has after the same intents
+        world.begin([7], [99])          # copy 7 begins again, with another seed; the others go on
 
     `at_seed` gives the scenario at another seed where the seed chooses places of actors and the weather; without it all
     copies begin at the same places, and have the same weather. What needs one clock for all refuses to begin copies at
