@@ -16,7 +16,7 @@ from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.grammar.json_grammar import line_grammar
 from tickmind.llm.http.pacing import pace
 from tickmind.llm.messages import Message, MessagesLike, as_messages
-from tickmind.llm.options import StructuredOptions
+from tickmind.llm.options import RequestOptions, StructuredOptions
 from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
 from tickmind.llm.results import FINISH_UNKNOWN, LLMResult, StructuredResult, Timing
 from tickmind.llm.streaming.streams import ModelStream
@@ -28,10 +28,7 @@ from tickmind.llm.tokens import fit_to_context
 from tickmind.llm.transport import (
     ModelReply,
     ModelRequest,
-    OutputSpec,
     StreamPiece,
-    ToolChoice,
-    ToolSpec,
     Transport,
     Usage,
 )
@@ -119,25 +116,12 @@ class ModelClient:
         self,
         messages: MessagesLike,
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        tools: Sequence[ToolSpec] = (),
-        tool_choice: ToolChoice = "auto",
-        parallel_tool_calls: bool = True,
-        output: OutputSpec | None = None,
-        model: str | None = None,
+        **options: Unpack[RequestOptions],
     ) -> LLMResult:
         """Ask and wait for the whole reply, thinking separated."""
         await pace()
         effective = self._effective(call)
-        request = self._request(
-            messages,
-            effective,
-            tools=tools,
-            tool_choice=tool_choice,
-            parallel_tool_calls=parallel_tool_calls,
-            output=output,
-            model=model,
-        )
+        request = self._request(messages, effective, **options)
         started_s = self._clock.monotonic()
         try:
             reply = await self._transport.complete(request, timeout_s=effective.timeout_s)
@@ -152,31 +136,18 @@ class ModelClient:
         self,
         messages: MessagesLike,
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        tools: Sequence[ToolSpec] = (),
-        tool_choice: ToolChoice = "auto",
-        parallel_tool_calls: bool = True,
-        output: OutputSpec | None = None,
-        model: str | None = None,
+        **options: Unpack[RequestOptions],
     ) -> ModelStream:
         """Ask and read the reply as it comes: `async with client.stream(...) as stream`."""
 
         def open_stream() -> AbstractAsyncContextManager[AsyncIterator[StreamPiece]]:
             effective = self._effective(call)
-            request = self._request(
-                messages,
-                effective,
-                tools=tools,
-                tool_choice=tool_choice,
-                parallel_tool_calls=parallel_tool_calls,
-                output=output,
-                model=model,
-            )
+            request = self._request(messages, effective, **options)
             return self._transport.stream(request, timeout_s=effective.timeout_s)
 
         return ModelStream(
             open_stream,
-            model=model or self._config.model,
+            model=options.get("model") or self._config.model,
             clock=self._clock,
             splitter=self.splitter(),
             cost_of=self.cost_usd,
@@ -310,25 +281,20 @@ class ModelClient:
         self,
         messages: MessagesLike,
         call: EffectiveCall,
-        *,
-        tools: Sequence[ToolSpec],
-        tool_choice: ToolChoice,
-        parallel_tool_calls: bool,
-        output: OutputSpec | None,
-        model: str | None,
+        **options: Unpack[RequestOptions],
     ) -> ModelRequest:
         turns = as_messages(messages)
         if not turns:
             raise LLMConfigError("the list of messages is empty; pass at least one message")
         return ModelRequest(
-            model=model or self._config.model,
+            model=options.get("model") or self._config.model,
             messages=self.fitted(turns, call.max_tokens),
             temperature=call.temperature,
             max_tokens=call.max_tokens,
-            tools=tuple(tools),
-            tool_choice=tool_choice,
-            parallel_tool_calls=parallel_tool_calls,
-            output=output,
+            tools=tuple(options.get("tools", ())),
+            tool_choice=options.get("tool_choice", "auto"),
+            parallel_tool_calls=options.get("parallel_tool_calls", True),
+            output=options.get("output"),
             stop=call.stop,
             seed=call.seed,
             extra=call.extra,

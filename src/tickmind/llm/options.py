@@ -8,7 +8,12 @@ from tickmind.llm.transport import OutputSpec, ToolChoice, ToolSpec
 
 
 class RequestOptions(TypedDict, total=False):
-    """The keyword arguments of `ModelClient.complete` and `stream`."""
+    """The keyword arguments of `ModelClient.complete` and `stream`.
+
+    `tools` are those that the model may use, as `tool_choice` says, and several in one turn unless
+    `parallel_tool_calls` is False; `output` is the form that the endpoint holds the reply to; `model` replaces the
+    config's.
+    """
 
     tools: Sequence[ToolSpec]
     tool_choice: ToolChoice
