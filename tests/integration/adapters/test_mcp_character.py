@@ -98,17 +98,19 @@ async def test_a_client_that_never_finishes_its_request_is_cut_off(sent):
         writer.close()
 
 
-async def test_a_client_that_thinks_between_requests_is_served_again():
-    async with over_http(MCPServer("slow"), request_s=MAX_REQUEST_S.at(60)) as url:
-        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(url).port)
-        for _ in range(2):
-            writer.write(b"GET /elsewhere HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            assert (await reader.readline()).startswith(b"HTTP/1.1 404")
-            length = 0
-            while (line := await reader.readline()).strip():
-                length = int(line.split()[1]) if line.lower().startswith(b"content-length:") else length
-            await reader.readexactly(length)
-        writer.close()
+async def test_a_client_that_thinks_between_requests_is_served_again(loop_clock):
+    async with over_http(MCPServer("slow"), request_s=MAX_REQUEST_S.at(2)) as url:
+        with loop_clock.stopped():
+            reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(url).port)
+            for _ in range(2):
+                writer.write(b"GET /elsewhere HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                assert (await reader.readline()).startswith(b"HTTP/1.1 404")
+                length = 0
+                while (line := await reader.readline()).strip():
+                    length = int(line.split()[1]) if line.lower().startswith(b"content-length:") else length
+                await reader.readexactly(length)
+                loop_clock.skip(2.5)
+            writer.close()
 
 
 @pytest.mark.slow
