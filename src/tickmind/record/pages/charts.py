@@ -50,7 +50,7 @@ def stacked(ticks: Sequence[int], series: Sequence[Series], *, label: str, heigh
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in there + back)
         shapes.append(f'<polygon fill="{band.colour}" points="{points}"><title>{escape(band.name)}</title></polygon>')
         below = above
-    return _chart(ticks, most, "".join(shapes), label=label, height=height) + legend(series)
+    return chart(ticks, most, "".join(shapes), label=label, height=height) + legend(series)
 
 
 def line(ticks: Sequence[int], series: Sequence[Series], *, label: str, height: int = 150) -> str:
@@ -65,7 +65,18 @@ def line(ticks: Sequence[int], series: Sequence[Series], *, label: str, height: 
             f'<polyline fill="none" stroke="{curve.colour}" stroke-width="2" vector-effect="non-scaling-stroke" '
             f'points="{points}"/>'
         )
-    return _chart(ticks, most, "".join(shapes), label=label, height=height) + legend(series)
+    return chart(ticks, most, "".join(shapes), label=label, height=height) + legend(series)
+
+
+def chart(ticks: Sequence[int], most: float, shapes: str, *, label: str, height: int, least: float = 0.0) -> str:
+    """Frame shapes, drawn 1,000 wide and `height` high, as a chart over time that is as wide as the page."""
+    below = f'<span class="least">-{number(-least)}</span>' if least < 0 else ""
+    return (
+        f'<figure class="chart" style="height:{height}px"><span class="most">{number(most)}</span>{below}'
+        f'<svg viewBox="0 0 {_WIDTH} {height}" preserveAspectRatio="none" role="img" aria-label="{escape(label)}">'
+        f"{shapes}</svg></figure>"
+        f'<p class="ends"><span>tick {ticks[0]:,}</span><span>{ticks[-1]:,}</span></p>'
+    )
 
 
 def bars(rows: Sequence[tuple[str, float, float]], *, label: str, names: tuple[str, str]) -> str:
@@ -240,12 +251,3 @@ def _points(
         for tick, value in zip(ticks, values, strict=True)
     ]
     return points if len(points) > 1 else [points[0], (_WIDTH, points[0][1])]
-
-
-def _chart(ticks: Sequence[int], most: float, shapes: str, *, label: str, height: int) -> str:
-    return (
-        f'<figure class="chart" style="height:{height}px"><span class="most">{number(most)}</span>'
-        f'<svg viewBox="0 0 {_WIDTH} {height}" preserveAspectRatio="none" role="img" aria-label="{escape(label)}">'
-        f"{shapes}</svg></figure>"
-        f'<p class="ends"><span>tick {ticks[0]}</span><span>{ticks[-1]}</span></p>'
-    )

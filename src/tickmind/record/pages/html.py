@@ -26,10 +26,10 @@ nav.contents{display:flex;flex-wrap:wrap;gap:4px 16px;margin:0 0 18px;font-size:
 svg{display:block}svg text{font:12px var(--font);fill:var(--text)}svg.net{width:100%;max-width:640px;margin:0 auto}
 .chart{position:relative;margin:0;border:1px solid var(--line);border-radius:var(--radius-small);overflow:hidden;
 background:var(--panel)}.chart svg{width:100%;height:100%}
-.chart .most{position:absolute;left:7px;top:3px;font-size:12px;padding:0 4px;border-radius:4px;background:var(--veil);
-font-variant-numeric:tabular-nums}
+.chart .most,.chart .least{position:absolute;left:7px;top:3px;font-size:12px;padding:0 4px;border-radius:4px;
+background:var(--veil);font-variant-numeric:tabular-nums}.chart .least{top:auto;bottom:3px}
 .ends{display:flex;justify-content:space-between;margin:3px 2px 0;font-size:12px;color:var(--muted)}
-.plot{overflow-x:auto}.plot svg{width:100%;min-width:560px}.plot text{fill:var(--muted)}
+.plot{margin:14px 0}.plot svg{width:100%}.plot text{fill:var(--muted)}.plot .name{fill:var(--text);font-size:13px}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:3px 18px;padding:0;margin:7px 0 14px;font-size:13px;
 color:var(--muted)}.legend i{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:6px}
 .bars{list-style:none;padding:0;margin:0;display:grid;gap:5px;font-size:14px}
@@ -48,7 +48,7 @@ border:1px solid var(--line);border-radius:var(--radius-small);background:var(--
 .wide{overflow-x:auto;margin:0 0 12px}table{border-collapse:collapse;width:100%;font-size:14px;
 font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:5px 12px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}
-td{overflow-wrap:anywhere;min-width:7em}th{color:var(--muted);font-weight:500;font-size:13px;white-space:nowrap}
+td{overflow-wrap:anywhere;min-width:7em}td:first-child{overflow-wrap:break-word;min-width:0}th{color:var(--muted);font-weight:500;font-size:13px;white-space:nowrap}
 th.n,td.n{text-align:right;min-width:0}td.n{white-space:nowrap}
 details{background:var(--panel);border:1px solid var(--line);border-radius:var(--radius);margin:8px 0;padding:7px 13px}
 summary{cursor:pointer}summary small{color:var(--muted)}

@@ -5,9 +5,8 @@ from typing import Final
 
 from tickmind.lab.experiments.results.analysis import ConditionSummary, Contrast, ExperimentAnalysis, MeasureAnalysis
 from tickmind.lab.experiments.results.methods import methods, versions
-from tickmind.lab.experiments.results.plots import bands, differences, distributions
-from tickmind.record.pages.charts import number
-from tickmind.record.pages.html import document, section, table
+from tickmind.lab.experiments.results.plots import bands, differences, distributions, signed
+from tickmind.record.pages.html import contents, document, section, table
 
 SHOWN_ERRORS: Final = 40
 
@@ -20,6 +19,7 @@ def experiment_page(analysis: ExperimentAnalysis) -> str:
     parts = [
         f"<h1>{escape(experiment.name)}</h1>",
         f'<p class="sub">{escape(experiment.scenario.stem)}, {experiment.ticks:,} ticks, {done}.{whole}</p>',
+        contents([*(measure.name for measure in analysis.measures), "Methods", "To repeat it"]),
         *(section(measure.name, _measure(measure)) for measure in analysis.measures),
         section("Methods", f"<p>{escape(methods(analysis))}</p>"),
         *_failures(analysis),
@@ -68,9 +68,7 @@ def contrast_row(one: Contrast) -> tuple[str, ...]:
 
 def shown(value: float | None) -> str:
     """Return a number as it is printed; a dash for none."""
-    if value is None:
-        return "-"
-    return f"-{number(-value)}" if value < 0 else number(value)
+    return "-" if value is None else signed(value)
 
 
 def shown_p(p: float | None) -> str:
