@@ -140,7 +140,7 @@ export class EventLog {
     const marks = this.film.marksAt(tick);
     for (let at = marks.length - 1; at >= 0; at -= 1) {
       const { row, error_type, brief } = marks[at];
-      if (passes(row)) yield [at, row, () => (error_type ? `no answer: ${error_type}` : brief || "(no words)"), !!error_type];
+      if (passes(row)) yield [at, row, () => (error_type ? `gets no answer: ${plain(error_type)}` : brief), !!error_type];
     }
   }
 

@@ -28,6 +28,7 @@ from tickmind.record import RunStore
 from tickmind.viewer import FrameError
 from tickmind.viewer.frames import FrameKind, Tag, hello, notes, unpack
 from tickmind.viewer.frames.layout import MAX_FRAME_BYTES, pack
+from tickmind.viewer.frames.notes import thought_news
 from tickmind.viewer.frames.steps import FIRST_FAILED, MOVE_REASONS, OTHER, step_codes
 from tickmind.viewer.frames.tick import MOST_ENTRIES
 from tickmind.viewer.sources.digest import Digest
@@ -205,6 +206,34 @@ def test_hello_says_who_people_are_without_the_settings_of_their_programs():
     assert "agent" not in ada
 
 
+@pytest.mark.parametrize(
+    ("kind", "reply", "news"),
+    [
+        ("", "see what is new", "wants to see what is new"),
+        ("", "Berries first.", "decides: Berries first."),
+        (
+            "",
+            '```json\n{"goal": "eat_now", "why": null, "sure": true}\n```',
+            "decides: goal eat_now, why nothing, sure yes",
+        ),
+        ("", '{"goal": "eat", "steps": ["go', "decides: goal : eat , steps : go"),
+        ("", "[" * 900, "gets an empty answer"),
+        ("", '{"a":' * 300 + "1" + "}" * 300, "decides: a a a a …"),
+        ("", " ", "gets an empty answer"),
+        ("talk", "Good day!", "thinks of saying “Good day!”"),
+        ("rehearse", "Hello", "thinks of saying “Hello”"),
+        ("extract", "nothing", "hears nothing worth keeping"),
+        ("extract", "Iris has a bag", "will remember: Iris has a bag"),
+        ("reflect", "Nothing follows.", "concludes nothing new"),
+        ("reflect", "Bram is kind", "concludes: Bram is kind"),
+        ("plan_day", "08:00 work\n21:00 rest", "plans the day: 08:00 work, 21:00 rest"),
+        ("own", "so be it", "thinks: so be it"),
+    ],
+)
+def test_a_thought_is_a_sentence_in_lists_and_never_json(kind, reply, news):
+    assert thought_news(kind, reply) == news
+
+
 def test_notes_tell_of_thoughts_in_brief_and_leave_out_strangers():
     thought = Thought(1, 3, 9, "be kind", "what now?", reply="x" * 1000, model="m", latency_s=1.5, prompt_tokens=7)
     data = notes(
@@ -216,7 +245,9 @@ def test_notes_tell_of_thoughts_in_brief_and_leave_out_strangers():
     )
     (frame,) = unpack(data)
     (mark,) = orjson.loads(frame.sections[Tag.THOUGHTS])
-    assert (mark["tick"], mark["row"], mark["waited"], mark["tokens"], len(mark["brief"])) == (11, 4, 6, 7, 280)
+    assert (mark["tick"], mark["row"], mark["waited"], mark["tokens"]) == (11, 4, 6, 7)
+    assert mark["brief"].startswith("decides: ")
+    assert len(mark["brief"]) == len("decides: ") + 280
     assert orjson.loads(frame.sections[Tag.STATES]) == [[12, 4, "deliberating", "asks a model"]]
     assert notes(12, 0, [], [], {"a": 4}) == b""
 
