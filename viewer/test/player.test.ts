@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { clockOf, daysOf, hourOf, lightAt } from "../src/film/daylight";
 import type { Film } from "../src/film/film";
 import { Player } from "../src/film/player";
-import { placeAbove } from "../src/draw/overlay";
+import { placeAbove, placeBubble } from "../src/draw/overlay";
 import type { Calendar } from "../src/frames/world";
 import { readHash, writeHash } from "../src/hash";
 
@@ -139,6 +139,16 @@ describe("bubbles", () => {
   it("are left out rather than far away", () => {
     const tower = Array.from({ length: 20 }, (_, at) => box(0, 100 - at * 22));
     expect(placeAbove(box(0, 100), tower)).toBeNull();
+  });
+
+  it("leave heads free where there is room, and else cover them", () => {
+    const place = (heads: ReturnType<typeof box>[], y = 100) => placeBubble([200, y], [60, 20], 400, [], heads);
+    expect(place([])).toEqual({ left: 170, right: 230, top: 80, bottom: 100 });
+    const head = { left: 195, right: 205, top: 60, bottom: 90 };
+    expect(place([head])?.bottom).toBeLessThan(60);
+    const high = { left: 171, right: 181, top: 4, bottom: 90 };
+    expect(place([high])?.left).toBeGreaterThan(180); // beside it
+    expect(place([{ left: 0, right: 400, top: 0, bottom: 90 }])).toEqual(place([]));
   });
 });
 

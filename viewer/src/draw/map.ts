@@ -181,8 +181,8 @@ export class MapView {
     const [right, bottom] = this.camera.toTile(this.camera.width, this.camera.height);
     if (this.ground.update(left, top, right, bottom, this.camera.scale)) this.dirty = true;
     this.renderer.render(this.root);
-    this.overlay.updateZones(this.camera, this.host.zoneNames());
-    this.overlay.update(this.host.speech(), this.labels(), this.camera, (at) => this.placeOf(at), (tick) => this.age(tick));
+    const { camera } = this;
+    this.overlay.update(this.host.speech(), this.labels(), camera, (at) => this.placeOf(at), (tick) => this.age(tick), this.host.zoneNames());
     this.minimap.update(this.camera, now, row);
     this.frames += 1;
     const took = performance.now() - started;

@@ -38,7 +38,13 @@ const BUBBLE_PIXELS = 150_000; // of the map for each bubble, so that there is a
 const MARGIN = 4;
 const BUBBLES_FROM = 1000; // the lowest z-index of a bubble; names lie below it
 const LABEL_PIXELS = 7; // of a letter in a name, about
+const ZONE_PIXELS = 6.6;
 const LABEL_HEIGHT = 18;
+const HEAD_HALF = 0.3; // tiles
+const HEAD_TOP = -0.35; // tiles above the northern edge of the tile on which somebody stands
+const HEAD_BOTTOM = 0.3;
+const ASIDE = [0, 0.36, -0.36]; // of its width, a bubble can be beside the one who speaks
+const ASIDE_COSTS = 40; // pixels of height that are worth it
 const FAR_UP = 170; // pixels; a bubble that would have to go higher is left out
 
 const overlaps = (one: Box, other: Box) =>
@@ -58,11 +64,39 @@ export function placeAbove(box: Box, taken: Box[], most = FAR_UP): Box | null {
   return null;
 }
 
+/**
+ * Where a bubble goes whose tail ends at a point: above what is taken and above all heads if there is room, a little
+ * to the side if it would have to go far up, and over heads rather than away. Null if there is no place at all.
+ */
+export function placeBubble(
+  [x, y]: readonly [number, number],
+  [width, height]: readonly [number, number],
+  across: number,
+  taken: Box[],
+  heads: Box[],
+): Box | null {
+  const bottom = Math.max(y, height + 2);
+  const at = (aside: number): Box => {
+    const left = Math.min(Math.max(x - width / 2 + aside * width, 4), Math.max(4, across - width - 4));
+    return { left, right: left + width, top: bottom - height, bottom };
+  };
+  let best: Box | null = null;
+  let least = Infinity;
+  for (const aside of ASIDE) {
+    const box = placeAbove(at(aside), [...taken, ...heads]);
+    if (!box || box.top < 0) continue;
+    const cost = bottom - box.bottom + (aside ? ASIDE_COSTS : 0);
+    if (cost >= least) continue;
+    [best, least] = [box, cost];
+  }
+  return best ?? placeAbove(at(0), taken);
+}
+
 export class Overlay {
   private readonly bubbles = new Map<number, Bubble>(); // actor row -> what it says
   private readonly labels = new Map<number, HTMLDivElement>();
 
-  private readonly zones: { element: HTMLDivElement; x: number; y: number; width: number }[];
+  private readonly zones: { element: HTMLDivElement; x: number; y: number; width: number; letters: number }[];
 
   constructor(
     private readonly root: HTMLElement,
@@ -76,31 +110,48 @@ export class Overlay {
       element.dir = "auto";
       element.textContent = plain(name);
       root.append(element);
-      return { element, x: (west + east + 1) / 2, y: north, width: east - west + 1 };
+      return { element, x: (west + east + 1) / 2, y: north, width: east - west + 1, letters: [...name].length };
     });
   }
 
-  /** Show the names of zones at their northern edges, where there is room for them. */
-  updateZones(camera: Camera2d, on: boolean): void {
-    for (const { element, x, y, width } of this.zones) {
-      const shown = on && width * camera.scale >= ZONE_FROM;
-      element.hidden = !shown;
-      if (!shown) continue;
-      const [left, top] = camera.toScreen(x, y);
-      element.style.transform = `translate(-50%, 0) translate(${Math.round(left)}px, ${Math.round(top)}px)`;
-    }
-  }
-
-  /** Show what is said and who is who. `at` tells where somebody is, in tiles; null for who is away. */
+  /**
+   * Show what is said, who is who, and the names of zones. `at` tells where somebody is, in tiles; null for who is away.
+   * What matters less gives way: the name of a zone to people, names and bubbles, a name to the bubbles.
+   */
   update(
     speech: Speech[],
     labels: Label[],
     camera: Camera2d,
     at: (row: number) => [number, number] | null,
     age: (tick: number) => number,
+    zones: boolean,
   ): void {
-    this.updateBubbles(speech, camera, at, age);
-    this.updateLabels(labels, camera, at);
+    const heads = new Map<number, Box>();
+    for (const row of new Set([...labels, ...speech].map((one) => one.row))) {
+      const place = at(row);
+      if (!place) continue;
+      const [left, top] = camera.toScreen(place[0] + 0.5 - HEAD_HALF, place[1] + HEAD_TOP);
+      const [right, bottom] = camera.toScreen(place[0] + 0.5 + HEAD_HALF, place[1] + HEAD_BOTTOM);
+      heads.set(row, { left, top, right, bottom });
+    }
+    const bubbles = this.updateBubbles(speech, camera, at, age, [...heads.values()]);
+    const names = this.updateLabels(labels, camera, at, bubbles);
+    this.updateZones(camera, zones, [...names, ...heads.values()]);
+  }
+
+  /** Show the names of zones at their northern edges, where there is room for them. */
+  private updateZones(camera: Camera2d, on: boolean, before: Box[]): void {
+    const taken = [...before];
+    for (const { element, x, y, width, letters } of this.zones) {
+      const [left, top] = camera.toScreen(x, y);
+      const half = (ZONE_PIXELS * letters) / 2 + 6;
+      const box = { left: left - half, right: left + half, top, bottom: top + LABEL_HEIGHT };
+      const shown = on && width * camera.scale >= ZONE_FROM && !taken.some((other) => overlaps(box, other));
+      element.hidden = !shown;
+      if (!shown) continue;
+      taken.push(box);
+      element.style.transform = `translate(-50%, 0) translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+    }
   }
 
   private updateBubbles(
@@ -108,7 +159,8 @@ export class Overlay {
     camera: Camera2d,
     at: (row: number) => [number, number] | null,
     age: (tick: number) => number,
-  ): void {
+    heads: Box[],
+  ): Box[] {
     const shown = new Set<number>();
     const newest = new Map<number, Speech>();
     for (const said of speech) {
@@ -127,9 +179,8 @@ export class Overlay {
     const taken: Box[] = [];
     for (const { said, point } of onScreen) {
       const bubble = this.bubble(said);
-      const left = Math.min(Math.max(point[0] - bubble.width / 2, 4), Math.max(4, camera.width - bubble.width - 4));
-      const bottom = Math.max(point[1] - 8, bubble.height + 2);
-      const box = placeAbove({ left, right: left + bubble.width, top: bottom - bubble.height, bottom }, taken);
+      const tip = Math.max(point[1] - 8, bubble.height + 2);
+      const box = placeBubble([point[0], tip], [bubble.width, bubble.height], camera.width, taken, heads);
       if (!box || box.top < -bubble.height) continue;
       taken.push(box);
       shown.add(said.row);
@@ -139,7 +190,7 @@ export class Overlay {
       style.opacity = String(fade);
       style.zIndex = String(BUBBLES_FROM + taken.length); // not the order in which they were first shown
       style.setProperty("--tail", `${Math.round(Math.min(Math.max(point[0] - box.left, 12), bubble.width - 12))}px`);
-      style.setProperty("--stalk", `${Math.max(0, Math.round(bottom - box.bottom))}px`);
+      style.setProperty("--stalk", `${Math.max(0, Math.round(tip - box.bottom))}px`);
     }
     for (const [row, { element }] of this.bubbles) {
       if (newest.has(row)) element.classList.toggle("hidden", !shown.has(row));
@@ -148,6 +199,7 @@ export class Overlay {
         this.bubbles.delete(row);
       }
     }
+    return taken;
   }
 
   private bubble(said: Speech): Bubble {
@@ -174,7 +226,7 @@ export class Overlay {
     return bubble;
   }
 
-  private updateLabels(labels: Label[], camera: Camera2d, at: (row: number) => [number, number] | null): void {
+  private updateLabels(labels: Label[], camera: Camera2d, at: (row: number) => [number, number] | null, bubbles: Box[]): Box[] {
     const placed = labels.flatMap((label) => {
       const place = at(label.row);
       return place ? [{ ...label, place }] : [];
@@ -185,7 +237,7 @@ export class Overlay {
       element.remove();
       this.labels.delete(row);
     }
-    const taken: Box[] = [];
+    const taken = [...bubbles];
     // Strong ones are last, so they are above others; they take their room first.
     for (const [rank, { row, strong, played, place }] of [...placed.entries()].reverse()) {
       let element = this.labels.get(row);
@@ -207,5 +259,6 @@ export class Overlay {
       element.style.zIndex = String(rank);
       element.style.transform = `translate(-50%, 0) translate(${Math.round(x)}px, ${Math.round(y)}px)`;
     }
+    return taken;
   }
 }
