@@ -1,7 +1,9 @@
 """`tickmind doctor`: checks what this machine has and allows, and shows what to do."""
 
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,6 +14,7 @@ import typer
 
 PORTS = {"world": 50051, "gateway": 8766, "page": 8700}  # the default ports of `tickmind demo` and `tickmind up`
 LOW_DISK_MB = 500
+NARROWEST = 40  # columns for which lines are broken
 SLOW_SYNC_MS = 50.0
 _VILLAGE = {
     "world": ("grpc", "numba", "numpy"),
@@ -68,6 +71,14 @@ class Finding:
     text: str
 
 
+def _laid_out(line: str) -> str:
+    """Return a line broken between words for a terminal, under where its words begin; whole for a pipe."""
+    if not sys.stdout.isatty():
+        return line
+    width = max(shutil.get_terminal_size().columns, NARROWEST)
+    return textwrap.fill(line, width, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
+
+
 def doctor(
     runs: Annotated[Path, typer.Option(help="The folder in which runs are recorded.")] = Path("runs"),
 ) -> None:
@@ -77,7 +88,7 @@ def doctor(
     """
     worst_is_mend = False
     for finding in _findings(runs):
-        typer.echo(f"{finding.verdict}  {finding.what}: {finding.text}")
+        typer.echo(_laid_out(f"{finding.verdict}  {finding.what}: {finding.text}"))
         worst_is_mend |= finding.verdict is Severity.MEND
     if worst_is_mend:
         typer.echo("Follow the lines marked `mend`, and run `tickmind doctor` again.")
@@ -201,7 +212,6 @@ def browser() -> Finding:
 
 def disk(runs: Path) -> Finding:
     """Check the folder of runs: writable, with enough room, and fast enough for a tick."""
-    import shutil
     import tempfile
     import time
 

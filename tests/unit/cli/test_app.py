@@ -18,7 +18,7 @@ from tickmind.base import ConfigError
 from tickmind.cli.app import PlainEndings, app, main
 
 SRC = Path(package.__file__).parents[1]
-SHORT_HELP_CHARS = 62  # that a list of commands has room for in a terminal of 80
+SHORT_HELP_CHARS = 59  # that a list of commands has room for in a terminal of 80
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

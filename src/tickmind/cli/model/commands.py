@@ -22,7 +22,7 @@ EXIT_STOPPED = 130  # by Ctrl-C, the convention of shells
 
 model_app = typer.Typer(
     name="model",
-    help="Models that run on this machine, with no key and no service.",
+    help="Models that run on this machine, without key or service.",
     no_args_is_help=True,
     add_completion=False,
 )

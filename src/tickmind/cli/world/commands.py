@@ -100,7 +100,7 @@ def world(
         bool, typer.Option("--schema", help="Print the JSON schema of a scenario, for editors, and exit.")
     ] = False,
 ) -> None:
-    """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it.
+    """Serve a world: ticks, leases, observations and intents. Ctrl-C stops it.
 
     While it runs, `tickmind world spawn` and `tickmind world despawn` bring actors into it and take them out.
     """
