@@ -74,7 +74,7 @@ const runningSum = (values: number[]): number[] => {
 
 export function Charts({ app }: { app: App }) {
   const digest = app.digest.value;
-  if (!digest || digest.ticks < 2) return <p class="empty">There are no numbers yet.</p>;
+  if (!digest || digest.ticks < 2) return <p class="empty">There are no numbers yet; they begin with the second tick.</p>;
   const { columns } = digest;
   const live = columns.gap_ms.some((gap) => gap > 0);
   const each = digest.step > 1 ? `in ${digest.step} ticks` : "in a tick";

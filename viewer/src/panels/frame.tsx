@@ -107,13 +107,13 @@ export function TopBar({ app }: { app: App }) {
             Places
           </button>
         )}
-        <button type="button" aria-pressed={app.legend.value} onClick={() => (app.legend.value = !app.legend.value)}>
+        <button type="button" class="keyed" aria-pressed={app.legend.value} onClick={() => (app.legend.value = !app.legend.value)}>
           Legend
         </button>
         <button type="button" onClick={switchTheme} title={`Show the page ${theme.value === "dark" ? "light" : "dark"}`}>
           {theme.value === "dark" ? "Light" : "Dark"}
         </button>
-        <button type="button" onClick={() => (app.help.value = true)} title="Keys (?)">
+        <button type="button" class="keyed" onClick={() => (app.help.value = true)} title="Keys (?)">
           Keys
         </button>
         <button type="button" aria-pressed={app.panel.value} onClick={() => (app.panel.value = !app.panel.value)}>

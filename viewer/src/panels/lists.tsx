@@ -81,7 +81,7 @@ export function Log({ app }: { app: App }) {
   return (
     <div class="log">
       <FilterBar app={app} />
-      {!entries.length && <p class="empty">{more ? "Looking through the last ticks." : "Nothing of this kind happened in the last ticks."}</p>}
+      {!entries.length && <p class="empty">{more ? "Looking through the last ticks." : "Nothing of this kind happened in the last ticks. With fewer filters, or at another tick, there is more."}</p>}
       <ol class="lines" id="log" aria-label="Events, newest first">
         {entries.map((entry) => (
           <li key={entry.key} class={`${entry.type}${entry.bad ? " bad" : ""}`}>
@@ -99,7 +99,7 @@ export function Talk({ app }: { app: App }) {
   const found = conversations(app.film, tick, 30);
   const first = found.length ? Math.min(...found.map((one) => one.lines[0].tick)) : tick;
   useEarlier(app, found.length >= 12, first - 1);
-  if (!found.length) return <p class="empty">No character has spoken in the last ticks.</p>;
+  if (!found.length) return <p class="empty">No character has spoken in the last ticks. Go to another tick, or wait until two of them meet.</p>;
   return (
     <div class="talk">
       <TalkGraph app={app} talks={found} />

@@ -190,7 +190,7 @@ function Run({ bench, row }: { bench: RunBench; row: RunRow }) {
 export function Runs({ app }: { app: App }) {
   const bench = app.bench.value;
   useEffect(() => void bench?.refresh(), [bench]);
-  if (!bench) return <p class="empty">This viewer shows one run only.</p>;
+  if (!bench) return <p class="empty">This viewer shows one run only. Open a run with `tickmind replay` to branch it, and to watch two runs side by side.</p>;
   const rows = bench.rows.value;
   const beside = bench.beside.value;
   const related = rows?.filter((row) => row.related) ?? [];

@@ -68,7 +68,7 @@ export function StoryView({ app }: { app: App }) {
           </button>
         )}
       </p>
-      {!story.days.length && <p class="empty">Nothing to tell has happened yet.</p>}
+      {!story.days.length && <p class="empty">Nothing to tell has happened yet. The chronicle begins with the first gift, meeting or promise.</p>}
       {story.days.map(({ day, about, parts, left_out }) => (
         <section key={day}>
           <h2>
