@@ -54,6 +54,7 @@ const REASONS: Record<string, string> = {
   target_occupied: "something is where it would be",
   not_owner: "it belongs to another",
   wrong_state: "not as it is now",
+  asleep: "it is asleep",
   no_offer: "there is no such offer any more",
 };
 

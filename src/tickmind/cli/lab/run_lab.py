@@ -14,7 +14,7 @@ from tickmind.cli.lab.branch_id import free_branch_id
 from tickmind.cli.lab.branch_process import BranchProcess
 from tickmind.cli.lab.interview_process import InterviewProcess
 from tickmind.cli.minds.asking import WholeMinds
-from tickmind.cli.runs.change_options import change_text
+from tickmind.cli.runs.change_options import change_sentence
 from tickmind.cli.runs.commands import as_tree
 from tickmind.cli.world.scenarios import TILE_ART
 from tickmind.record import RunStore
@@ -85,7 +85,7 @@ class FolderLab:
             "run_id": run.run_id,
             "parent": run.parent,
             "branched_at": branched_at,
-            "changes": [redact(change_text(change)) for change in changes],
+            "changes": [redact(change_sentence(change)) for change in changes],
             "state": str(run.state),
             "ticks": run.ticks,
             "world": run.world,

@@ -1,4 +1,4 @@
-"""The changes at which runs branch, as the options of `tickmind branch` that make them."""
+"""The changes at which runs branch: as the options of `tickmind branch` that make them, and in words."""
 
 from typing import TYPE_CHECKING
 
@@ -26,3 +26,35 @@ def change_option(change: "RunChange") -> tuple[str, str]:
 def change_text(change: "RunChange") -> str:
     """Return a change with its tick, for people."""
     return f"after tick {change.tick_id:,}: {' '.join(change_option(change))}"
+
+
+def change_sentence(change: "RunChange") -> str:
+    """Return a change with its tick in words, without options.
+
+    >>> from tickmind.record import RunChange
+    >>> change_sentence(RunChange(12, "item", who="ada", what="rye_bread", value="3"))
+    'after tick 12: ada has 3 rye bread'
+    """
+    who, what, value = change.who, change.what.replace("_", " "), change.value
+    match change.kind:
+        case "say":
+            said = f"{who} says “{value}”"
+        case "item":
+            said = f"{who} has {value} {what}"
+        case "persona":
+            said = f"the {what} of {who} is “{value}”"
+        case "state":
+            said = f"{who} is {value.replace('_', ' ')}"
+        case "rule":
+            said = f"the rule {what} is {value}"
+        case "remove":
+            said = f"{who} leaves the world"
+        case "remember":
+            said = f"{who} remembers “{value}”"
+        case "forget":
+            said = f"{who} forgets the memory {value}"
+        case "model":
+            said = f"{value} is the model"
+        case _:
+            return change_text(change)
+    return f"after tick {change.tick_id:,}: {said}"
