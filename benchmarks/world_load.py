@@ -494,7 +494,6 @@ async def _capacity(asks: Sequence[tuple[Any, bytes]]) -> float:
 
 def _results(name: str, found: Run, answers_ms: float, seconds: float, tick_ms: int = 1000) -> list[Result]:
     figures = found.figures
-    expected = seconds * 1000 / tick_ms - 1
     late = figures.refused.get("late_tick", 0)
     tick_cpu_ms = figures.cpu_s * 1000 / max(figures.ticks, 1)
     print(f"  {figures}\n  closing: {found.closing}")
@@ -502,21 +501,27 @@ def _results(name: str, found: Run, answers_ms: float, seconds: float, tick_ms: 
         f"  CPU: world {figures.cpu_s / seconds:.2f} cores, {tick_cpu_ms:.0f} ms for a tick; "
         f"load {found.cpu_s / seconds:.2f} cores; {found.machine}"
     )
-    missed = max(0.0, expected - figures.ticks) + figures.overruns
     return [
-        _limited(f"{name}: answers p99", figures.answers_p99_ms, "ms", answers_ms),
-        _limited(f"{name}: jitter p99", figures.jitter_p99_ms, "ms", 10.0),
-        _none(f"{name}: missed ticks", missed),
-        _none(f"{name}: late intents", late),
-        _none(f"{name}: missed ticks when all close", found.closing.overruns),
+        limited(f"{name}: answers p99", figures.answers_p99_ms, "ms", answers_ms),
+        limited(f"{name}: jitter p99", figures.jitter_p99_ms, "ms", 10.0),
+        none_found(f"{name}: missed ticks", missed_ticks(figures, seconds, tick_ms)),
+        none_found(f"{name}: late intents", late),
+        none_found(f"{name}: missed ticks when all close", found.closing.overruns),
     ]
 
 
-def _limited(name: str, ours: float, unit: str, most: float) -> Result:
+def missed_ticks(figures: Figures, seconds: float, tick_ms: int = 1000) -> float:
+    """How many ticks there were too few, or took too long."""
+    return max(0.0, seconds * 1000 / tick_ms - 1 - figures.ticks) + figures.overruns
+
+
+def limited(name: str, ours: float, unit: str, most: float) -> Result:
+    """A figure beside the most that it may be."""
     return Result(name, ours, unit, "the limit", most, most / max(ours, 1e-3), 1.0)
 
 
-def _none(name: str, found: float) -> Result:
+def none_found(name: str, found: float) -> Result:
+    """A count of what there must be none of."""
     return Result(name, found, "", "the limit", 0.0, float(found == 0), 1.0)
 
 
@@ -545,7 +550,7 @@ def bench_stalled(seconds: float = SECONDS) -> list[Result]:
     cut = found.figures.cut
     return [
         *_results("200 stalled readers", found, 100.0, seconds, 200),
-        _limited("200 stalled readers: memory", found.figures.memory_mb - found.before_mb, "MB", 64.0),
+        limited("200 stalled readers: memory", found.figures.memory_mb - found.before_mb, "MB", 64.0),
         Result("200 stalled readers: cut off", cut, "", "all", 200, cut / 200, 1.0),
     ]
 

@@ -32,7 +32,6 @@ def websocket(
     Each client sends its own token of the world, if the world requires one.
     """
     from tickmind.adapters.websocket import WebSocketConfig, WebSocketServer, frame_schema
-    from tickmind.base.garbage import settle
     from tickmind.server.event_loop import run_on_quick_loop
 
     if schema:
@@ -48,13 +47,13 @@ def websocket(
         tls=context,
         more_hosts=tuple(allow_host or ()),
         origins=tuple(allow_origin or ()),
+        keep_garbage=True,
     )
     connection = world_endpoint(world, None, world_ca, world_certificate)
 
     async def serve() -> None:
         stop = stop_signal()
         async with WebSocketServer(connection, config) as server:
-            settle()  # a full collection would delay frames
             typer.echo(f"The world at {world} is at {server.url}; Ctrl-C stops it.", err=True)
             await stop.wait()
 

@@ -41,10 +41,14 @@ class Client:
 
     async def open(self, entity_id):
         """Open the control of an entity, and return the answer."""
-        first = codec.encode_up(ControlOpen(entity_id, f"agent of {entity_id}"))
+        first = written(ControlOpen(entity_id, f"agent of {entity_id}"))
         opened = codec.decode_down(control_pb2.ControlResponse.FromString(await self.link.open(first)))
         self.link.start_silently()
         return opened
+
+
+def written(frame):
+    return codec.encode_up(frame).SerializeToString()
 
 
 def one_connection(server, **given):
@@ -67,7 +71,7 @@ async def test_clients_share_a_stream_until_the_last_has_left():
             await client.link.close()
             assert client.ends == [None]
         await came_true(lambda: streams(server) == {"relay": 1, "control": 1})
-        clients[2].link.send_nowait(codec.encode_up(KeepAlive()))
+        clients[2].link.send_nowait(written(KeepAlive()))
         await clients[2].link.close()
         await came_true(lambda: streams(server) == {})
         again = Client(relay)
@@ -86,9 +90,9 @@ async def test_a_refused_client_gets_the_reason_and_the_others_stay():
         await came_true(lambda: second.ends)
         assert isinstance(second.ends[0], ControlClosedError)
         with pytest.raises(ControlClosedError):
-            second.link.send_nowait(codec.encode_up(KeepAlive()))
+            second.link.send_nowait(written(KeepAlive()))
         with pytest.raises(RefusedMessageError, match="the first frame"):
-            await third.link.open(codec.encode_up(KeepAlive()))
+            await third.link.open(written(KeepAlive()))
         assert not first.ends
         await relay.close()
 
@@ -126,7 +130,7 @@ async def test_one_client_that_sends_too_much_at_once_is_refused_alone():
         first, second = Client(relay), Client(relay)
         await first.open("entity:1")
         await second.open("entity:2")
-        alive = codec.encode_up(KeepAlive())
+        alive = written(KeepAlive())
         for _ in range(MAX_UNSENT):
             first.link.send_nowait(alive)
         with pytest.raises(OverloadedError):

@@ -29,6 +29,9 @@ class FrameCodec(Protocol):
     def read(self, data: str | bytes) -> pb.SocketRequest:
         """Read a frame up; raises `BadFrameError` if it is none."""
 
+    def known_intent(self, data: str | bytes) -> bytes | None:
+        """Return the `ControlRequest` of a frame that was read before and has only an intent; None for other frames."""
+
     def write(self, frame: pb.SocketResponse) -> str | bytes:
         """Write a frame down."""
 
@@ -36,7 +39,24 @@ class FrameCodec(Protocol):
         """Write a frame down that holds a `ControlResponse`, given as the bytes in which the world has sent it."""
 
 
-class ProtobufFrames:
+class _KnownIntents:
+    """Frames with an intent alone, none of which has a secret, by their data: many clients send the same in a tick."""
+
+    def __init__(self) -> None:
+        self._intents: dict[str | bytes, bytes] = {}  # data -> the `ControlRequest`
+
+    def known_intent(self, data: str | bytes) -> bytes | None:
+        """Return the `ControlRequest` of a frame that was read before and has only an intent; None for other frames."""
+        return self._intents.get(data)
+
+    def _keep(self, data: str | bytes, request: pb.SocketRequest) -> None:
+        if request.control.HasField("intent") and not request.token and MAX_KEPT_PART_BYTES.allows(len(data)):
+            if len(self._intents) >= MAX_KEPT_PARTS.maximum:
+                self._intents.clear()
+            self._intents[data] = request.control.SerializeToString()
+
+
+class ProtobufFrames(_KnownIntents):
     """Binary frames, each one message."""
 
     def read(self, data: str | bytes) -> pb.SocketRequest:
@@ -48,6 +68,7 @@ class ProtobufFrames:
             request.ParseFromString(data)
         except (DecodeError, ValueError):
             raise BadFrameError("the frame is no SocketRequest in protobuf's binary form") from None
+        self._keep(data, request)
         return request
 
     def write(self, frame: pb.SocketResponse) -> bytes:
@@ -59,27 +80,21 @@ class ProtobufFrames:
         return field_head(_CONTROL, len(data)) + data
 
 
-class JsonFrames:
+class JsonFrames(_KnownIntents):
     """Text frames in the JSON mapping of proto3; fields that the schema does not have are refused.
 
-    Many clients send the same intents in a tick and get the same acknowledgements: those are read and written once.
+    Many clients get the same acknowledgements: those are written once.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._write_control = WireJson(control_pb2.ControlResponse.DESCRIPTOR).write
         self._acks = KeptTexts(self._write_control)
-        self._intents: dict[str, pb.SocketRequest] = {}  # text -> the frame; none of them has a secret
 
     def read(self, data: str | bytes) -> pb.SocketRequest:
-        """Read a frame up; raises `BadFrameError` if it is none. It must not be changed: others may get it too."""
-        known = self._intents.get(data) if isinstance(data, str) else None
-        if known is not None:
-            return known
+        """Read a frame up; raises `BadFrameError` if it is none."""
         request = self._read(data)
-        if request.control.HasField("intent") and not request.token and len(data) <= MAX_KEPT_PART_BYTES.maximum:
-            if len(self._intents) >= MAX_KEPT_PARTS.maximum:
-                self._intents.clear()
-            self._intents[str(data)] = request
+        self._keep(data, request)
         return request
 
     def write(self, frame: pb.SocketResponse) -> str:

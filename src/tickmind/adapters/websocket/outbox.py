@@ -28,6 +28,11 @@ class SocketOutbox:
         """Whether nothing more will be queued."""
         return self._ended
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no frame waits, so that another may be written without being queued."""
+        return not self._frames and self._newest is None and not self._ended
+
     def put(self, frame: Frame) -> bool:
         """Queue a frame; return False, and leave it out, if as many wait as may."""
         if self._ended:

@@ -11,11 +11,13 @@ from tickmind.adapters.websocket.errors import WebSocketAddressError
 from tickmind.adapters.websocket.limits import SocketLimits
 from tickmind.base.access.browser_guard import LOOPBACK_NAMES, host_name
 from tickmind.base.access.token_file import Tokens
+from tickmind.base.garbage import GarbageKeeper
 from tickmind.viewer.access import RequestGuard, is_loopback
 from tickmind.viewer.web_listener import RouteHandler, WebListener
 from tickmind.wire import WorldEndpoint
 
 DEFAULT_PORT = 8701
+GARBAGE_OBJECTS = 50_000  # new objects before the collector looks for cycles; a frame leaves no cycle behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class WebSocketConfig:
     more_hosts: tuple[str, ...] = ()  # other host names for clients
     origins: tuple[str, ...] = ()  # of pages that may connect, as http://localhost:3000
     limits: SocketLimits = SocketLimits()  # noqa: RUF009 - frozen
+    keep_garbage: bool = False  # True: control this process's garbage collector, which would delay frames
 
 
 class WebSocketServer:
@@ -56,6 +59,7 @@ class WebSocketServer:
         self._endpoint: WebSocketEndpoint | None = None
         self._listener: WebListener | None = None
         self._port = config.port
+        self._garbage = GarbageKeeper(most_young=GARBAGE_OBJECTS) if config.keep_garbage else None
 
     @property
     def url(self) -> str:
@@ -83,11 +87,16 @@ class WebSocketServer:
             first_request_s=config.limits.first_frame_s,
         )
         self._port = await self._listener.open()
+        if self._garbage is not None:
+            self._garbage.start()
+            self._garbage.collect()
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._garbage is not None:
+            self._garbage.stop()
         if self._listener is not None:
             await self._listener.stop_accepting()
         if self._endpoint is not None:

@@ -11,6 +11,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from tickmind.adapters.websocket.errors import BadFrameError, failed_call, socket_error
 from tickmind.adapters.websocket.frame_pace import FramePace
+from tickmind.adapters.websocket.frame_writer import FrameWriter
 from tickmind.adapters.websocket.frames import FrameCodec
 from tickmind.adapters.websocket.limits import MAX_TOKEN_CHARS, SocketLimits
 from tickmind.adapters.websocket.outbox import Frame, SocketOutbox
@@ -23,7 +24,6 @@ from tickmind.wire.v1 import control_pb2, viewer_pb2
 from tickmind.wire.v1 import door_pb2 as pb
 
 TOKEN = re.compile(rf"[\x21-\x7e]{{1,{MAX_TOKEN_CHARS.maximum}}}")
-_LETTER_BYTES = 4  # at most, as UTF-8
 _log = get_logger(__name__)
 
 
@@ -52,7 +52,7 @@ class SocketSession:
         context: SocketContext,
     ) -> None:
         self._socket = socket
-        self._transport = transport
+        self._writer = FrameWriter(socket, transport, codec, context.limits.stall_s.maximum)
         self._codec = codec
         self._token = token
         self._context = context
@@ -111,19 +111,22 @@ class SocketSession:
     async def _read(self) -> None:
         """Read frames until the client leaves or the connection ends."""
         try:
-            first = await self._receive(self._limits.first_frame_s.maximum)
-            if first is None:
+            data = await self._receive(self._limits.first_frame_s.maximum)
+            if data is None:
                 return
+            first = self._codec.read(data)
             self._caller = self._enter(first)
             if self._caller is None:
                 return
             await self._take(self._caller, first, is_first=True)
             while not self._outbox.ended:
                 try:
-                    request = await self._receive(None if self._is_busy() else self._limits.idle_s.maximum)
-                    if request is None:
+                    data = await self._receive(None if self._is_busy() else self._limits.idle_s.maximum)
+                    if data is None:
                         return
-                    await self._take(self._caller, request)
+                    intent = self._codec.known_intent(data)
+                    if intent is None or not self._pass_on(intent):
+                        await self._take(self._caller, self._codec.read(data))
                 except BadFrameError as error:
                     self._put(socket_error(pb.SOCKET_ERROR_CODE_BAD_FRAME, str(error)))
         except BadFrameError as error:
@@ -135,7 +138,7 @@ class SocketSession:
         except ConnectionError:
             return
 
-    async def _receive(self, timeout_s: float | None) -> pb.SocketRequest | None:
+    async def _receive(self, timeout_s: float | None) -> str | bytes | None:
         """Wait for a frame, read more slowly after too many; None if the client is gone."""
         wait_s = self._pace.wait_s(asyncio.get_running_loop().time())
         if wait_s:
@@ -143,8 +146,9 @@ class SocketSession:
         message = await self._socket.receive(timeout=timeout_s)
         if message.type not in {WSMsgType.TEXT, WSMsgType.BINARY}:
             return None
-        self._pace.note(len(message.data))
-        return self._codec.read(message.data)
+        data: str | bytes = message.data
+        self._pace.note(len(data))
+        return data
 
     def _enter(self, first: pb.SocketRequest) -> RelayCaller | None:
         """Check the token, and return the client's way to the world."""
@@ -168,6 +172,15 @@ class SocketSession:
             return True
         self._fail(pb.SOCKET_ERROR_CODE_NOT_ALLOWED, "the token was withdrawn; connect again with one that is valid")
         return False
+
+    def _pass_on(self, intent: bytes) -> bool:
+        """Pass an intent on; return False, and leave it, if this client has no control."""
+        link = self._link
+        if link is None or link.ended or not self._is_controlling:
+            return False
+        if self._is_admitted():
+            link.send_nowait(intent)
+        return True
 
     async def _take(self, caller: RelayCaller, request: pb.SocketRequest, *, is_first: bool = False) -> None:
         if not self._is_admitted():
@@ -196,12 +209,12 @@ class SocketSession:
             if kind != "open":
                 raise BadFrameError("control: the first of its frames must be open")
             link = self._link = caller.control(self._take_down, self._control_ended, play=frame.open.play)
-            if self._take_opened(await link.open(frame)):
+            if self._take_opened(await link.open(frame.SerializeToString())):
                 link.start_silently()
         elif kind == "open":
             raise BadFrameError("control: one connection controls one entity; open another one for another entity")
         elif not self._link.ended:
-            self._link.send_nowait(frame)
+            self._link.send_nowait(frame.SerializeToString())
 
     def _ask(self, caller: RelayCaller, request: pb.SocketRequest) -> None:
         if self._questions is None:
@@ -227,12 +240,23 @@ class SocketSession:
         """Queue a frame of the control stream, of which only the kind matters here."""
         match frame[0] >> 3 if frame else 0:
             case control_pb2.ControlResponse.OBSERVATION_FIELD_NUMBER:
-                self._outbox.put_newest(frame)
+                if not self._write_nowait(frame):
+                    self._outbox.put_newest(frame)
             case control_pb2.ControlResponse.CLOSED_FIELD_NUMBER:
                 self._is_controlling = False
                 self._outbox.end(frame)
             case _:
-                self._put(frame)
+                if not self._write_nowait(frame):
+                    self._put(frame)
+
+    def _write_nowait(self, frame: bytes) -> bool:
+        """Write a frame if no other waits; one that can't be written at all ends this connection as a queued frame."""
+        if not self._outbox.is_empty:
+            return False
+        try:
+            return self._writer.write_nowait(frame)
+        except Exception:  # noqa: BLE001 - other clients' frames come after this one
+            return False
 
     def _take_opened(self, frame: bytes) -> bool:
         """Queue the first frame of the control stream; return whether the client has control now."""
@@ -276,30 +300,12 @@ class SocketSession:
         """Send what waits until the end, or until the client takes too long for one frame."""
         try:
             while (frame := await self._outbox.next()) is not None:
-                codec = self._codec
-                data = codec.write_control(frame) if isinstance(frame, bytes) else codec.write(frame)
-                if self._has_room(len(data)):
-                    await self._write(data)
-                    continue
-                async with asyncio.timeout(self._limits.stall_s.maximum):
-                    await self._write(data)
+                await self._writer.write(frame)
         except TimeoutError:
             self.is_stalled = True
-            if self._transport is not None:
-                self._transport.abort()
+            self._writer.abort()
         except ConnectionError:
             return  # reading ends, too
-
-    def _has_room(self, size: int) -> bool:
-        """Whether a frame is written without waiting for the client, and so needs no timer; they are most frames."""
-        transport = self._transport
-        if transport is None or transport.is_closing():
-            return False
-        unsent, (low, high) = transport.get_write_buffer_size(), transport.get_write_buffer_limits()
-        return unsent <= low and unsent + _LETTER_BYTES * size < high
-
-    def _write(self, data: str | bytes) -> Coroutine[Any, Any, None]:
-        return self._socket.send_str(data) if isinstance(data, str) else self._socket.send_bytes(data)
 
     async def _close(self) -> None:
         """Close the WebSocket, without waiting for a client that stalls."""
@@ -307,5 +313,4 @@ class SocketSession:
             async with asyncio.timeout(self._limits.close_s.maximum):
                 await self._socket.close(code=WSCloseCode.OK, drain=False)
         except (ConnectionError, TimeoutError):
-            if self._transport is not None:
-                self._transport.abort()
+            self._writer.abort()

@@ -14,7 +14,7 @@ from tickmind.wire.client.link import Link
 from tickmind.wire.client.relayed_control import ControlCarrier, ControlLink, RelayedLink
 from tickmind.wire.client.service_calls import service_calls
 from tickmind.wire.errors import WireError
-from tickmind.wire.v1 import control_pb2, entity_pb2, operator_pb2, relay_pb2, telemetry_pb2, viewer_pb2
+from tickmind.wire.v1 import entity_pb2, operator_pb2, relay_pb2, telemetry_pb2, viewer_pb2
 
 MAX_RELAY_CHANNELS = Limit("number of connections of a bridge to its world", 4)
 
@@ -120,8 +120,8 @@ class RelayCaller:
     ) -> ControlLink:
         """Return a control stream, to be opened with the caller's first frame; it keeps no lease alive by itself.
 
-        `on_frame` gets each `ControlResponse` but the first as its bytes. One to `play` is for a person, and takes the
-        right of an operator and a stream of its own.
+        Each `ControlRequest` is given as its bytes, and `on_frame` gets each `ControlResponse` but the first as its
+        bytes. A stream to `play` is for a person, and takes the right of an operator and a stream of its own.
         """
         if not play:
             return self._calls.control(self._connection, on_frame, on_end)
@@ -129,7 +129,7 @@ class RelayCaller:
         return Link(
             lambda: self._calls.play(metadata=metadata),
             self._connection,
-            encode=control_pb2.ControlRequest.SerializeToString,
+            encode=_as_it_is,
             decode=_as_it_is,
             on_frame=on_frame,
             on_end=on_end,

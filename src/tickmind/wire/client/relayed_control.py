@@ -12,7 +12,6 @@ from tickmind.wire.client.link import MAX_UNSENT, Link
 from tickmind.wire.codec import parse
 from tickmind.wire.errors import ControlClosedError, DeadlineError, OverloadedError, WireError
 from tickmind.wire.messages.limits import MAX_RELAYED_FRAMES
-from tickmind.wire.v1 import control_pb2
 from tickmind.wire.v1 import relay_pb2 as pb
 
 MESSAGE_BYTES = 256 * 1024  # of one message up; a longer frame is one of its own
@@ -20,14 +19,14 @@ _STATUS = {status.value[0]: status for status in grpc.StatusCode}
 
 
 class ControlLink(Protocol):
-    """A control stream of one client of a bridge; frames down stay as they come."""
+    """A control stream of one client of a bridge; frames, which stay as they come, are given as their bytes."""
 
     @property
     def ended(self) -> bool:
         """Whether the stream has ended."""
         ...
 
-    async def open(self, first: control_pb2.ControlRequest, /) -> bytes:
+    async def open(self, first: bytes, /) -> bytes:
         """Send the first frame and wait for the first answer; raises `WireError` if there is none."""
         ...
 
@@ -35,7 +34,7 @@ class ControlLink(Protocol):
         """Begin to pass on what comes down."""
         ...
 
-    def send_nowait(self, frame: control_pb2.ControlRequest, /) -> None:
+    def send_nowait(self, frame: bytes, /) -> None:
         """Queue a frame; raises `WireError` if the stream has ended or too many frames wait."""
         ...
 
@@ -72,7 +71,7 @@ class RelayedLink:
         """Whether the stream has ended."""
         return self._ended
 
-    async def open(self, first: control_pb2.ControlRequest) -> bytes:
+    async def open(self, first: bytes) -> bytes:
         """Send the first frame and wait for the first answer; raises `WireError` if there is none."""
         self._first = asyncio.get_running_loop().create_future()
         self._number = self._carrier.add(self)
@@ -95,7 +94,7 @@ class RelayedLink:
         if self._ended:
             self._on_end(self._failure)
 
-    def send_nowait(self, frame: control_pb2.ControlRequest) -> None:
+    def send_nowait(self, frame: bytes) -> None:
         """Queue a frame; raises `WireError` if the stream has ended or too many frames wait."""
         if self._ended:
             raise ControlClosedError("the control stream has ended; open a new one")
@@ -104,12 +103,12 @@ class RelayedLink:
                 f"{MAX_UNSENT} frames wait to be sent; the connection is too slow", status="RESOURCE_EXHAUSTED"
             )
         self.unsent += 1
-        self._carrier.send(self, pb.RelayedFrame(stream=self._number, frame=frame.SerializeToString()))
+        self._carrier.send(self, self._number, frame)
 
     async def close(self) -> None:
         """End the stream; the lease runs on."""
         if self._number and not self._ended:
-            self._carrier.send(self, pb.RelayedFrame(stream=self._number, end=pb.RelayedEnd()))
+            self._carrier.send(self, self._number, None)
         self.end(None)
 
     def take(self, frame: bytes) -> None:
@@ -145,7 +144,7 @@ class ControlCarrier:
         self._on_empty = on_empty
         self._links: dict[int, RelayedLink] = {}  # by their numbers
         self._last = 0  # the greatest number so far
-        self._waiting: list[tuple[RelayedLink, pb.RelayedFrame]] = []  # frames to be sent
+        self._waiting: list[tuple[RelayedLink, int, bytes | None]] = []  # frames to be sent; None ends a stream
         self._changed = asyncio.Event()
         self._stream: Link[pb.RelayControlRequest, pb.RelayControlResponse] = Link(
             dial,
@@ -170,9 +169,9 @@ class ControlCarrier:
         if self._links.pop(number, None) is link and not self._links:
             self._on_empty()
 
-    def send(self, link: RelayedLink, frame: pb.RelayedFrame) -> None:
-        """Queue a frame of a control stream."""
-        self._waiting.append((link, frame))
+    def send(self, link: RelayedLink, number: int, frame: bytes | None) -> None:
+        """Queue a frame of a control stream, or its end."""
+        self._waiting.append((link, number, frame))
         self._changed.set()
 
     async def close(self) -> None:
@@ -195,11 +194,15 @@ class ControlCarrier:
     def _next(self) -> pb.RelayControlRequest:
         """Return a message with as many of the waiting frames as it may have."""
         message, size, count = pb.RelayControlRequest(), 0, 0
-        for link, frame in self._waiting:
-            if size >= MESSAGE_BYTES or not MAX_RELAYED_FRAMES.allows(count + 1):
+        frames, most = message.frames, int(MAX_RELAYED_FRAMES.maximum)
+        for link, number, frame in self._waiting[:most]:
+            if size >= MESSAGE_BYTES:
                 break
-            message.frames.append(frame)
-            size += len(frame.frame)
+            if frame is None:
+                frames.add(stream=number, end=pb.RelayedEnd())
+            else:
+                frames.add(stream=number, frame=frame)
+                size += len(frame)
             count += 1
             link.unsent -= 1
         del self._waiting[:count]

@@ -10,6 +10,8 @@ from tests.long import short_or_long
 
 from tickmind.adapters.websocket import BadFrameError, frame_schema
 from tickmind.adapters.websocket.frames import CODECS, JSON_SUBPROTOCOL, PROTOBUF_SUBPROTOCOL
+from tickmind.adapters.websocket.limits import MAX_KEPT_PART_BYTES
+from tickmind.wire.v1 import action_pb2, control_pb2
 from tickmind.wire.v1 import door_pb2 as pb
 
 SPOILT = short_or_long(2_000, 1_000_000)
@@ -141,3 +143,29 @@ def test_the_frames_in_the_guide_are_frames(validator):
     assert len(frames) > 5
     for frame in frames:
         validator.validate(frame)
+
+
+@pytest.mark.parametrize("codec", [JSON, PROTOBUF])
+def test_only_short_intents_without_a_token_are_known_when_they_come_again(codec):
+    said = action_pb2.Intent(say=action_pb2.Say(text="known"))
+    intent = control_pb2.ControlRequest(intent=control_pb2.ControlIntent(tick_id=7, intent=said))
+    data = in_form(codec, pb.SocketRequest(control=intent))
+    codec.read(data)
+    known = codec.known_intent(data)
+    assert known is not None
+    assert control_pb2.ControlRequest.FromString(known) == intent
+    said.say.text = "x" * int(MAX_KEPT_PART_BYTES.maximum)
+    long = control_pb2.ControlRequest(intent=control_pb2.ControlIntent(tick_id=7, intent=said))
+    opened = control_pb2.ControlRequest(open=control_pb2.ControlOpen(entity_id="ada"))
+    for other in (
+        pb.SocketRequest(control=intent, token="a-secret"),
+        pb.SocketRequest(control=long),
+        pb.SocketRequest(control=opened),
+    ):
+        data = in_form(codec, other)
+        codec.read(data)
+        assert codec.known_intent(data) is None
+
+
+def in_form(codec, frame):
+    return json_format.MessageToJson(frame) if codec is JSON else frame.SerializeToString()
