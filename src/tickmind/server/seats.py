@@ -110,7 +110,13 @@ class ControlSeat(_Seat[ActorListener]):
 
     @classmethod
     def open(
-        cls, authority: Authority, opening: ControlOpen, stream: Stream[bytes], *, may_play: bool = False
+        cls,
+        authority: Authority,
+        opening: ControlOpen,
+        stream: Stream[bytes],
+        *,
+        may_play: bool = False,
+        as_json: bool = False,
     ) -> "ControlSeat | None":
         """Acquire control as the first frame asks; a refusal is the last frame down.
 
@@ -124,7 +130,9 @@ class ControlSeat(_Seat[ActorListener]):
             return None
         grant, lease = taken
         want_floors = opening.want_floors or bool(authority.run.floors)  # where ways depend on them
-        listener = ActorListener(int(grant.rows[0]), grant, stream.outbox, frames=True, want_floors=want_floors)
+        listener = ActorListener(
+            int(grant.rows[0]), grant, stream.outbox, frames=True, want_floors=want_floors, as_json=as_json
+        )
         seat = cls(authority, stream, grant, listener)
         seat._open(ControlOpened(lease, authority.run_of(lease.entity_id)))
         return seat

@@ -1,10 +1,12 @@
 """Control streams of many clients over one stream, message by message."""
 
+import json
 import random
 from typing import Any
 
 import grpc
 import pytest
+from google.protobuf import json_format
 from tests.long import short_or_long
 
 from tickmind.protocol import Direction, Move, Reason, Say
@@ -52,6 +54,12 @@ class Bridge:
         """Let each number control the entity of that number."""
         self.send(*((number, ControlOpen(f"entity:{number}", f"agent:{number}")) for number in numbers))
 
+    def open_as_json(self, number):
+        """Let a number control the entity of that number, with observations in JSON."""
+        opening = codec.encode_up(ControlOpen(f"entity:{number}", f"agent:{number}")).SerializeToString()
+        message = pb.RelayControlRequest(frames=[{"stream": number, "frame": opening, "as_json": True}])
+        self.relay.take(message.SerializeToString())
+
     def read(self):
         """Return what comes down: number -> values, and the statuses of ends."""
         found: dict[int, list[Any]] = {}
@@ -72,6 +80,8 @@ class Bridge:
 def value_of(frame):
     if frame.HasField("end"):
         return frame.end.status, frame.end.details
+    if frame.HasField("json"):
+        return json.loads(frame.json)
     return codec.decode_down(codec.parse(control_pb2.ControlResponse, frame.frame))
 
 
@@ -96,6 +106,26 @@ def test_each_client_gets_its_own_lease_observations_and_acknowledgements(game, 
     assert [ack.ack.accepted for ack in acks[1]] == [True]
     assert [ack.ack.reason for ack in acks[2]] == [Reason.EARLY_TICK]
     assert game.authority.statistics().streams == {"relay": 1, "control": 2}
+
+
+@pytest.mark.parametrize("left_ms", [None, 300])
+def test_observations_are_the_same_in_json_for_clients_that_want_them_so(game, bridge, left_ms):
+    other = Bridge(game)
+    event = game.authority.begin()
+    bridge.open_as_json(1)
+    bridge.open_as_json(3)
+    other.open(2)
+    game.authority.audience.send(event, left_ms)
+    found, there = bridge.read(), other.read()
+    assert [type(frames[0]) for frames in found.values()] == [ControlOpened, ControlOpened]
+    [_, mine], [_, theirs] = found[1], there[2]
+    seen = json_format.MessageToDict(codec.encode_down(theirs))
+    assert mine["observation"].keys() == seen["observation"].keys()
+    for name in ("tickId", "deadlineMs", "tickStartServerTimeMs", "intentDeadlineServerTimeMs"):
+        assert mine["observation"].get(name) == seen["observation"].get(name), name
+    assert [frames[1]["observation"]["me"]["entityId"] for frames in found.values()] == ["entity:1", "entity:3"]
+    bridge.send((1, ControlIntent(1, Move(Direction.N))))
+    assert [ack.ack.accepted for ack in bridge.read()[1]] == [True]
 
 
 def test_a_refused_client_ends_and_the_others_go_on(game, bridge):

@@ -7,10 +7,12 @@ from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
 from tickmind.adapters.websocket.errors import BadFrameError
-from tickmind.adapters.websocket.json_writer import write_json
-from tickmind.adapters.websocket.limits import MAX_FRAME_VALUES, MAX_KEPT_PART_BYTES, MAX_KEPT_PARTS
-from tickmind.adapters.websocket.wire_json import KeptTexts, WireJson
+from tickmind.adapters.websocket.limits import MAX_FRAME_VALUES
 from tickmind.wire.codec.writer import field_head
+from tickmind.wire.json_form.frames import JsonFrame
+from tickmind.wire.json_form.json_writer import write_json
+from tickmind.wire.json_form.limits import MAX_KEPT_PART_BYTES, MAX_KEPT_PARTS
+from tickmind.wire.json_form.wire_json import KeptTexts, WireJson
 from tickmind.wire.v1 import control_pb2
 from tickmind.wire.v1 import door_pb2 as pb
 
@@ -24,7 +26,9 @@ _UNKNOWN_FIELD = re.compile(r'has no field named "(?P<name>.*?)" at "(?P<path>.*
 
 
 class FrameCodec(Protocol):
-    """Reads and writes the frames of one subprotocol."""
+    """Reads and writes the frames of one subprotocol; with `is_json` it takes a `JsonFrame` for a `ControlResponse`."""
+
+    is_json: bool
 
     def read(self, data: str | bytes) -> pb.SocketRequest:
         """Read a frame up; raises `BadFrameError` if it is none."""
@@ -59,6 +63,8 @@ class _KnownIntents:
 class ProtobufFrames(_KnownIntents):
     """Binary frames, each one message."""
 
+    is_json = False
+
     def read(self, data: str | bytes) -> pb.SocketRequest:
         """Read a frame up; raises `BadFrameError` if it is none."""
         if isinstance(data, str):
@@ -86,6 +92,8 @@ class JsonFrames(_KnownIntents):
     Many clients get the same acknowledgements: those are written once.
     """
 
+    is_json = True
+
     def __init__(self) -> None:
         super().__init__()
         self._write_control = WireJson(control_pb2.ControlResponse.DESCRIPTOR).write
@@ -103,6 +111,8 @@ class JsonFrames(_KnownIntents):
 
     def write_control(self, data: bytes) -> str:
         """Write a frame down that holds a `ControlResponse`."""
+        if isinstance(data, JsonFrame):
+            return f'{{"control":{data.decode()}}}'
         write = self._acks.__getitem__ if data[:1] == _ACK else self._write_control
         return f'{{"control":{write(data)}}}'
 

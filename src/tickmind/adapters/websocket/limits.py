@@ -7,8 +7,6 @@ from tickmind.base import Limit
 MAX_SOCKETS = Limit("number of WebSocket connections", 2000)
 MAX_FRAME_BYTES = Limit("size of a frame of a WebSocket client", 1024 * 1024, "bytes")
 MAX_FRAME_VALUES = Limit("number of values in a JSON frame of a WebSocket client", 20_000)
-MAX_KEPT_PARTS = Limit("number of parts of one kind whose JSON is kept", 8192)
-MAX_KEPT_PART_BYTES = Limit("size of a part whose JSON is kept", 512, "bytes")
 MAX_FRAMES_PER_S = Limit("number of frames of a WebSocket client in a second", 200)
 MAX_BYTES_PER_S = Limit("size of the frames of a WebSocket client in a second", 256 * 1024, "bytes")
 MAX_UNSENT_FRAMES = Limit("number of frames that wait for a WebSocket client", 256)

@@ -20,6 +20,7 @@ from tickmind.base import Secret, get_logger, redact
 from tickmind.wire import ControlClosedError, WireError
 from tickmind.wire.client.relay import RelayCaller, WorldRelay
 from tickmind.wire.client.relayed_control import ControlLink
+from tickmind.wire.json_form.frames import JsonFrame
 from tickmind.wire.v1 import control_pb2, viewer_pb2
 from tickmind.wire.v1 import door_pb2 as pb
 
@@ -208,7 +209,9 @@ class SocketSession:
         if self._link is None:
             if kind != "open":
                 raise BadFrameError("control: the first of its frames must be open")
-            link = self._link = caller.control(self._take_down, self._control_ended, play=frame.open.play)
+            link = self._link = caller.control(
+                self._take_down, self._control_ended, play=frame.open.play, as_json=self._codec.is_json
+            )
             if self._take_opened(await link.open(frame.SerializeToString())):
                 link.start_silently()
         elif kind == "open":
@@ -238,7 +241,10 @@ class SocketSession:
 
     def _take_down(self, frame: bytes) -> None:
         """Queue a frame of the control stream, of which only the kind matters here."""
-        match frame[0] >> 3 if frame else 0:
+        kind = control_pb2.ControlResponse.OBSERVATION_FIELD_NUMBER
+        if not isinstance(frame, JsonFrame):
+            kind = frame[0] >> 3 if frame else 0
+        match kind:
             case control_pb2.ControlResponse.OBSERVATION_FIELD_NUMBER:
                 if not self._write_nowait(frame):
                     self._outbox.put_newest(frame)

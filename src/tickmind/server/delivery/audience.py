@@ -12,6 +12,7 @@ from tickmind.server.delivery.outbox import Outbox
 from tickmind.server.delivery.slices import slice_columns
 from tickmind.wire.codec import ObservationWriter, write_times
 from tickmind.wire.columns import write_observations
+from tickmind.wire.json_form.frames import JsonObservations
 from tickmind.wire.messages.frames import ObservationBatch
 from tickmind.world import TileWorld
 
@@ -25,19 +26,31 @@ ROWS_AT_ONCE = 150_000  # actors of hosts prepared together
 class ActorListener:
     """The client of one actor, on a control stream or a plain one."""
 
-    __slots__ = ("frames", "grant", "once", "outbox", "ready", "row", "sent", "tick_id", "want_floors")
+    __slots__ = (
+        "as_json", "frames", "grant", "json", "once", "outbox", "ready", "row", "sent", "tick_id", "want_floors",
+    )  # fmt: skip
 
     def __init__(
-        self, row: int, grant: Grant, outbox: Outbox[bytes], *, frames: bool, want_floors: bool, once: bool = False
+        self,
+        row: int,
+        grant: Grant,
+        outbox: Outbox[bytes],
+        *,
+        frames: bool,
+        want_floors: bool,
+        once: bool = False,
+        as_json: bool = False,
     ) -> None:
         self.row = row
         self.grant = grant
         self.outbox = outbox
         self.frames = frames  # whether observations travel as frames of a control stream
         self.want_floors = want_floors
+        self.as_json = as_json  # whether its frames with observations are a `JsonFrame` each
         self.once = once  # whether it requested one observation, which its lease has not had yet
         self.tick_id = grant.observed_tick if once else 0  # tick of its last observation
         self.ready: bytes | None = None  # the observation, until it is sent
+        self.json = ""  # the same as JSON, if it is wanted so
         self.sent = False  # whether the requested observation was sent
 
 
@@ -68,6 +81,7 @@ class Audience:
         self._actors_per_part = actors_per_part
         self._writer = ObservationWriter()
         self._writer_tick = 0
+        self._json = JsonObservations()
         self._listeners: dict[ActorListener, None] = {}
         self._hosts: dict[Host, None] = {}
         self.has_late = False  # whether a client came since observations were last sent
@@ -114,10 +128,14 @@ class Audience:
         for _ in self.prepare():
             pass
         frame_times, response_times = write_times(event, left_ms)
+        json_times = self._json.times(event) if left_ms is None else None
         for listener in list(self._listeners):
             if listener.ready is not None:
                 message = listener.ready + (frame_times if listener.frames else response_times)
-                listener.ready = None
+                if listener.as_json:
+                    text, write = listener.json, self._json
+                    message = write.whole(message) if json_times is None else write.finish(text, json_times)
+                listener.ready, listener.json = None, ""
                 if listener.once:
                     self._send_last(listener, message)
                 else:
@@ -147,6 +165,8 @@ class Audience:
         for listener, seen in zip(listeners, observations, strict=True):
             write = self._writer.write_frame if listener.frames else self._writer.write_response
             listener.tick_id, listener.ready = tick_id, write(seen)
+            if listener.as_json:
+                listener.json = self._json.prepare(listener.ready)
 
     def _make_parts(self, hosts: Sequence[Host]) -> Iterator[None]:
         """Make the observations of some hosts together, and split them by host."""

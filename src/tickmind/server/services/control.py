@@ -70,15 +70,17 @@ def batcher_of(authority: Authority) -> AckBatcher:
     return AckBatcher(0.0 if authority.pace.lockstep else authority.pace.tick_s)
 
 
-def sit(authority: Authority, data: bytes, stream: Stream[bytes], *, may_play: bool = False) -> ControlSeat | None:
+def sit(
+    authority: Authority, data: bytes, stream: Stream[bytes], *, may_play: bool = False, as_json: bool = False
+) -> ControlSeat | None:
     """Open the control of one actor with its first frame; a refusal is the last frame down.
 
-    Raises `MessageError` if that frame is malformed.
+    With `as_json` its observations are a `JsonFrame` each. Raises `MessageError` if that frame is malformed.
     """
     opening = decode_up(parse(control_pb2.ControlRequest, data))
     if not isinstance(opening, ControlOpen):
         raise MessageError("the first frame", "open")
-    return ControlSeat.open(authority, opening, stream, may_play=may_play)
+    return ControlSeat.open(authority, opening, stream, may_play=may_play, as_json=as_json)
 
 
 async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: Opener, acks: AckBatcher) -> None:

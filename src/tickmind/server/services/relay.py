@@ -18,6 +18,7 @@ from tickmind.server.services.methods import INTERNAL_WORDS, two_way
 from tickmind.server.services.streaming import Sender, open_stream
 from tickmind.wire import MessageError
 from tickmind.wire.codec import parse
+from tickmind.wire.json_form.frames import JsonFrame
 from tickmind.wire.messages.limits import MAX_RELAYED_FRAMES
 from tickmind.wire.v1 import relay_pb2 as pb
 
@@ -54,11 +55,12 @@ async def _serve(authority: Authority, context: Any, acks: AckBatcher) -> None:
 class RelayedStream:
     """One of the control streams: it counts as one that came by itself, and has a status when it ends."""
 
-    __slots__ = ("end", "number", "seat", "stream")
+    __slots__ = ("as_json", "end", "number", "seat", "stream")
 
-    def __init__(self, number: int, stream: Stream[bytes]) -> None:
+    def __init__(self, number: int, stream: Stream[bytes], *, as_json: bool) -> None:
         self.number = number
         self.stream = stream
+        self.as_json = as_json  # whether its observations are sent as JSON
         self.seat: ControlSeat | None = None
         self.end = pb.RelayedEnd()
 
@@ -103,7 +105,7 @@ class ControlRelay:
             kind = frame.WhichOneof("event")
             if relayed is None:
                 if kind == "frame" and frame.stream > self._last:
-                    self._begin(frame.stream, frame.frame)
+                    self._begin(frame.stream, frame.frame, as_json=frame.as_json)
             elif kind == "end":
                 self._forget(relayed)
             elif not is_stray:
@@ -120,7 +122,10 @@ class ControlRelay:
             del self._changed[relayed]
             outbox = relayed.stream.outbox
             while (frame := outbox.take()) is not None:
-                message.frames.add(stream=relayed.number, frame=frame)
+                if isinstance(frame, JsonFrame):
+                    message.frames.add(stream=relayed.number, json=frame)
+                else:
+                    message.frames.add(stream=relayed.number, frame=frame)
                 size += len(frame)
             if outbox.ended and relayed.number in self._open:
                 message.frames.add(stream=relayed.number, end=_end_of(relayed))
@@ -138,7 +143,7 @@ class ControlRelay:
         for relayed in list(self._open.values()):
             self._forget(relayed)
 
-    def _begin(self, number: int, first: bytes) -> None:
+    def _begin(self, number: int, first: bytes, *, as_json: bool) -> None:
         """Add a control stream; what is wrong with it is its end."""
         authority, peer = self._authority, self._carrier.peer
         self._last = number
@@ -146,7 +151,8 @@ class ControlRelay:
             self._refuse(number, why)
             return
         outbox = Outbox[bytes](int(authority.limits.unanswered.maximum))
-        relayed = self._open[number] = RelayedStream(number, authority.streams.open(StreamKind.CONTROL, peer, outbox))
+        stream = authority.streams.open(StreamKind.CONTROL, peer, outbox)
+        relayed = self._open[number] = RelayedStream(number, stream, as_json=as_json)
         outbox.wake = lambda: self._note(relayed)
         self._pass_on(relayed, first)
 
@@ -164,7 +170,7 @@ class ControlRelay:
     def _pass_on(self, relayed: RelayedStream, frame: bytes) -> None:
         try:
             if relayed.seat is None:
-                relayed.seat = sit(self._authority, frame, relayed.stream)
+                relayed.seat = sit(self._authority, frame, relayed.stream, as_json=relayed.as_json)
             else:
                 relayed.seat.take(frame)
         except MessageError as error:

@@ -47,6 +47,8 @@ class _ServiceCalls:
         connection: WorldEndpoint,
         on_frame: Callable[[bytes], None],
         on_end: Callable[[WireError | None], None],
+        *,
+        as_json: bool,
     ) -> ControlLink:
         """Return a control stream, which shares a stream to the world with others that have the same token."""
         carrier = self._carriers.get(connection)
@@ -55,7 +57,7 @@ class _ServiceCalls:
             carrier = self._carriers[connection] = ControlCarrier(
                 lambda: self.relay(metadata=metadata), connection, lambda: self._drop(connection)
             )
-        return RelayedLink(carrier, on_frame, on_end)
+        return RelayedLink(carrier, on_frame, on_end, as_json=as_json)
 
     async def close(self) -> None:
         """Close the connection and the streams on it."""
@@ -117,14 +119,16 @@ class RelayCaller:
         on_end: Callable[[WireError | None], None],
         *,
         play: bool = False,
+        as_json: bool = False,
     ) -> ControlLink:
         """Return a control stream, to be opened with the caller's first frame; it keeps no lease alive by itself.
 
         Each `ControlRequest` is given as its bytes, and `on_frame` gets each `ControlResponse` but the first as its
-        bytes. A stream to `play` is for a person, and takes the right of an operator and a stream of its own.
+        bytes, or an observation as a `JsonFrame` if `as_json` asks for that. A stream to `play` is for a person, and
+        takes the right of an operator and a stream of its own.
         """
         if not play:
-            return self._calls.control(self._connection, on_frame, on_end)
+            return self._calls.control(self._connection, on_frame, on_end, as_json=as_json)
         metadata = self._connection.metadata
         return Link(
             lambda: self._calls.play(metadata=metadata),

@@ -11,6 +11,7 @@ from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.link import MAX_UNSENT, Link
 from tickmind.wire.codec import parse
 from tickmind.wire.errors import ControlClosedError, DeadlineError, OverloadedError, WireError
+from tickmind.wire.json_form.frames import JsonFrame
 from tickmind.wire.messages.limits import MAX_RELAYED_FRAMES
 from tickmind.wire.v1 import relay_pb2 as pb
 
@@ -55,8 +56,11 @@ class RelayedLink:
         carrier: "ControlCarrier",
         on_frame: Callable[[bytes], None],
         on_end: Callable[[WireError | None], None],
+        *,
+        as_json: bool = False,
     ) -> None:
         self._carrier = carrier
+        self._as_json = as_json
         self._on_frame = on_frame
         self._on_end = on_end
         self._number = 0
@@ -75,7 +79,7 @@ class RelayedLink:
         """Send the first frame and wait for the first answer; raises `WireError` if there is none."""
         self._first = asyncio.get_running_loop().create_future()
         self._number = self._carrier.add(self)
-        self.send_nowait(first)
+        self._send(first, as_json=self._as_json)
         timeout_s = self._carrier.connection.timeout_s
         try:
             async with asyncio.timeout(timeout_s):
@@ -96,6 +100,9 @@ class RelayedLink:
 
     def send_nowait(self, frame: bytes) -> None:
         """Queue a frame; raises `WireError` if the stream has ended or too many frames wait."""
+        self._send(frame)
+
+    def _send(self, frame: bytes, *, as_json: bool = False) -> None:
         if self._ended:
             raise ControlClosedError("the control stream has ended; open a new one")
         if self.unsent >= MAX_UNSENT:
@@ -103,12 +110,12 @@ class RelayedLink:
                 f"{MAX_UNSENT} frames wait to be sent; the connection is too slow", status="RESOURCE_EXHAUSTED"
             )
         self.unsent += 1
-        self._carrier.send(self, self._number, frame)
+        self._carrier.send(self, pb.RelayedFrame(stream=self._number, frame=frame, as_json=as_json))
 
     async def close(self) -> None:
         """End the stream; the lease runs on."""
         if self._number and not self._ended:
-            self._carrier.send(self, self._number, None)
+            self._carrier.send(self, pb.RelayedFrame(stream=self._number, end=pb.RelayedEnd()))
         self.end(None)
 
     def take(self, frame: bytes) -> None:
@@ -144,7 +151,7 @@ class ControlCarrier:
         self._on_empty = on_empty
         self._links: dict[int, RelayedLink] = {}  # by their numbers
         self._last = 0  # the greatest number so far
-        self._waiting: list[tuple[RelayedLink, int, bytes | None]] = []  # frames to be sent; None ends a stream
+        self._waiting: list[tuple[RelayedLink, pb.RelayedFrame]] = []  # frames to be sent
         self._changed = asyncio.Event()
         self._stream: Link[pb.RelayControlRequest, pb.RelayControlResponse] = Link(
             dial,
@@ -169,9 +176,9 @@ class ControlCarrier:
         if self._links.pop(number, None) is link and not self._links:
             self._on_empty()
 
-    def send(self, link: RelayedLink, number: int, frame: bytes | None) -> None:
-        """Queue a frame of a control stream, or its end."""
-        self._waiting.append((link, number, frame))
+    def send(self, link: RelayedLink, frame: pb.RelayedFrame) -> None:
+        """Queue a frame of a control stream."""
+        self._waiting.append((link, frame))
         self._changed.set()
 
     async def close(self) -> None:
@@ -194,15 +201,11 @@ class ControlCarrier:
     def _next(self) -> pb.RelayControlRequest:
         """Return a message with as many of the waiting frames as it may have."""
         message, size, count = pb.RelayControlRequest(), 0, 0
-        frames, most = message.frames, int(MAX_RELAYED_FRAMES.maximum)
-        for link, number, frame in self._waiting[:most]:
-            if size >= MESSAGE_BYTES:
+        for link, frame in self._waiting:
+            if size >= MESSAGE_BYTES or not MAX_RELAYED_FRAMES.allows(count + 1):
                 break
-            if frame is None:
-                frames.add(stream=number, end=pb.RelayedEnd())
-            else:
-                frames.add(stream=number, frame=frame)
-                size += len(frame)
+            message.frames.append(frame)
+            size += len(frame.frame)
             count += 1
             link.unsent -= 1
         del self._waiting[:count]
@@ -215,10 +218,13 @@ class ControlCarrier:
             link = self._links.get(frame.stream)
             if link is None:
                 continue  # it has ended here
-            if frame.HasField("end"):
-                link.end(self._failure(frame.end))
-            else:
-                link.take(frame.frame)
+            match frame.WhichOneof("event"):
+                case "end":
+                    link.end(self._failure(frame.end))
+                case "json":
+                    link.take(JsonFrame(frame.json))
+                case _:
+                    link.take(frame.frame)
 
     def _failure(self, end: pb.RelayedEnd) -> WireError:
         if not end.status:

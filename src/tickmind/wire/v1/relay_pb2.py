@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17tickmind/v1/relay.proto\x12\x0btickmind.v1\"@\n\x13RelayControlRequest\x12)\n\x06\x66rames\x18\x01 \x03(\x0b\x32\x19.tickmind.v1.RelayedFrame\"A\n\x14RelayControlResponse\x12)\n\x06\x66rames\x18\x01 \x03(\x0b\x32\x19.tickmind.v1.RelayedFrame\"`\n\x0cRelayedFrame\x12\x0e\n\x06stream\x18\x01 \x01(\x03\x12\x0f\n\x05\x66rame\x18\x02 \x01(\x0cH\x00\x12&\n\x03\x65nd\x18\x03 \x01(\x0b\x32\x17.tickmind.v1.RelayedEndH\x00\x42\x07\n\x05\x65vent\"-\n\nRelayedEnd\x12\x0e\n\x06status\x18\x01 \x01(\x05\x12\x0f\n\x07\x64\x65tails\x18\x02 \x01(\t2g\n\x0cRelayService\x12W\n\x0cRelayControl\x12 .tickmind.v1.RelayControlRequest\x1a!.tickmind.v1.RelayControlResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17tickmind/v1/relay.proto\x12\x0btickmind.v1\"@\n\x13RelayControlRequest\x12)\n\x06\x66rames\x18\x01 \x03(\x0b\x32\x19.tickmind.v1.RelayedFrame\"A\n\x14RelayControlResponse\x12)\n\x06\x66rames\x18\x01 \x03(\x0b\x32\x19.tickmind.v1.RelayedFrame\"\x81\x01\n\x0cRelayedFrame\x12\x0e\n\x06stream\x18\x01 \x01(\x03\x12\x0f\n\x05\x66rame\x18\x02 \x01(\x0cH\x00\x12&\n\x03\x65nd\x18\x03 \x01(\x0b\x32\x17.tickmind.v1.RelayedEndH\x00\x12\x0e\n\x04json\x18\x04 \x01(\x0cH\x00\x12\x0f\n\x07\x61s_json\x18\x05 \x01(\x08\x42\x07\n\x05\x65vent\"-\n\nRelayedEnd\x12\x0e\n\x06status\x18\x01 \x01(\x05\x12\x0f\n\x07\x64\x65tails\x18\x02 \x01(\t2g\n\x0cRelayService\x12W\n\x0cRelayControl\x12 .tickmind.v1.RelayControlRequest\x1a!.tickmind.v1.RelayControlResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,10 +35,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RELAYCONTROLREQUEST']._serialized_end=104
   _globals['_RELAYCONTROLRESPONSE']._serialized_start=106
   _globals['_RELAYCONTROLRESPONSE']._serialized_end=171
-  _globals['_RELAYEDFRAME']._serialized_start=173
-  _globals['_RELAYEDFRAME']._serialized_end=269
-  _globals['_RELAYEDEND']._serialized_start=271
-  _globals['_RELAYEDEND']._serialized_end=316
-  _globals['_RELAYSERVICE']._serialized_start=318
-  _globals['_RELAYSERVICE']._serialized_end=421
+  _globals['_RELAYEDFRAME']._serialized_start=174
+  _globals['_RELAYEDFRAME']._serialized_end=303
+  _globals['_RELAYEDEND']._serialized_start=305
+  _globals['_RELAYEDEND']._serialized_end=350
+  _globals['_RELAYSERVICE']._serialized_start=352
+  _globals['_RELAYSERVICE']._serialized_end=455
 # @@protoc_insertion_point(module_scope)

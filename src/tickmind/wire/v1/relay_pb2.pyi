@@ -19,14 +19,18 @@ class RelayControlResponse(_message.Message):
     def __init__(self, frames: _Optional[_Iterable[_Union[RelayedFrame, _Mapping]]] = ...) -> None: ...
 
 class RelayedFrame(_message.Message):
-    __slots__ = ("stream", "frame", "end")
+    __slots__ = ("stream", "frame", "end", "json", "as_json")
     STREAM_FIELD_NUMBER: _ClassVar[int]
     FRAME_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
+    JSON_FIELD_NUMBER: _ClassVar[int]
+    AS_JSON_FIELD_NUMBER: _ClassVar[int]
     stream: int
     frame: bytes
     end: RelayedEnd
-    def __init__(self, stream: _Optional[int] = ..., frame: _Optional[bytes] = ..., end: _Optional[_Union[RelayedEnd, _Mapping]] = ...) -> None: ...
+    json: bytes
+    as_json: bool
+    def __init__(self, stream: _Optional[int] = ..., frame: _Optional[bytes] = ..., end: _Optional[_Union[RelayedEnd, _Mapping]] = ..., json: _Optional[bytes] = ..., as_json: _Optional[bool] = ...) -> None: ...
 
 class RelayedEnd(_message.Message):
     __slots__ = ("status", "details")

@@ -10,7 +10,7 @@ from tests.long import short_or_long
 
 from tickmind.adapters.websocket import BadFrameError, frame_schema
 from tickmind.adapters.websocket.frames import CODECS, JSON_SUBPROTOCOL, PROTOBUF_SUBPROTOCOL
-from tickmind.adapters.websocket.limits import MAX_KEPT_PART_BYTES
+from tickmind.wire.json_form.limits import MAX_KEPT_PART_BYTES
 from tickmind.wire.v1 import action_pb2, control_pb2
 from tickmind.wire.v1 import door_pb2 as pb
 

@@ -10,8 +10,8 @@ from google.protobuf.message import DecodeError
 from tests.kits.socket_frames import SocketSamples
 from tests.long import short_or_long
 
-from tickmind.adapters.websocket.limits import MAX_KEPT_PART_BYTES, MAX_KEPT_PARTS
-from tickmind.adapters.websocket.wire_json import KeptNumbers, KeptTexts, WireJson
+from tickmind.wire.json_form.limits import MAX_KEPT_PART_BYTES, MAX_KEPT_PARTS
+from tickmind.wire.json_form.wire_json import KeptNumbers, KeptTexts, WireJson
 from tickmind.wire.v1 import action_pb2, control_pb2, entity_pb2, lease_pb2, observation_pb2
 from tickmind.wire.v1 import door_pb2 as pb
 

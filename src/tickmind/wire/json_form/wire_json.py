@@ -12,8 +12,8 @@ import orjson
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from tickmind.adapters.websocket.json_writer import write_json
-from tickmind.adapters.websocket.limits import MAX_KEPT_PART_BYTES, MAX_KEPT_PARTS
+from tickmind.wire.json_form.json_writer import write_json
+from tickmind.wire.json_form.limits import MAX_KEPT_PART_BYTES, MAX_KEPT_PARTS
 
 Part: TypeAlias = Callable[[bytes], str]
 Number: TypeAlias = Callable[[int], str]

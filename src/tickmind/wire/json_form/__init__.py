@@ -1,0 +1,1 @@
+"""Messages in the JSON mapping of proto3, written fast."""
