@@ -464,6 +464,7 @@ def test_a_question_is_answered_by_what_is_known_of_its_subject():
     assert talk is not None
     remark = talker.next_remark(talk, SCENE)
     assert (remark.act, remark.news) == (Act.ANSWER, "I saw Cleo at the mill.")
+    talker.people.meet("bram").add_topic(remark.news)
     talk.lines.clear()
     talker.talks.hear(6, "bram", "What of Finn?")
     assert talker.next_remark(talk, SCENE).news == "I picked berries."

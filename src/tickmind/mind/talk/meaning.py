@@ -52,7 +52,7 @@ _HOURS = {
     )
 }
 _TIMES = re.compile(rf"\b(?:\d\d?:\d\d|1?\d ?[ap]m|noon|(?:at|by|before|until|till) (?:{'|'.join(_HOURS)}))\b")
-_NEWS = re.compile(r"^[^:\"?]{1,60}: (\S.*)$")
+_NEWS = re.compile(r"^[^:\"?]{1,100}: (\S.*)$")
 
 
 class Bringing(NamedTuple):

@@ -11,7 +11,7 @@ from tickmind.mind.talk.circle import MAX_CIRCLE
 from tickmind.mind.talk.line_checker import clean_line, names_time, problem_of
 from tickmind.mind.talk.listener import BEGINS_WITH_NAME, PROMISE_TICKS, TRUSTS, Listener
 from tickmind.mind.talk.meaning import Bringing, Invitation, read_line
-from tickmind.mind.talk.phrasebook import Act, Phrasebook
+from tickmind.mind.talk.phrasebook import Act, Phrasebook, choose_part
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import Talk, TalkLine
 from tickmind.mind.talk.wording_check import TOLD_CHARS, names_another, without_question, wording_problem
@@ -272,8 +272,8 @@ class Talker(Listener):
         )
         return {
             "hail": f"hail_{scene.part_of_day}",
-            "remark": self._chance.choice([name for name in remarks if name]),
-            "question": self._chance.choice([name for name in questions if name]),
+            "remark": choose_part(self._chance, [name for name in remarks if name]),
+            "question": choose_part(self._chance, [name for name in questions if name]),
             "lead": "lead_told" if slots["teller"] else "lead",
             "lead_answer": "lead_told" if slots["teller"] else "lead_answer",
             "reason": "reason" if scene.aim else "end",
