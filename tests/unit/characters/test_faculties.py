@@ -25,6 +25,7 @@ from tickmind.mind.options import Option
 from tickmind.mind.plans import SKILLS, ErrandState
 from tickmind.mind.reflection import Reflection
 from tickmind.mind.talk.extraction import FreeLine
+from tickmind.mind.talk.wording_task import beginning_asked
 from tickmind.protocol import ActorStatus, Persona, RunInfo, Thought
 from tickmind.protocol.setting import WorldSetting, ZoneInfo
 from tickmind.server.testing import meadow
@@ -344,10 +345,10 @@ def test_a_model_words_the_line_that_code_has_chosen(solo):
     model = Wordsmith()
     one = spoken_to(solo, model)
     assert one.world.said == [Wordsmith.words]
-    (question,) = [question for question in model.asked if "I feel calm." in question.user_message]
+    (question,) = [question for question in model.asked if "I feel calm, " in question.user_message]
     assert question.user_message.endswith(TALK.task)
     heard = '"entity:1" said: "Good morning! How are you?"'
-    assert f'{heard}\nSay this, and add a few words of your own: "' in question.user_message
+    assert f'{heard}\nFinish this: "I feel calm, ' in question.user_message
     assert question.turns == TALK.examples
 
 
@@ -355,9 +356,11 @@ def test_a_small_model_reads_neither_the_persona_nor_the_partners_line(solo):
     model = Wordsmith()
     one = solo(Villager, "@.1", client=model, tiers={"chatter": model}, settings={"local_model": True})
     one.world.hear("entity:1", "Good morning! How are you?")
-    play_until(one, lambda: any("I feel calm." in question.user_message for question in model.asked))
-    question = next(question for question in model.asked if "I feel calm." in question.user_message)
-    assert question.user_message == f'Say this, and add a few words of your own: "I feel calm."\n\n{TALK.task}'
+    play_until(one, lambda: any("I feel calm, " in question.user_message for question in model.asked))
+    question = next(question for question in model.asked if "I feel calm, " in question.user_message)
+    beginning = beginning_asked(question.user_message)
+    assert beginning.startswith("I feel calm, ")
+    assert question.user_message == f'Finish this: "{beginning} ..."\n\n{TALK.task}'
 
 
 def test_words_with_consequences_are_not_said(solo):
@@ -447,10 +450,9 @@ def test_who_has_time_thinks_of_words_for_what_it_will_tell(solo):
     one.play(1)
     one.character.memory.note(1, "I saw a fox at the mill.")
     play_until(one, lambda: len(one.character.talker.wordings))
-    question = next(question for question in model.asked if "Say this" in question.user_message)
-    assert question.user_message.endswith(
-        f'Say this, and add a few words of your own: "I saw a fox at the mill."\n\n{TALK.task}'
-    )
+    question = next(question for question in model.asked if "Finish this" in question.user_message)
+    assert 'Finish this: "I saw a fox at the mill, ' in question.user_message
+    assert question.user_message.endswith(f' ..."\n\n{TALK.task}')
     one.character._rehearses = "I saw a hare."
     assert one.character.wonders("rehearse")
     one.character.talker.talks.begin(one.world.tick, "entity:1")

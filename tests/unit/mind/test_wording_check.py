@@ -5,16 +5,81 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.mind.talk.wording_check import without_question, wording_problem
-from tickmind.mind.talk.wording_task import WORDED
+from tickmind.mind.talk.wording_task import (
+    BEGUN,
+    begun,
+    beginning_asked,
+    finished,
+    line_asked,
+    line_told,
+    without_musing,
+    words_question,
+)
 
 NAMES = ("Bram", "Gita", "Iris", "Jon", "Kaya")
 SAW = "I saw Kaya at the pear house."
 OFTEN = "Gita is often at the birch house."
 
 
-@pytest.mark.parametrize(("told", "line"), WORDED)
-def test_what_a_model_is_shown_is_what_it_may_say(told, line):
-    assert wording_problem(line, told, ("Tom", "Anna")) == ""
+@pytest.mark.parametrize(("beginning", "rest"), BEGUN)
+def test_what_a_model_is_shown_is_what_it_may_say(beginning, rest):
+    told = line_told(beginning)
+    assert told != beginning
+    assert wording_problem(finished(beginning, rest), told, ("Tom", "Anna")) == ""
+
+
+@pytest.mark.parametrize("told", [SAW, "I met Iris.", "Iris gave me bread as promised.", "Winter comes soon.", "Iris met Jon."])
+def test_a_line_is_begun_in_several_ways_that_its_words_decide(told):
+    beginnings = {begun(told, str(salt)) for salt in range(40)}
+    assert len(beginnings) >= 4
+    for beginning in beginnings:
+        assert beginning.startswith(told[:-1])
+        assert line_told(beginning) == told
+        assert begun(f"{beginning} this and that.") == ""
+    assert begun(told, "7") == begun(told, "7")
+
+
+@pytest.mark.parametrize("told", ["Are you well?", "Listen!", "Kaya met Jon, and Kaya wondered about it.", ""])
+def test_questions_and_what_was_added_to_before_are_asked_for_as_a_whole(told):
+    assert begun(told) == ""
+    assert line_asked(words_question(told)) == told
+    assert beginning_asked(words_question(told)) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("she waved.", "I saw Kaya, and she waved."),
+        ('... she waved"', "I saw Kaya, and she waved."),
+        ("and she waved", "I saw Kaya, and she waved."),
+        ("she waved? And more", "I saw Kaya, and she waved."),
+        ("she waved! And more", "I saw Kaya, and she waved!"),
+        ("I waved.", "I saw Kaya, and I waved."),
+        ("She waved.", "She waved."),
+        ("", ""),
+    ],
+)
+def test_what_a_model_writes_goes_behind_what_code_has_begun(words, line):
+    assert finished("I saw Kaya, and", words) == line
+
+
+def test_a_model_may_write_the_whole_line():
+    beginning = begun(SAW)
+    assert finished(beginning, f"{beginning} tired.") == f"{beginning} tired."
+    assert finished("", SAW) == SAW
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("I saw Kaya, and I wondered why.", "I saw Kaya."),
+        ("Tea is good, which is why I drink it.", "Tea is good."),
+        ("I saw Kaya, because she works here.", "I saw Kaya, because she works here."),
+        ("Kaya wondered, and so did I.", "Kaya wondered, and so did I."),
+    ],
+)
+def test_what_a_speaker_feels_about_it_is_no_news(line, kept):
+    assert without_musing(line) == kept
 
 
 @pytest.mark.parametrize(
@@ -27,6 +92,7 @@ def test_what_a_model_is_shown_is_what_it_may_say(told, line):
         ("The mill stands still on Sundays.", "On Sundays the mill always stands still."),
         (SAW, "At the pear house I saw Kaya, and she laughed."),
         (SAW, "I saw Kaya at the pear house, and at the end she laughed."),
+        (SAW, "I saw Kaya at the pear house, who laughed at the sunrise."),
     ],
 )
 def test_a_line_may_add_a_few_words_or_tell_the_same_otherwise(told, line):

@@ -15,7 +15,7 @@ from tickmind.mind.talk import Act, Remark, Talk, Talker, TalkScene
 from tickmind.mind.talk.extraction import EXTRACT_TASK, FreeLine, is_free, read_extract
 from tickmind.mind.talk.meaning import read_line
 from tickmind.mind.talk.sessions import ANSWER_TICKS
-from tickmind.mind.talk.wording_task import EXAMPLES, WORDS_TASK, words_question
+from tickmind.mind.talk.wording_task import EXAMPLES, WORDS_TASK, begun, finished, words_question
 from tickmind.protocol import ActorStatus
 from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import quoted
@@ -94,6 +94,7 @@ class TalkingCharacter(Character):
         self._said: tuple[range, Remark, str] | None = None  # its last line: ticks until it was said, and to whom
         self._tried: dict[str, None] = {}  # what it has asked words for; the newest last
         self._rehearses: str | None = None  # what it would tell or ask, and has worded ahead; None: nothing chosen yet
+        self._rehearsal_tick = -1  # in which that was chosen
         self._unread: list[FreeLine] = []  # lines that a model is to read, the oldest first
         self._unread_tick = 0  # since which the first of them waits for its reply
         self._searched = ""  # what it searches its memory for, if the last line that it heard asks something
@@ -147,7 +148,10 @@ class TalkingCharacter(Character):
     def _choose_rehearsal(self) -> None:
         """Choose what it will word ahead: what it might tell next, else what it might ask; or nothing."""
         if REHEARSE.name in self.faculties:
-            self._rehearses = self.talker.untold(self.tick, self._tried) or self.talker.unasked(self._tried)
+            is_small = has_small_model(self.settings)  # it goes on with what is told, and answers questions
+            asked = "" if is_small else self.talker.unasked(self._tried)
+            self._rehearses = self.talker.untold(self.tick, self._tried, begun if is_small else bool) or asked
+            self._rehearsal_tick = self.tick
 
     def hear_line(self, line: SpokenLine, place: str) -> None:
         """Take in a line that is for it; what code can't read of it waits for a model, if one reads for it."""
@@ -232,7 +236,7 @@ class TalkingCharacter(Character):
         if self._line is None or self._line_turn != turn:
             self._line, self._line_turn = self.talker.next_remark(talk, self._scene()), turn
             self._line_tick = self.tick
-            self._model_words = None if self.talker.may_reword(self._line) else self._line.text
+            self._model_words = None if self._may_reword(self._line) else self._line.text
         if self._waits_for_words(talk):
             return self.wait()
         if self._model_words is None and self._may_wait(talk):
@@ -249,6 +253,11 @@ class TalkingCharacter(Character):
     def _waits_for_words(self, talk: Talk) -> bool:
         """Return whether a model is still to word the line, and the partner has patience; a greeting does not wait."""
         return self._model_words is None and self._may_wait(talk) and self.tick - talk.turn_tick < WORDS_TICKS
+
+    def _may_reword(self, line: Remark) -> bool:
+        """Return whether a model may word a line; a small one only goes on with what it tells."""
+        is_fit = bool(begun(line.core)) or not has_small_model(self.settings)
+        return is_fit and self.talker.may_reword(line)
 
     def _waits_to_understand(self, talk: Talk) -> bool:
         """Return whether a model is still to read the line that it answers, or to say what it is like; for a while."""
@@ -283,12 +292,16 @@ class TalkingCharacter(Character):
         if faculty == EXTRACT.name:
             return "\n".join(quoted(self.talker.people.called(one.speaker_id), one.text) for one in self._unread[:1])
         if faculty == REHEARSE.name:
-            return words_question(self._rehearses or "")
+            return words_question(self._rehearses or "", self._salt(self._rehearsal_tick))
         if faculty != TALK.name or talk is None or self._line is None:
             return ""
         partner, heard = self.talker.people.called(talk.partner_id), talk.last_of(talk.partner_id)
         lines = [] if heard is None or has_small_model(self.settings) else [quoted(partner, heard.text)]
-        return "\n".join([*lines, words_question(self._line.core)])
+        return "\n".join([*lines, words_question(self._line.core, self._salt(self._line_tick))])
+
+    def _salt(self, tick: int) -> str:
+        """Return what decides how a line that was chosen in a tick is begun for a model."""
+        return f"{self.entity_id} {tick}"
 
     def learn(self, faculty: str, reply: Mapping[str, Any], asked_tick: int) -> None:
         """Take a model's words for the line that it is to say, or what it has read in a line of another.
@@ -308,15 +321,17 @@ class TalkingCharacter(Character):
         if faculty == REHEARSE.name and self._rehearses:
             news, self._rehearses = self._rehearses, ""
             remark = Remark(Act.ASK, news) if news.endswith("?") else Remark(Act.TELL, news, news)
+            words = finished(begun(news, self._salt(self._rehearsal_tick)), words)
             if not self.talker.keep_words(remark, words):
                 self._tried[news] = None
             if not MAX_TRIED.allows(len(self._tried)):
                 del self._tried[next(iter(self._tried))]
             self._choose_rehearsal()
         elif faculty == TALK.name and self._line is not None and asked_tick >= self._line_tick:
-            self._model_words = words
+            self._model_words = finished(begun(self._line.core, self._salt(self._line_tick)), words)
         elif faculty == TALK.name and self._said is not None and asked_tick in self._said[0]:
-            _, remark, name = self._said
+            ticks, remark, name = self._said
+            words = finished(begun(remark.core, self._salt(ticks.start)), words)
             self.talker.keep_words(remark, words, name)
 
     def _due_minute(self) -> int:

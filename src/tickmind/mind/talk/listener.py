@@ -19,6 +19,7 @@ from tickmind.mind.talk.meaning import Bringing, LineMeaning, in_third_person, r
 from tickmind.mind.talk.phrasebook import is_small_talk
 from tickmind.mind.talk.sessions import TalkEnd, Talks
 from tickmind.mind.talk.teller import Teller
+from tickmind.mind.talk.wording_task import without_musing
 from tickmind.protocol.setting import clock_of
 
 PROMISE_TICKS = 150  # until a promise is due, where there is no clock
@@ -180,12 +181,12 @@ class Listener(Teller):
             self._on_news(told)
 
     def _statement(self, text: str, meaning: LineMeaning) -> str:
-        """Return what a line says to be so without words that lead to it; nothing if it is about nothing."""
+        """Return what a line says to be so, without words that lead to it or muse about it; or nothing."""
         is_act = meaning.promise is not None or meaning.asks or meaning.greets or meaning.leaves or meaning.name
         is_call = meaning.invites is not None or meaning.bids or meaning.joins
         if is_act or is_call or is_small_talk(text):
             return ""
-        return self._addressed.sub("", text.strip())
+        return without_musing(self._addressed.sub("", text.strip()))
 
     def _promise(self, tick: int, by: str, to: str, bringing: Bringing) -> None:
         """Note a promise of this character or to it."""

@@ -79,11 +79,14 @@ class Teller:
     def _asked_words(self, question: str, partner_id: str) -> frozenset[str]:
         return words_of(question) - words_of(f"{self._name} {self.people.called(partner_id)}")
 
-    def untold(self, tick: int, tried: Collection[str] = ()) -> str:
-        """Return what it might tell next and has few words of a model for, but for what was `tried`; or nothing."""
+    def untold(self, tick: int, tried: Collection[str] = (), fits: Callable[[str], object] = bool) -> str:
+        """Return what it might tell next and has few words of a model for, but for what was `tried`; or nothing.
+
+        `fits` says of a text whether a model may word it.
+        """
         recent = self._memory.recall(tick, most=_NEWS_ENTRIES)
         news = (*(entry.text for entry in recent if entry.kind in _TOLD_KINDS), *self._facts)
-        fit = [text for text in news if not names_time(text) and TOLD_CHARS.allows(len(text))]
+        fit = [text for text in news if not names_time(text) and TOLD_CHARS.allows(len(text)) and fits(text)]
         if sum(told in fit for told in self.wordings.news) >= REHEARSED:
             return ""
         return self.wordings.scarcest([text for text in fit if text not in tried])

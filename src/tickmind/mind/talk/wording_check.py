@@ -22,7 +22,8 @@ _BROKEN = re.compile(r"\b(?:is|are|has) I\b|\bI (?:is|are|has)\b|\b(\w+),? (?:an
 _PLACE = re.compile(
     r"\b(?:at|in|on|by|near|to|from|beyond|behind|under) (?:the|a|my|our) (\w+(?: house| field)?)", re.IGNORECASE
 )
-_AT = re.compile(r"\bat (?:the|a|my|our) (?!end\b|moment\b|time\b|same\b)(\w+)", re.IGNORECASE)
+_TOWARDS = r"(?<!looked )(?<!look )(?<!laughed )(?<!laugh )(?<!smiled )(?<!waved )(?<!stared )"  # at which nobody is
+_AT = re.compile(rf"\b{_TOWARDS}at (?:the|a|my|our) (?!end\b|moment\b|time\b|same\b)(\w+)", re.IGNORECASE)
 _ASKED = re.compile(r"(?<=[.!])\s+[^.!?]+\?$")  # the last sentence, if it is a question
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|d)$")
 

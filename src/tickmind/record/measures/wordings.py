@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tickmind.mind.talk.line_checker import clean_line, problem_of
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.wording_check import names_another, without_question, wording_problem
-from tickmind.mind.talk.wording_task import EXAMPLE_NAMES, line_asked
+from tickmind.mind.talk.wording_task import EXAMPLE_NAMES, beginning_asked, finished, line_asked
 from tickmind.protocol import ThoughtReport
 
 
@@ -31,7 +31,7 @@ def read_wording(report: ThoughtReport, names: Mapping[str, str]) -> Wording | N
         return None
     plan = thought.directives.get("plan")
     text = str(plan.get("text", "")) if isinstance(plan, Mapping) else thought.reply
-    words = next(iter(text.strip().splitlines()), "")
+    words = finished(beginning_asked(thought.user_message), next(iter(text.strip().splitlines()), ""))
     own, others = report.entity_id, [name for who, name in names.items() if who != report.entity_id]
     line = clean_line(without_question(words.strip(), told), (own, names.get(own, own)))
     problem = problem_of(line, SpokenBefore()) or wording_problem(line, told, names.values())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tickmind.mind.talk.wording_task import WORDS_TASK, line_asked, words_question
+from tickmind.mind.talk.wording_task import WORDS_TASK, beginning_asked, line_asked, words_question
 from tickmind.protocol import Thought, ThoughtReport
 from tickmind.record.measures import MindMaterial, measure
 from tickmind.record.measures.wordings import read_wording
@@ -20,6 +20,13 @@ def worded(reply, told=TOLD, before="", **plan):
 def fidelity(*wordings):
     figures = measure(MindMaterial(minds={"ada"}, wordings=list(wordings)))
     return next((one.value, one.of) for one in figures if one.name == "fidelity")
+
+
+def test_what_a_model_adds_is_read_behind_what_code_has_begun():
+    beginning = beginning_asked(words_question(TOLD))
+    assert worded("white with flour.").words == f"{beginning} white with flour."
+    assert worded("white with flour.").problem == ""
+    assert worded("nobody else.").problem == "it may deny what it says"
 
 
 @pytest.mark.parametrize("line", [TOLD, "Where have you been?", 'Do you say "yes" to that?'])

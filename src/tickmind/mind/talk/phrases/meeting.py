@@ -216,7 +216,7 @@ MEETING: Mapping[str, Sequence[str]] = {
         "We should do this more often.",
         "You have better things to do than to listen to me.",
         "Time flies when we two talk.",
-        "I feel lighter for having talked.",
+        "Talking to you lightens the load.",
         "Let us leave some words for tomorrow.",
         "The rest will keep.",
         "Your company has done me good.",
