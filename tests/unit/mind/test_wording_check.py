@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tickmind.mind.talk.wording_check import without_question, wording_problem
 from tickmind.mind.talk.wording_task import (
     BEGUN,
-    begun,
     beginning_asked,
+    begun,
     finished,
     line_asked,
     line_told,
@@ -28,7 +28,9 @@ def test_what_a_model_is_shown_is_what_it_may_say(beginning, rest):
     assert wording_problem(finished(beginning, rest), told, ("Tom", "Anna")) == ""
 
 
-@pytest.mark.parametrize("told", [SAW, "I met Iris.", "Iris gave me bread as promised.", "Winter comes soon.", "Iris met Jon."])
+@pytest.mark.parametrize(
+    "told", [SAW, "I met Iris.", "Iris gave me bread as promised.", "Winter comes soon.", "Iris met Jon."]
+)
 def test_a_line_is_begun_in_several_ways_that_its_words_decide(told):
     beginnings = {begun(told, str(salt)) for salt in range(40)}
     assert len(beginnings) >= 4

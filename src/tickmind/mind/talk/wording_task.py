@@ -14,13 +14,13 @@ EXAMPLE_NAMES = ("Tom", "Anna")  # in the examples; a small model may name them
 WORDS_TASK = "Write only your own words."
 BEGUN = (  # lines that code has begun, and how one might go on; without names, which a small model would repeat
     ("I saw a pedlar at the mill, who looked", "as if he had slept in a flour sack."),
-    ("My uncle gave me cheese as promised, so I", "hung him a wreath of onions."),
+    ("The carter gave me cheese as promised, so I", "hung him a wreath of onions."),
     ("One often sees a heron at the pond, which reminds me of the day when", "it stole my lunch."),
     ("I sold honey at the fair, because", "my bees had worked all summer."),
     ("The mill stands still on Sundays, which is why I", "fetch my oats on Saturday."),
     ("One often sees the shepherd at the barn, and I think", "he likes the smell of hay."),
     ("I met a widow, and we talked about", "her three goats."),
-    ("I cut hay at the meadow, and all the while I thought of", "a cool pond."),
+    ("I cut hay at the meadow, and all the while I thought of", "my supper."),
     ("One often finds honey at the barn, so I", "bring a jar along."),
     ("The shepherd met a widow, and I wonder", "whether they spoke of the goats."),
 )
@@ -28,25 +28,32 @@ BEGUN = (  # lines that code has begun, and how one might go on; without names, 
 _OPENINGS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     (re.compile(form), tuple(openings.split("; ")))
     for form, openings in (
-        (r"One often sees ", "and I think; and I wonder if; which reminds me of the day when; because; and I guess that"),
+        (r"One often sees ", "and I think; and I wonder if; which reminds me of the day when; because; and I guess"),
         (r"One often finds ", "so I; and I like; because; and that is where I; and I wonder why"),
         (r"I met ", "and we talked about; and we laughed about; and I hope; who told me about; and I liked"),
         (r"I saw ", "who looked; who seemed; and I wondered; and I thought of; and we talked about"),
         (r"I gave ", "because; who thanked me with; and I hope; and I was glad that"),
         (r"I feel ", "because; as if I; and I hope; which is why I"),
-        (r"I ", "because; and all the while I thought of; and on the way home I; and I was proud of; and I hope"),
+        (
+            r"I ",
+            "because; and all the while I thought of; and on the way home I; and it took me; before I; and I was glad",
+        ),
         (r".* gave me ", "so I; and I thanked; and I will; and I was glad that"),
         (r".* and I made peace", "and it felt; and I hope; so now we"),
-        (r"\w+ (?:saw|met|gave|got|bought|sold|picked) ", "and I wonder; and I hope; and I think; and I ask myself"),
-        (r"", "which is why I; and I learned it when; as I found out when; and it makes me think of"),
+        (
+            r"\w+ (?:saw|met|gave|got|bought|sold|picked) ",
+            "and I wonder; and I hope; and I ask myself; and I asked myself",
+        ),
+        (r"", "which is why I; and I learned it from my; and I always; which makes me think of"),
     )
 )
 _ALL = sorted({one for _, some in _OPENINGS for one in some}, key=len, reverse=True)
 _ADDED = re.compile(rf", (?:{'|'.join(_ALL)})\b")
 _ADDED_BY_ANYBODY = re.compile(rf", (?:{'|'.join(re.sub(r'I', r'[A-Z][a-z]*', one) for one in _ALL)})\b")  # as retold
 _MUSED = re.compile(  # what a speaker added that is nobody else's news
-    r", (?:which reminds me of|which is why I|as I found out when|and it makes me think of|and it felt|and all the while I|and on the way home I"
-    r"|and I (?:was proud of|was glad that|wonder(?:ed)?|hope|liked?|thought of|ask myself|learned it when))\b"
+    r", (?:which reminds me of|which makes me think of|which is why I|and I always|and it felt|and all the while I"
+    r"|and on the way home I|and I (?:was glad|wonder(?:ed)?|hope|liked?|thought of|ask(?:ed)? myself"
+    r"|learned it from my))\b"
 )
 _ASKED = re.compile(r'^Finish this: "(.*) \.\.\."$', re.MULTILINE)
 _WHOLE = re.compile(r'^(?:Say|Ask) this, and add a few words of your own: "(.*)"$', re.MULTILINE)
