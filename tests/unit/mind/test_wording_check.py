@@ -33,7 +33,7 @@ def test_what_a_model_is_shown_is_what_it_may_say(beginning, rest):
 )
 def test_a_line_is_begun_in_several_ways_that_its_words_decide(told):
     beginnings = {begun(told, str(salt)) for salt in range(40)}
-    assert len(beginnings) >= 4
+    assert len(beginnings) >= 3
     for beginning in beginnings:
         assert beginning.startswith(told[:-1])
         assert line_told(beginning) == told

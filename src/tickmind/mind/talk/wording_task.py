@@ -30,15 +30,13 @@ _OPENINGS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
     for form, openings in (
         (r"One often sees ", "and I think; and I wonder if; which reminds me of the day when; because; and I guess"),
         (r"One often finds ", "so I; and I like; because; and that is where I; and I wonder why"),
-        (r"I met ", "and we talked about; and we laughed about; and I hope; who told me about; and I liked"),
-        (r"I saw ", "who looked; who seemed; and I wondered; and I thought of; and we talked about"),
+        (r"I met ", "and we talked about; and we laughed about; who told me about; and I liked"),
+        (r"I saw [A-Z]", "who looked; who seemed; and I wondered; and I thought of; and we talked about"),
+        (r"I saw ", "and I wondered; and I thought of; which makes me think of"),
         (r"I gave ", "because; who thanked me with; and I hope; and I was glad that"),
         (r"I feel ", "because; as if I; and I hope; which is why I"),
-        (
-            r"I ",
-            "because; and all the while I thought of; and on the way home I; and it took me; before I; and I was glad",
-        ),
-        (r".* gave me ", "so I; and I thanked; and I will; and I was glad that"),
+        (r"I ", "because; and all the while I thought of; and on the way home I; and I was glad"),
+        (r".* gave me ", "so I; and I will; and I was glad that"),
         (r".* and I made peace", "and it felt; and I hope; so now we"),
         (
             r"\w+ (?:saw|met|gave|got|bought|sold|picked) ",
