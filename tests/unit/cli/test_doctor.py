@@ -29,7 +29,7 @@ def test_a_healthy_machine_can_run_the_demo(quick, tmp_path):
 def test_lines_are_broken_between_words_in_a_terminal_and_whole_in_a_pipe(monkeypatch):
     line = f"good  agents: {'kept by the kernel ' * 9}http://127.0.0.1:8700/a-long-address-of-one-word/{'x' * 60}"
     assert doctor._laid_out(line) == line
-    monkeypatch.setattr(doctor.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "80")
     first, *more = doctor._laid_out(line).splitlines()
     assert len(first) <= 80

@@ -1,6 +1,7 @@
 """Frames are written at once while the client keeps up, as aiohttp writes them, and none overtakes another."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from aiohttp import WSMsgType
@@ -70,8 +71,9 @@ def socket():
     return Socket()
 
 
-def writer(socket, transport, *, is_text=False, stall_s=60.0):
-    return FrameWriter(socket, transport, Codec(is_text=is_text), stall_s)
+def writer(socket: Any, transport: Any, *, is_text: bool = False, stall_s: float = 60.0) -> FrameWriter:
+    codec: Any = Codec(is_text=is_text)
+    return FrameWriter(socket, transport, codec, stall_s)
 
 
 @pytest.mark.parametrize("is_text", [True, False])
@@ -80,7 +82,7 @@ async def test_frames_are_those_of_aiohttp(socket, transport, is_text, size):
     from aiohttp._websocket.writer import WebSocketWriter
     from aiohttp.base_protocol import BaseProtocol
 
-    theirs = Transport()
+    theirs: Any = Transport()
     opcode = WSMsgType.TEXT if is_text else WSMsgType.BINARY
     protocol = BaseProtocol(asyncio.get_running_loop())
     await WebSocketWriter(protocol, theirs).send_frame(b"x" * size, opcode)
