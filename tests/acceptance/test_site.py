@@ -39,6 +39,9 @@ def test_the_documentation_builds_without_a_warning(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WARNING" not in done.stdout + done.stderr
     assert (tmp_path / "site" / "guides" / "tick.html").is_file()
+    boards = (tmp_path / "site" / "api" / "ai.html").read_text()
+    assert "<blockquote>" not in boards, "an example of a docstring is shown as a quotation"
+    assert 'class="gp">' in boards, "no example of a docstring is shown as code"
     for package in PACKAGES:
         page = (tmp_path / "site" / "api" / f"{package}.html").read_text()
         module = importlib.import_module(f"tickmind.{package}")
