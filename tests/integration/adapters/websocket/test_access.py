@@ -263,8 +263,9 @@ async def test_a_silent_client_is_closed(serve, limits):
     async with serve(running=False, door=limited(**limits)) as (_, server), connected(server.url) as client:
         if "idle_s" in limits:
             await client.send(FRAMES["describe"])
-            assert (await client.receive()).WhichOneof("frame") == "describe"
         answer = await client.receive()
+        if answer.WhichOneof("frame") == "describe":  # a busy machine takes longer for it than the client may be silent
+            answer = await client.receive()
         assert answer.error.code == door_pb2.SOCKET_ERROR_CODE_SILENT
         assert await client.receive() is None
 
