@@ -81,9 +81,10 @@ class Call:
     def send(self, job: Ticket, target: Target) -> None:
         """Send the request to the provider."""
         self._head = None
+        gateway = self.gateway
         body = self.form.request(self, target)
-        self.gateway.deadlines.add(self, job.deadline_s)
-        way = self.gateway.upstreams.route_to(target)
+        gateway.deadlines.add(self, job.deadline_s)
+        way = gateway.upstreams.by_target.get(target) or gateway.upstreams.route_to(target)
         self.secrets = way.secrets
         self._exchange = way.send(job.plan.surface, body, self, self.trace_header)
 
@@ -247,20 +248,19 @@ class Call:
         assert target is not None, "a job that was sent has a target"
         if head.status == 200:
             reply, outcome = self.form.reply(self, target, masked(body, self.secrets))
-            if outcome.result is not _OK:
-                body = masked_error(body, self.secrets)
+            if outcome.result is _OK:
+                gateway.dispatcher.ended(job, outcome)
+                gateway.served(self, job, target, outcome)
+                self._answer(job, 200, reply, outcome)
+                return
+            body = masked_error(body, self.secrets)
         else:
             body = masked_error(body, self.secrets)
             now_wall_s = gateway.clock.wall()
             outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=now_wall_s, request=self.body)
-            reply = b""
-        if outcome.result is _OK:
-            gateway.dispatcher.ended(job, outcome)
-            gateway.served(self, job, target, outcome)
-            self._answer(job, 200, reply, outcome)
-        elif not self._end(job, target, outcome, used=head.status == 200):
+        if not self._end(job, target, outcome, used=head.status == 200):
             return  # it is retried, elsewhere or later
-        elif outcome.result is Result.BROKEN:
+        if outcome.result is Result.BROKEN:
             gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
         else:
             status, failure = self.form.failure(self, target, outcome, body)
@@ -410,7 +410,7 @@ class Call:
         waited_ms = int(1000 * (job.sent_s - job.arrived_s))
         if self.cache_key:
             self._share(status, body, outcome)
-        if status == 200:
+        if status == 200 and self.form.finishes:
             body = self.form.finish_body(body, cooldown, job.attempts, waited_ms)
         self.responder.reply(status, reply_headers(job, cooldown, waited_ms) + self.extra_headers, body)
         self.job = None  # break the reference cycle, which else waits for the garbage collector

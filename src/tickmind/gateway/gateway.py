@@ -117,16 +117,16 @@ class Gateway:
         Its tokens are an estimate of the prompt's and the reply's.
         """
         caller = call_options.caller
+        now_s = self._monotonic()
         try:
             if caller is None:
-                session = self.sessions.get(call_options.session, "", None, peer)
+                session = self.sessions.get(call_options.session, "", None, peer, now_s)
             else:
-                session = self.sessions.get(call_options.session, caller.name, caller.weight)
+                session = self.sessions.get(call_options.session, caller.name, caller.weight, "", now_s)
         except RefusedError as exc:
             self.refused(call, exc.refusal)
             return
         self.tally.arrived(session)
-        now_s = self._monotonic()
         timeout_s = self._default_timeout_s if call_options.timeout_s is None else self.timeout_of(call_options)
         replace_older = call_options.replace_older
         if replace_older is None:
@@ -140,7 +140,7 @@ class Gateway:
         call.job = job
         refusal = self._reserve(call, job) if self._closing or not self.budgets.concern_nobody else None
         if refusal is None:
-            refusal = self.cooldowns.admit(session, plan)
+            refusal = self.cooldowns.admit(session, plan, now_s)
         if refusal is not None:
             self.budgets.release(call.hold_of_budget)
             self.refused(call, refusal)
@@ -151,7 +151,7 @@ class Gateway:
             return
         held_until_s = self.defers.held_until(session, agent) if agent else None
         if held_until_s is None:
-            self.dispatcher.submit(job)
+            self.dispatcher.submit(job, now_s)
         else:
             self.holding.hold(job, held_until_s)
 
@@ -194,7 +194,7 @@ class Gateway:
         usd = self.tally.answered(session, target, waited_s, last.took_s, prompt_tokens, completion_tokens, again_s)
         if call.hold_of_budget is FREE and call.admitted:
             call.admitted = False
-            self.cooldowns.leave(session, job.plan, target)
+            self.cooldowns.leave(session, job.plan, target, job.sent_s + last.took_s)
             return
         known = prompt_tokens is not None and completion_tokens is not None
         self._let_out(call, target, (prompt_tokens or 0) + (completion_tokens or 0) if known else None, usd)

@@ -31,6 +31,11 @@ class SurfaceFormat(Protocol):
         """The name of the format; the cache keeps replies apart by it."""
         ...
 
+    @property
+    def finishes(self) -> bool:
+        """Whether `finish_body` changes anything."""
+        ...
+
     def request(self, call: FormatRequest, target: Target) -> bytes:
         """Make the body for a provider."""
         ...

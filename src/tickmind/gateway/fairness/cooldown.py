@@ -77,10 +77,11 @@ class Cooldowns:
         self._rates: dict[Plan, _Rates] = {}
         self.on_admitted: Callable[[Activity, KeyUse], None] | None = None  # publishes to other gateways
 
-    def admit(self, session: Session, plan: Plan) -> Refusal | None:
+    def admit(self, session: Session, plan: Plan, now_s: float | None = None) -> Refusal | None:
         """Admit a request, or return a refusal; call it after all other checks, because it counts."""
         rates = self._rates.get(plan) or self._learn(plan)
-        now_s = self._monotonic()
+        if now_s is None:
+            now_s = self._monotonic()
         use = session.uses.get(rates.group)
         if use is None or use.gone:
             use = self._sessions.activity(rates.group).use(session, now_s)
@@ -102,10 +103,11 @@ class Cooldowns:
             self.on_admitted(activity, use)
         return None
 
-    def leave(self, session: Session, plan: Plan, used: Target | None = None) -> None:
+    def leave(self, session: Session, plan: Plan, used: Target | None = None, now_s: float | None = None) -> None:
         """Release an admitted request, however it ended; `used` is the target that answered."""
         rates = self._rates.get(plan) or self._learn(plan)
-        now_s = self._monotonic()
+        if now_s is None:
+            now_s = self._monotonic()
         use = session.uses.get(rates.group)
         if use is None or use.gone:
             use = self._sessions.activity(rates.group).use(session, now_s)

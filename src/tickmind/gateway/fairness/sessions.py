@@ -74,8 +74,15 @@ class Sessions:
         self.sweep()
         return len(self._sessions)
 
-    def get(self, session_id: str, caller: str = "", weight: float | None = None, peer: str = "") -> Session:
-        """Return the session of a request, which is alive from now on.
+    def get(
+        self,
+        session_id: str,
+        caller: str = "",
+        weight: float | None = None,
+        peer: str = "",
+        now_s: float | None = None,
+    ) -> Session:
+        """Return the session of a request, which is alive from now on; `now_s` if the caller knows the time.
 
         `caller` and `weight` are those of the caller's key. Without an id it is the caller's default session, or that
         of the `peer` address. Raises `RefusedError` for an invalid id, or if all sessions are busy.
@@ -85,7 +92,7 @@ class Sessions:
         session = self._sessions.get((caller, session_id))
         if session is None:
             return self._register(session_id, caller, weight, "" if caller else group_of_peer(peer))
-        session.last_seen_s = self._clock.monotonic()
+        session.last_seen_s = self._clock.monotonic() if now_s is None else now_s
         return session
 
     def activity(self, group: str) -> Activity:

@@ -90,17 +90,17 @@ class InboundConnection(asyncio.Protocol):
         if self.busy_since_s == _NEVER:
             while not self._deaf and (known := self._heads.find(data)) is not None:
                 head, at, length = known
-                end = at + length
-                if len(data) < end or length > self._max_request_bytes:
+                end, size = at + length, len(data)
+                if size < end or length > self._max_request_bytes:
                     break
                 request = Request(head, data[at:end], self.peer)
-                data = data[end:]
                 if self._responder is None and not self._queue and not self._choked:
                     self._serve(request)
                 elif not self._keep(request):
                     self._fail(400, _TOO_MANY)
-                if not data:
+                if size == end:
                     return
+                data = data[end:]
         if not self._deaf:
             self._parse(data)
 

@@ -38,20 +38,20 @@ class Upstreams:
         self._wire = wire
         self._loop = loop
         self._routes: dict[tuple[str, str, str, bool], TargetRoute] = {}  # the oldest first
-        self._by_target: dict[Target, TargetRoute] = {}
+        self.by_target: dict[Target, TargetRoute] = {}  # those found last
         self._reply_heads: HeadMemo[ReplyHead] = HeadMemo()
         self._context: ssl.SSLContext | None = None
 
     def route_to(self, target: Target) -> TargetRoute:
         """Return the way to a target; the same object each time, as long as it is used."""
-        way = self._by_target.get(target)
+        way = self.by_target.get(target)
         if way is not None:
             return way
         name = (target.provider.name, target.key.id, target.provider.base_url, target.custom)
         way = self._routes.get(name) or self._open(name, target)
-        if len(self._by_target) >= MAX_POOLS:
-            self._by_target.clear()
-        self._by_target[target] = way
+        if len(self.by_target) >= MAX_POOLS:
+            self.by_target.clear()
+        self.by_target[target] = way
         return way
 
     def statistics(self) -> dict[str, dict[str, int]]:
@@ -63,7 +63,7 @@ class Upstreams:
         for way in self._routes.values():
             way.pool.close()
         self._routes.clear()
-        self._by_target.clear()
+        self.by_target.clear()
 
     def _open(self, name: tuple[str, str, str, bool], target: Target) -> TargetRoute:
         endpoint = UpstreamAddress.of(target.provider.base_url, target.pin)
@@ -81,7 +81,7 @@ class Upstreams:
             oldest = next((other for other in self._routes if other[3]), None)  # a caller's own
             if oldest is not None:
                 self._routes.pop(oldest).pool.close_idle()
-                self._by_target.clear()
+                self.by_target.clear()
         return way
 
     def _tls_context(self) -> ssl.SSLContext:

@@ -55,15 +55,14 @@ def settle(job: Ticket, lane: Lane, outcome: Outcome) -> None:
         return
     lane.settle(job.sent_s, job.tokens, actual)
     change = lane.cost_s(actual) - job.charged
-    if change and job.account is not None:
+    if change:
         lane.key.ledger.correct(job.account, change)
 
 
 def refund(job: Ticket, lane: Lane) -> None:
     """Refund all that the attempt was charged."""
     lane.settle(job.sent_s, job.tokens, 0)
-    if job.account is not None:
-        lane.key.ledger.correct(job.account, -job.charged)
+    lane.key.ledger.correct(job.account, -job.charged)
 
 
 def learn_limits(lane: Lane, headers: Mapping[str, str], now: float, wall_s: float) -> None:

@@ -49,8 +49,8 @@ class Dispatcher:
     """Schedules jobs on lanes. `on_event` receives events for display; it must not raise."""
 
     __slots__ = (
-        "_admission", "_budget", "_closed", "_config", "_lanes", "_monotonic", "_refusals", "_reporter",
-        "_rounds", "_sent", "_submitted", "_waiting", "_waits", "_wakeups", "_wall",
+        "_admission", "_budget", "_closed", "_config", "_lanes", "_monotonic", "_queue_by_plan", "_refusals",
+        "_reporter", "_rounds", "_sent", "_submitted", "_waiting", "_waits", "_wakeups", "_wall",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +68,7 @@ class Dispatcher:
         self._wall = clock.wall
         self._reporter = QueueReporter(clock.monotonic, on_event)
         self._lanes = lanes or Lanes(config, random or Random())
+        self._queue_by_plan = self._lanes.by_plan
         self._admission = Admission(config.queue)
         self._wakeups = Wakeups(timers, self._rang)
         self._budget = RetryBudget(config.retry)
@@ -79,13 +80,14 @@ class Dispatcher:
 
     # What carriers call
 
-    def submit(self, job: Ticket) -> None:
+    def submit(self, job: Ticket, now: float | None = None) -> None:
         """Take a job: send it now, let it wait, or refuse it; its carrier is called accordingly."""
         assert job.state is _NEW or job.state is _HELD, "a job is submitted once"
-        now = self._monotonic()
+        if now is None:
+            now = self._monotonic()
         self._submitted = job.number = self._submitted + 1
         job.arrived_s = job.queued_s = now
-        queue = job.queue = self._lanes.queue_of(job.plan, now)
+        queue = job.queue = self._queue_by_plan.get(job.plan) or self._lanes.queue_of(job.plan, now)
         if self._closed:
             self._refuse(job, _CLOSED)
             return
@@ -133,8 +135,9 @@ class Dispatcher:
             over = self._after_trouble(job, lane, outcome, now)
         if lane.key.waiting or self._waiting.held:
             self._go_on(lane, now)
-        if over and job.queue is not None and job.queue.reserved.places:
-            self._admission.answered(job, job.queue, now)
+        queue = job.queue
+        if over and queue is not None and queue.reserved.places:
+            self._admission.answered(job, queue, now)
         return over
 
     def cancel(self, job: Ticket) -> None:
@@ -154,7 +157,8 @@ class Dispatcher:
 
     def forecast(self, session: "Session", plan: Plan, now: float, agent: str = "") -> float:
         """Return when a request that came now could be expected to be sent; `now` if nothing is in its way."""
-        return self._lanes.queue_of(plan, now).forecast(session, now, agent)
+        queue = self._queue_by_plan.get(plan) or self._lanes.queue_of(plan, now)
+        return queue.forecast(session, now, agent)
 
     def come_back_s(self, job: Ticket) -> float:
         """Return how long the caller of a job that was cut off should wait before it retries."""

@@ -34,6 +34,7 @@ MIN_WEIGHT = 1e-6
 MAX_GROUPS = 256  # addresses with a group of their own at a key
 _PARTS = 12  # of the window, after each of which the virtual time is noted
 _SWEEP = 64  # entries that need not be swept
+_FOUND = 4096  # sessions whose accounts are found without a search
 _LEEWAY_PART = 0.05  # of the credit is the leeway, or
 _LEEWAY = 2  # requests at least: where the rate is low, a part of the window would be less than one
 _PRESSING = 50  # request times: an owner that waits for so long presses
@@ -95,10 +96,11 @@ class OwnerAccount(VirtualTime):
 class SessionAccount:
     """What a session used of its owner's share."""
 
-    __slots__ = ("id", "owner", "places", "pressing", "tag", "used_s", "weight")
+    __slots__ = ("gone", "id", "owner", "places", "pressing", "tag", "used_s", "weight")
 
     def __init__(self, session_id: str, owner: OwnerAccount, tag: float) -> None:
         self.id = session_id
+        self.gone = False  # removed from its owner's accounts
         self.owner = owner
         self.tag = tag
         self.pressing = False  # there is no leeway among the sessions of an owner
@@ -114,13 +116,15 @@ class Ledger(VirtualTime):
     """
 
     __slots__ = (
-        "_group_virtual", "_groups", "_new_tag", "_owners", "_sweep_at", "_window_s", "group_tag", "is_grouped",
+        "_accounts", "_group_virtual", "_groups", "_new_tag", "_owners", "_sweep_at", "_window_s", "group_tag",
+        "is_grouped",
     )  # fmt: skip
 
     def __init__(self, window_s: float, *, capacity: float = 0.0) -> None:
         super().__init__(window_s, capacity=capacity)
         self._window_s = window_s
         self._owners: dict[str, OwnerAccount] = {}  # name -> account
+        self._accounts: dict[Session, SessionAccount] = {}  # those found last, of all groups
         self._sweep_at = _SWEEP
         self._new_tag = 0.0  # of the account of all new sessions without a key
         self._groups: dict[str, Ledger] = {}  # group -> its ledger
@@ -130,11 +134,15 @@ class Ledger(VirtualTime):
 
     def account(self, session: Session) -> SessionAccount:
         """Return the session's account, made if it is new."""
-        group = session.group
-        ledger = self._groups.get(group) or self._new_group(group)
-        owner = ledger._owners.get(session.owner)  # noqa: SLF001 - its own kind
-        account = None if owner is None else owner.sessions.get(session.id)
-        return account or ledger._new_account(session)  # noqa: SLF001 - its own kind
+        account = self._accounts.get(session)
+        if account is None or account.gone:
+            if len(self._accounts) >= _FOUND:
+                self._accounts.clear()
+            ledger = self._groups.get(session.group) or self._new_group(session.group)
+            owner = ledger._owners.get(session.owner)  # noqa: SLF001 - its own kind
+            account = None if owner is None else owner.sessions.get(session.id)
+            account = self._accounts[session] = account or ledger._new_account(session)  # noqa: SLF001 - its own kind
+        return account
 
     def _new_group(self, group: str) -> "Ledger":
         if len(self._groups) >= MAX_GROUPS:
@@ -183,22 +191,22 @@ class Ledger(VirtualTime):
         owner.used_s = account.used_s = now
         self.total += cost
         owner.total += cost
-        tag = owner.tag
-        least = self.virtual - self.credit
+        tag, virtual = owner.tag, self.virtual
+        least = virtual - self.credit
         if tag < least:
             tag = least
         start = tag if owner.pressing else tag - self.leeway
-        if start > self.virtual:
+        if start > virtual:
             self.virtual = start
         tag += step
         owner.tag = tag
         if tag > self.top:
             self.top = tag
-        tag = account.tag
-        least = owner.virtual - owner.credit
+        tag, virtual = account.tag, owner.virtual
+        least = virtual - owner.credit
         if tag < least:
             tag = least
-        if tag > owner.virtual:
+        if tag > virtual:
             owner.virtual = tag
         tag += step
         account.tag = tag
@@ -249,6 +257,7 @@ class Ledger(VirtualTime):
                 idle = account.used_s < before and not account.places and account is not charged
                 if idle and account.tag <= owner.virtual:
                     del owner.sessions[session_id]
+                    account.gone = True
             if not owner.sessions and not owner.places and owner.tag <= self.virtual:
                 del self._owners[name]
         self._sweep_at = 2 * len(self._owners) + _SWEEP

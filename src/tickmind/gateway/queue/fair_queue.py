@@ -75,8 +75,9 @@ class FairQueue(Generic[JobT]):
             return start_s(self.lanes, now, self._turns(session, backlog.live if backlog is not None else 0))
         lanes = self.lanes
         first = lanes[0]
+        key = first.key
         at_s = first.back_s(now, 0) if len(lanes) == 1 else min(lane.back_s(now, 0) for lane in lanes)
-        if first.in_flight < first.concurrency and first.key.in_flight < first.key.concurrency:  # inlined `has_slot`
+        if first.in_flight < first.concurrency and key.in_flight < key.concurrency:  # inlined `has_slot`
             return at_s
         if any(lane.has_slot for lane in lanes[1:]):
             return at_s

@@ -118,7 +118,7 @@ class Job:
     number: int = field(init=False, repr=False)  # in the order of arrival
     expires_s: float = 0.0  # monotonic: when it stops waiting
     backlog: object | None = None  # that it waits in, while it is queued
-    charged: float = 0.0
+    charged: float = field(init=False, repr=False)  # for the attempt in flight
 
     def untried(self) -> tuple[Target, ...]:
         """Return the targets of the chain at which it has not failed yet; a rate limit is no failure."""

@@ -24,12 +24,12 @@ class Lanes:
 
     __slots__ = (
         "_apart",
-        "_by_plan",
         "_chance",
         "_config",
         "_make_pace",
         "_queues_of",
         "_sweep_at",
+        "by_plan",
         "keys",
         "lanes",
         "on_made",
@@ -46,12 +46,12 @@ class Lanes:
         self.lanes: dict[LaneName, Lane] = {}
         self.queues: dict[tuple[tuple[LaneName, str], ...], FairQueue[Ticket]] = {}  # lanes and models of a chain
         self._queues_of: dict[Lane, list[FairQueue[Ticket]]] = {}  # lane -> the queues in whose chains it is
-        self._by_plan: dict[Plan, FairQueue[Ticket]] = {}
+        self.by_plan: dict[Plan, FairQueue[Ticket]] = {}  # the queues found last
         self._sweep_at = _SWEEP
 
     def queue_of(self, plan: Plan, now: float) -> FairQueue[Ticket]:
         """Return the queue in which a plan waits; plans with the same targets share one."""
-        queue = self._by_plan.get(plan)
+        queue = self.by_plan.get(plan)
         if queue is not None:
             return queue
         names = self._lane_names(plan)
@@ -66,9 +66,9 @@ class Lanes:
             self.queues[name] = queue
             for lane in lanes:
                 self._queues_of.setdefault(lane, []).append(queue)
-        if len(self._by_plan) >= _PLANS:
-            self._by_plan.clear()
-        self._by_plan[plan] = queue
+        if len(self.by_plan) >= _PLANS:
+            self.by_plan.clear()
+        self.by_plan[plan] = queue
         return queue
 
     def queues_of(self, lane: Lane) -> Sequence[FairQueue[Ticket]]:
@@ -126,7 +126,7 @@ class Lanes:
         for key_name, key in list(self.keys.items()):
             if not key.lanes and not key.in_flight and key.pace.is_fresh(now):
                 del self.keys[key_name]
-        self._by_plan.clear()
+        self.by_plan.clear()
         self._sweep_at = 2 * max(len(self.lanes), len(self.queues)) + _SWEEP
 
     def _lane_names(self, plan: Plan) -> list[LaneName]:

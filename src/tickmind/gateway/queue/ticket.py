@@ -1,6 +1,6 @@
 """A ticket: a job in the dispatcher's hands, with its queue, its lane, and the account it was charged to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tickmind.gateway.queue.fair import SessionAccount
 from tickmind.gateway.queue.fair_queue import FairQueue
@@ -16,4 +16,4 @@ class Ticket(Job):
     lane: Lane | None = None  # while an attempt is in flight
     queue: "FairQueue[Ticket] | None" = None
     place: Reservation | None = None  # reserved for its caller
-    account: SessionAccount | None = None  # that was charged for the attempt
+    account: SessionAccount = field(init=False, repr=False)  # that was charged for the attempt

@@ -17,6 +17,7 @@ _SMALL_BYTES = 256 * 1024
 _fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _NAME_CHARS = int(MAX_NAME_CHARS.maximum)
 _SHALLOW = 200  # so many lists and objects can't nest too deeply
+_SURELY_SHALLOW = 2 * _SHALLOW  # so many bytes have no more of them, because each has a closing bracket
 
 
 def with_fields_for(body: bytes, target: Target) -> bytes:
@@ -49,11 +50,10 @@ def is_simple(data: bytes) -> bool:
 
     Such a decoder checks everything except UTF-8, so the text must be ASCII.
     """
-    return (
-        len(data) <= _SMALL_BYTES
-        and data.isascii()
-        and (len(data) <= 2 * _SHALLOW or data.count(b"[") + data.count(b"{") <= _SHALLOW)  # each has a closing bracket
-    )
+    size = len(data)
+    if size > _SURELY_SHALLOW and (size > _SMALL_BYTES or data.count(b"[") + data.count(b"{") > _SHALLOW):
+        return False
+    return data.isascii()
 
 
 def refuse_twins(body: bytes) -> None:

@@ -119,6 +119,7 @@ class GenerateForm:
     """The form of `/api/llm/generate`: a prompt in, a text out."""
 
     name = "generate"
+    finishes = True
 
     def request(self, call: FormatRequest, target: Target) -> bytes:
         """Return the prompt as a chat."""

@@ -14,6 +14,7 @@ from tickmind.gateway.surface.documents import is_simple, load_json, model_of, p
 from tickmind.gateway.surface.prompt_tokens import prompt_tokens_of
 from tickmind.gateway.surface_format import FormatRequest
 from tickmind.llm.gateway_contract import MAX_MODEL_CHARS
+from tickmind.llm.tokens import CHARS_PER_TOKEN
 
 _OK = Result.OK
 DEFAULT_REPLY_TOKENS = 256  # estimate for a reply where the request sets no limit
@@ -74,6 +75,7 @@ class OpenAIForm:
     """Chat Completions and Responses, which differ only in their paths and token counts."""
 
     name = "openai"
+    finishes = False
 
     def request(self, call: FormatRequest, target: Target) -> bytes:
         """Return the caller's bytes, with the provider's model name, and asking for the token counts of a stream."""
@@ -165,7 +167,8 @@ def read_chat(body: bytes) -> tuple[str, bool, int, int]:
     if not model.isascii() or not model.isprintable():
         return _read_chat_whole(body)
     reply_tokens = chat.max_completion_tokens or chat.max_tokens or DEFAULT_REPLY_TOKENS
-    return model, chat.stream is True, prompt_tokens_of(body), reply_tokens
+    prompt_tokens = len(body) // CHARS_PER_TOKEN if body.find(b'"type"') < 0 else prompt_tokens_of(body)
+    return model, chat.stream is True, prompt_tokens, reply_tokens
 
 
 def _read_chat_whole(body: bytes) -> tuple[str, bool, int, int]:

@@ -1,18 +1,18 @@
 """The accounts of a key, in figures: credit, leeway, who presses, who is forgotten, and whose turn it is."""
 
 import math
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.fair import LaneTurns, Ledger, OwnerAccount, TurnHeap
 
 WINDOW_S = 60.0
 
 
-def session(name: str, *, owner: str = "", group: str = "") -> Any:
-    return SimpleNamespace(id=name, owner=owner or name, group=group)
+def session(name: str, *, owner: str = "", group: str = "") -> Session:
+    return Session(name, owner or name, group=group)
 
 
 class Jobs:
@@ -507,3 +507,21 @@ def test_before_the_first_request_is_charged_nobody_gives_way():
     assert turns.first(9.0, 0.0) is not None
     ledger.leeway = 1.0
     assert not turns.is_first_giving_way()
+
+
+def test_an_account_that_was_swept_away_is_made_again_for_the_same_session():
+    ledger = Ledger(WINDOW_S)
+    first = session("a")
+    old = ledger.account(first)
+    assert ledger.account(first) is old
+    for number in range(64):
+        charged(ledger, f"s{number}", now=0.0)
+    charged(ledger, "late", now=3 * WINDOW_S)
+    new = ledger.account(first)
+    assert new is not old
+    assert new is ledger.account(session("a"))
+
+
+def test_one_account_serves_all_sessions_of_the_same_name():
+    ledger = Ledger(WINDOW_S)
+    assert ledger.account(session("a")) is ledger.account(session("a"))

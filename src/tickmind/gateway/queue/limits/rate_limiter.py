@@ -142,13 +142,13 @@ class RateMeter:
         late = now - self._slack_s
         tat = self.tat_s
         used_s = amount * self.unit_s
+        most = self._most_spare_s
         if late > tat:
-            most = self._most_spare_s
-            if self._spare_s < most:
+            if most and self._spare_s < most:
                 saved = self._spare_s + (late - tat)
                 self._spare_s = saved if saved < most else most
             tat = late
-        if spare and self._most_spare_s:
+        if spare and most:
             self._spare_s -= used_s
         else:
             tat += used_s
@@ -163,6 +163,19 @@ class RateMeter:
             if window.total + amount > window.limit:
                 return math.inf
         return tat - self._tolerance * used_s
+
+    def count(self, now: float, amount: float) -> None:
+        """Use an amount now, of a limit that is counted and has no spare capacity, such as tokens."""
+        late = now - self._slack_s
+        tat = self.tat_s
+        self.tat_s = (late if late > tat else tat) + amount * self.unit_s
+        window = self.window
+        assert window is not None, "it is counted"
+        if now < window.ends_s:  # inlined `add`
+            window.slots[window.place] += amount
+            window.total += amount
+        else:
+            window.add(now, amount)
 
     def spend_burst(self, now: float) -> None:
         """Drop the saved burst; even spacing holds from here."""
@@ -249,7 +262,7 @@ class RateLimiter:
         self._free_s = free_s
         if tokens:
             for meter in self._tokens:
-                meter.take(now, tokens)
+                meter.count(now, tokens)
 
     def settle(self, taken_s: float, estimated: int, actual: int) -> None:
         """Correct the tokens of a request sent at `taken_s` from estimated to actual."""
@@ -257,8 +270,9 @@ class RateLimiter:
         if change:
             for meter in self._tokens:
                 meter.tat_s += change * meter.unit_s
-                if meter.window is not None:
-                    meter.window.correct(taken_s, change)
+                window = meter.window
+                if window is not None:
+                    window.correct(taken_s, change)
 
     def spend_burst(self, now: float) -> None:
         """Drop the saved burst, as after a limit."""
