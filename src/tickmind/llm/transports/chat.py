@@ -29,7 +29,6 @@ from tickmind.llm.transports.wire import (
     Parse,
     WireTransport,
     arguments_text,
-    as_count,
     as_list,
     as_object,
     as_text,
@@ -39,6 +38,7 @@ from tickmind.llm.transports.wire import (
     parse_event,
     parse_object,
     piece_of,
+    token_usage,
     valid_arguments,
 )
 
@@ -187,22 +187,14 @@ def decode_reply(reply: Json) -> ModelReply:
             )
             for index, call in enumerate(calls)
         ),
-        usage=decode_usage(reply.get("usage")) or Usage(),
+        usage=_usage(reply) or Usage(),
         model=as_text(reply.get("model")),
         id=as_text(reply.get("id")),
     )
 
 
-def decode_usage(value: Any) -> Usage | None:
-    """Read token counts, if the endpoint gave any."""
-    if type(value) is not dict:
-        return None
-    return Usage(
-        prompt_tokens=as_count(value.get("prompt_tokens")),
-        completion_tokens=as_count(value.get("completion_tokens")),
-        thinking_tokens=as_count(as_object(value.get("completion_tokens_details")).get("reasoning_tokens")),
-        cached_tokens=as_count(as_object(value.get("prompt_tokens_details")).get("cached_tokens")),
-    )
+def _usage(body: Json) -> Usage | None:
+    return token_usage(body.get("usage"), "prompt_tokens", "completion_tokens")
 
 
 class ChatDecoder:
@@ -222,7 +214,7 @@ class ChatDecoder:
         if event.get("error"):
             raise embedded_error(event)
         if not choices or type(choices) is not list:
-            usage = decode_usage(event.get("usage"))
+            usage = _usage(event)
             return StreamPiece(usage=usage) if usage is not None else None
         choice = as_object(choices[0])
         reason = choice.get("finish_reason")
@@ -252,7 +244,7 @@ class ChatDecoder:
             thinking,
             _decode_call_deltas(calls) if calls else (),
             _finish(reason),
-            decode_usage(event.get("usage")),
+            _usage(event),
             None,
             "" if named else as_text(event.get("model")),
             "" if named else as_text(event.get("id")),
@@ -265,7 +257,7 @@ class ChatDecoder:
         return StreamPiece(block=ThinkingBlock("".join(self._reasoning), f"{WIRE}/{self._field}"))
 
     def _finish_only(self, event: Json, choice: Json) -> StreamPiece:
-        return StreamPiece(finish_reason=_finish(choice.get("finish_reason")), usage=decode_usage(event.get("usage")))
+        return StreamPiece(finish_reason=_finish(choice.get("finish_reason")), usage=_usage(event))
 
 
 def _decode_call_deltas(calls: Any) -> tuple[ToolCallDelta, ...]:

@@ -4,7 +4,6 @@ The API has no stop sequences (asking for them is an error) and no seed (it is l
 """
 
 import base64
-from typing import Any
 
 from tickmind.base import Secret
 from tickmind.llm.config import ModelConfig
@@ -30,6 +29,7 @@ from tickmind.llm.transports.wire import (
     parse_event,
     parse_object,
     piece_of,
+    token_usage,
 )
 
 WIRE = "responses"
@@ -166,22 +166,14 @@ def decode_reply(reply: Json, *, max_tokens: int | None = None) -> ModelReply:
         finish_reason=_finish(reply, has_calls=bool(calls), max_tokens=max_tokens),
         thinking=tuple(block for block in blocks if block.text or block.data),
         tool_calls=tuple(calls),
-        usage=decode_usage(reply.get("usage")) or Usage(),
+        usage=_usage(reply) or Usage(),
         model=as_text(reply.get("model")),
         id=as_text(reply.get("id")),
     )
 
 
-def decode_usage(value: Any) -> Usage | None:
-    """Read token counts, if the endpoint gave any."""
-    if type(value) is not dict:
-        return None
-    return Usage(
-        prompt_tokens=as_count(value.get("input_tokens")),
-        completion_tokens=as_count(value.get("output_tokens")),
-        thinking_tokens=as_count(as_object(value.get("output_tokens_details")).get("reasoning_tokens")),
-        cached_tokens=as_count(as_object(value.get("input_tokens_details")).get("cached_tokens")),
-    )
+def _usage(body: Json) -> Usage | None:
+    return token_usage(body.get("usage"), "input_tokens", "output_tokens")
 
 
 def _decode_reasoning(item: Json) -> ThinkingBlock:
@@ -287,7 +279,7 @@ class ResponsesDecoder:
         return StreamPiece(
             content=content,
             finish_reason=_finish(response, has_calls=bool(self._calls), max_tokens=self._max_tokens) or "stop",
-            usage=decode_usage(response.get("usage")),
+            usage=_usage(response),
             model=as_text(response.get("model")),
             id=as_text(response.get("id")),
         )

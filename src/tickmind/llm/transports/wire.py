@@ -18,7 +18,15 @@ from tickmind.llm.http.errors import silent_error, too_large_error
 from tickmind.llm.messages import ThinkingBlock, ToolCall
 from tickmind.llm.served import Served, read_served
 from tickmind.llm.streaming.half_letters import LetterJoiner, may_hold_half, parse_with_halves, without_halves
-from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, says_something
+from tickmind.llm.transport import (
+    Capabilities,
+    ModelReply,
+    ModelRequest,
+    StreamPiece,
+    ToolCallDelta,
+    Usage,
+    says_something,
+)
 from tickmind.llm.transports.tracing import CallSpan, begin_call
 
 Json = dict[str, Any]  # an object as a provider wrote it; it does not leave the wire forms
@@ -330,6 +338,18 @@ def as_text(value: Any) -> str:
 def as_count(value: Any) -> int | None:
     """Return a number of tokens, or None for anything else."""
     return value if type(value) is int and value >= 0 else None
+
+
+def token_usage(value: Any, prompt: str, completion: str) -> Usage | None:
+    """Read token counts in OpenAI's form, by the names of an API's two counts; None if the endpoint gave none."""
+    if type(value) is not dict:
+        return None
+    return Usage(
+        prompt_tokens=as_count(value.get(prompt)),
+        completion_tokens=as_count(value.get(completion)),
+        thinking_tokens=as_count(as_object(value.get(f"{completion}_details")).get("reasoning_tokens")),
+        cached_tokens=as_count(as_object(value.get(f"{prompt}_details")).get("cached_tokens")),
+    )
 
 
 def valid_arguments(arguments: str) -> Json:

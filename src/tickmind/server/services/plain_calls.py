@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from tickmind.protocol import REASON_CODES, Ack
+from tickmind.protocol import REASON_CODES, Ack, Reason
 from tickmind.server.authority import Authority
 from tickmind.wire import MessageError, codec
 from tickmind.wire.v1 import action_pb2, entity_pb2, lease_pb2, telemetry_pb2
 
-Calls: TypeAlias = dict[str, Callable[[bytes], bytes]]  # method -> request to response, both serialized
+Call: TypeAlias = Callable[[bytes], bytes]  # request to response, both serialized
+Calls: TypeAlias = dict[str, Call]  # by method
 
 
 def plain_calls(authority: Authority) -> dict[str, Calls]:
@@ -39,15 +40,14 @@ def _lease_calls(authority: Authority) -> Calls:
 
 
 def _action_calls(authority: Authority) -> Calls:
-    def submit(data: bytes) -> bytes:
-        message = codec.parse(action_pb2.SubmitIntentRequest, data)
-        try:
-            ack = authority.submit(codec.decode_submit(message))
-        except MessageError as error:
-            ack = authority.refuse(error.reason)
-        return action_pb2.SubmitIntentResponse(ack=codec.encode_ack(ack)).SerializeToString()
-
-    return {"SubmitIntent": submit}
+    return {
+        "SubmitIntent": _acknowledged(
+            action_pb2.SubmitIntentRequest,
+            action_pb2.SubmitIntentResponse,
+            lambda message: authority.submit(codec.decode_submit(message)),
+            authority.refuse,
+        )
+    }
 
 
 def _discovery_calls(authority: Authority) -> Calls:
@@ -61,28 +61,40 @@ def _discovery_calls(authority: Authority) -> Calls:
 
 
 def _telemetry_calls(authority: Authority) -> Calls:
-    def report_thought(data: bytes) -> bytes:
-        message = codec.parse(telemetry_pb2.ReportThoughtRequest, data)
-        try:
-            ack = authority.report_thought(codec.decode_thought_request(message))
-        except MessageError as error:
-            ack = Ack(False, error.reason)
-        return telemetry_pb2.ReportThoughtResponse(ack=codec.encode_ack(ack)).SerializeToString()
+    return {
+        "ReportThought": _acknowledged(
+            telemetry_pb2.ReportThoughtRequest,
+            telemetry_pb2.ReportThoughtResponse,
+            lambda message: authority.report_thought(codec.decode_thought_request(message)),
+        ),
+        "ReportStatus": _acknowledged(
+            telemetry_pb2.ReportStatusRequest,
+            telemetry_pb2.ReportStatusResponse,
+            lambda message: authority.report_status(codec.decode_status_request(message)),
+        ),
+        "ReportInsights": _acknowledged(
+            telemetry_pb2.ReportInsightsRequest,
+            telemetry_pb2.ReportInsightsResponse,
+            lambda message: authority.report_insights(codec.decode_insights_request(message)),
+        ),
+    }
 
-    def report_status(data: bytes) -> bytes:
-        message = codec.parse(telemetry_pb2.ReportStatusRequest, data)
-        try:
-            ack = authority.report_status(codec.decode_status_request(message))
-        except MessageError as error:
-            ack = Ack(False, error.reason)
-        return telemetry_pb2.ReportStatusResponse(ack=codec.encode_ack(ack)).SerializeToString()
 
-    def report_insights(data: bytes) -> bytes:
-        message = codec.parse(telemetry_pb2.ReportInsightsRequest, data)
-        try:
-            ack = authority.report_insights(codec.decode_insights_request(message))
-        except MessageError as error:
-            ack = Ack(False, error.reason)
-        return telemetry_pb2.ReportInsightsResponse(ack=codec.encode_ack(ack)).SerializeToString()
+def _acknowledged(
+    request: Any,
+    response: Any,
+    act: Callable[[Any], Ack],
+    refuse: Callable[[Reason], Ack] = lambda reason: Ack(False, reason),
+) -> Call:
+    """Return a call that is answered by an `Ack`, also where a field of its message can't be read."""
 
-    return {"ReportThought": report_thought, "ReportStatus": report_status, "ReportInsights": report_insights}
+    def call(data: bytes) -> bytes:
+        message = codec.parse(request, data)
+        try:
+            ack = act(message)
+        except MessageError as error:
+            ack = refuse(error.reason)
+        answer: bytes = response(ack=codec.encode_ack(ack)).SerializeToString()
+        return answer
+
+    return call
