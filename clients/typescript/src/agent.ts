@@ -4,7 +4,8 @@ import { Backoff } from "./backoff.js";
 import { ControlLostError, RefusedError } from "./errors.js";
 import { readMessage, writeMessage } from "./json.js";
 import type { ControlOpened, ControlResponse, Intent, Observation, Reason, SocketError, SocketResponse } from "./protocol.js";
-import { JSON_SUBPROTOCOL, openSocket } from "./socket.js";
+import { openSocket } from "./open_socket.js";
+import { JSON_SUBPROTOCOL } from "./socket.js";
 import type { Socket, SocketFactory } from "./socket.js";
 
 const LOOKS = 3; // keep-alives in the lifetime of a lease
