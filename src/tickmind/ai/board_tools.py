@@ -7,7 +7,7 @@ from tickmind.base import Limit
 from tickmind.tools import Tool, ToolContext
 from tickmind.tools.plain import MAX_RESULT_CHARS, json_text
 
-BoardId = Annotated[str, "Id of the board, as get_my_boards tells it"]
+BoardId = Annotated[str, "Id of the board, as get_my_boards returns it"]
 Since = Annotated[int, "Index to read from; next_index of the last reading gives only what is new"]
 Words = Annotated[str, "What to say"]
 

@@ -129,7 +129,7 @@ def said_twice(key: str, first_line: int) -> str:
 
 
 def _is_tagged(node: "yaml.ScalarNode") -> bool:
-    """Whether somebody wrote a tag: the resolver's own ones are all standard, and so is `!!str`."""
+    """Return whether the text has a tag: those that the resolver adds are all standard, and so is `!!str`."""
     return not node.tag.startswith("tag:yaml.org,2002:")
 
 

@@ -24,7 +24,7 @@ class LLMConfig:
     stream_fields: bool = False  # fields go to the Blackboard as they arrive
     trigger_gap: int = 20  # least ticks between two questions of an agent with a trigger
     priority_aging_ticks: int | None = 100
-    """Ticks of waiting that weigh as much as one step of priority, so that nobody starves; None: strict priority"""
+    """Ticks of waiting that weigh as much as one step of priority, so that no agent starves; None: strict priority"""
     reply_ticks: int | None = None
     """A reply takes effect exactly so many ticks after its question, 0 in the same tick; None: when it arrives"""
     lockstep: bool = False

@@ -1,7 +1,7 @@
 """`CastActor`: one process of characters on a node of a Ray cluster.
 
-It starts the agent's process as a runner would on its own machine, and hands what the runner must know to whoever asks
-for `news`. When Ray starts it anew on another node, its constructor runs again; the runner then starts the agent again.
+It starts the agent's process as a runner would on its own machine, and hands what the runner must know to the callers
+of `news`. When Ray starts it anew on another node, its constructor runs again; the runner then starts the agent again.
 Importing this module does not import Ray.
 """
 

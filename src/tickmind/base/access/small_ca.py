@@ -1,6 +1,6 @@
 """`SmallCa`: a certificate authority in a folder, for a test or a laboratory.
 
-Its private key lies beside the certificates, unencrypted, so whoever reads the folder can pass for any host. It needs
+Its private key lies beside the certificates, unencrypted, so a reader of the folder can pass for any host. It needs
 `cryptography` (extra `certificates`).
 """
 

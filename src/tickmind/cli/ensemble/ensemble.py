@@ -46,7 +46,7 @@ class Ensemble:
     gateway: Sequence[str] = ()
     gateway_port: int | None = None  # 0 is any; with a port no part waits for the gateway, which answers when it can
     viewer: Sequence[str] = ()
-    viewer_port: int | None = None  # 0 is any; with one, agents are told of the WebSocket beside the page
+    viewer_port: int | None = None  # 0 is any; with one, agents get the address of the WebSocket beside the page
     resume: Sequence[str] = ()  # to resume a killed world; without, its end is the end of all
     world_addr: str = ""  # where the world will be, if that is known in advance
     models: Callable[[], AbstractAsyncContextManager[Mapping[str, str]]] = lambda: nullcontext(os.environ)

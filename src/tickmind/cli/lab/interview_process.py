@@ -36,7 +36,7 @@ class InterviewProcess:
 
     @contextmanager
     def reserved(self) -> Iterator[None]:
-        """Let it be busy; whoever asks it reserves it before."""
+        """Mark it as busy; a caller reserves it before it asks."""
         self._reservations += 1
         try:
             yield

@@ -84,8 +84,8 @@ class StreamRelay:
 
     def counts(self, prompt_tokens: int) -> tuple[int, int]:
         """Return prompt and completion tokens as the provider counted them, else `prompt_tokens` and an estimate."""
-        told = self._usage + self._tail if self._is_torn else self._usage
-        prompt, completion = tokens_of_stream(told) if told else (None, None)
+        events = self._usage + self._tail if self._is_torn else self._usage
+        prompt, completion = tokens_of_stream(events) if events else (None, None)
         return prompt_tokens if prompt is None else prompt, self._counted() if completion is None else completion
 
     def _note(self, data: bytes) -> None:

@@ -33,7 +33,7 @@ from tickmind.runner.mapping import mapping_of
 from tickmind.world import parse_scenario
 from tickmind.world.scenario.scenario_reader import OTHER_SECTIONS, parse_to_keep, scenario_text
 
-KEY: Final = "experiment"  # begins the file, and tells it from others
+KEY: Final = "experiment"  # begins the file; other kinds of files do not have it
 _HINT: Final = "docs/guides/experiments.md shows one to start from"
 _RESERVED: Final = ("experiment", "trial", "condition", "seed", "repeat", "measure", "value", "error", "tick_id")
 _WITH_FACT: Final = ("diffusion", "invented", "party")  # built-in measures of a planted fact

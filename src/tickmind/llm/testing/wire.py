@@ -31,7 +31,7 @@ class WireStyle:
     cut: Cut = 12
     thinking: ThinkingForm = "reasoning_content"
     usage: bool = True
-    stream_usage: bool = False  # Chat Completions tells it in a stream only when asked to
+    stream_usage: bool = False  # Chat Completions sends it in a stream only when asked to
 
 
 @dataclass(frozen=True, slots=True)

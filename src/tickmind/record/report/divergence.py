@@ -32,7 +32,7 @@ def diverge(first: "RunReader", second: "RunReader") -> Divergence:
     """Compare two runs, which must have the same actors: one of them branched off the other, or both off a third.
 
     The past that they share is not read again: a branch has proven it. Of what follows as much is compared as the
-    limits allow, and the last compared tick is told.
+    limits allow, and the last compared tick is named.
     """
     shared = shared_ticks(first, second)
     begin, last = first.first_tick_id or 1, min(first.last_tick_id or 0, second.last_tick_id or 0)

@@ -205,4 +205,4 @@ def _ended(status: grpc.StatusCode, details: str) -> pb.RelayedEnd:
 
 
 def _ignore() -> None:
-    """Do nothing: nobody is left to be woken."""
+    """Do nothing: no caller waits."""

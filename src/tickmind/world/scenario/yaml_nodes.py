@@ -71,7 +71,7 @@ class NodePosition:
         return NodePosition(self.source, self.line, self.column + columns)
 
     def fail(self, message: str) -> NoReturn:
-        """Raise the error that tells this place."""
+        """Raise the error that names this place."""
         raise ScenarioError(self.source.name, [self.problem(message)])
 
     def note(self, message: str) -> None:
