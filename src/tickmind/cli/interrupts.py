@@ -39,3 +39,12 @@ class Interrupts:
         finally:
             for number in _NUMBERS:
                 loop.remove_signal_handler(number)
+
+
+def stop_signal() -> asyncio.Event:
+    """Return an event that Ctrl-C or a termination sets."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in _NUMBERS:
+        loop.add_signal_handler(number, stop.set)
+    return stop

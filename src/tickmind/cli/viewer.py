@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tickmind.base import ConfigError
 from tickmind.base.garbage import settle
+from tickmind.cli.exposure import ClientCa, Host, Port, Tls, exposure
 from tickmind.cli.outputs import write_output
 from tickmind.cli.screen import harmless
 from tickmind.cli.world.endpoint import (
@@ -23,7 +23,6 @@ from tickmind.cli.world.endpoint import (
 from tickmind.cli.world.scenarios import TILE_ART
 
 if TYPE_CHECKING:
-    import asyncio
     from ssl import SSLContext
 
     from tickmind.base.access.token_file import Tokens
@@ -34,16 +33,8 @@ if TYPE_CHECKING:
     from tickmind.wire import WorldEndpoint
 
 WAIT_S = 5.0  # for the world's first answer
-Host = Annotated[str, typer.Option(help="The address to listen on; other machines' access needs TLS and tokens.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")]
-Tls = Annotated[
-    Path | None, typer.Option(help="A folder with the viewer's certificate chain and key: cert.pem, key.pem.")
-]
 TokenPath = Annotated[
     Path | None, typer.Option(help="A file with the tokens of users, one per line; it may change meanwhile.")
-]
-ClientCa = Annotated[
-    Path | None, typer.Option("--client-ca", help="With --tls: require of each client a certificate of this CA.")
 ]
 Hosts = Annotated[list[str] | None, typer.Option("--allow-host", help="Another host name for browsers.")]
 
@@ -225,33 +216,8 @@ def _config(
     return ViewerConfig(host=host, port=port, tokens=tokens, tls=context, more_hosts=more_hosts, awaits=awaits)
 
 
-def exposure(
-    tls: Path | None, token_file: Path | None, client_ca: Path | None = None
-) -> "tuple[Tokens, SSLContext | None]":
-    """Return the tokens and the certificates that a web server needs beyond this machine."""
-    from tickmind.base.access.tls_files import server_context
-    from tickmind.base.access.token_file import TokenFile
-
-    if tls is None and client_ca is not None:
-        raise ConfigError("--client-ca is for certificates of clients, which only TLS has; give --tls too")
-    tokens = () if token_file is None else TokenFile(token_file)
-    return tokens, None if tls is None else server_context(tls, client_ca)
-
-
 async def _nothing() -> None:
     """Wait for nothing."""
-
-
-def stop_signal() -> "asyncio.Event":
-    """Return an event that Ctrl-C or a termination sets."""
-    import asyncio
-    import signal
-
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    return stop
 
 
 async def _serve(
@@ -261,6 +227,7 @@ async def _serve(
     mounted: "Sequence[MountedHandler]" = (),
     lab: "RunLab | None" = None,
 ) -> None:
+    from tickmind.cli.interrupts import stop_signal
     from tickmind.viewer.server import ViewerServer
 
     stop = stop_signal()

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from tickmind.cli.viewer import ClientCa, Host, Tls, exposure, stop_signal
+from tickmind.cli.exposure import ClientCa, Host, Port, Tls, exposure
 from tickmind.cli.world.endpoint import WORLD, WorldAddress, WorldCa, WorldCertificate, world_endpoint
 
 
 def websocket(
     world: WorldAddress = WORLD,
     host: Host = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")] = 8701,
+    port: Port = 8701,
     tls: Tls = None,
     client_ca: ClientCa = None,
     token_file: Annotated[
@@ -32,6 +32,7 @@ def websocket(
     Each client sends its own token of the world, if the world requires one.
     """
     from tickmind.adapters.websocket import WebSocketConfig, WebSocketServer, frame_schema
+    from tickmind.cli.interrupts import stop_signal
     from tickmind.server.event_loop import run_on_quick_loop
 
     if schema:

@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from tickmind.base import ConfigError
-from tickmind.cli.viewer import exposure
+from tickmind.cli.exposure import ClientCa, Tls, exposure
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -52,12 +52,8 @@ def gateway(
         int | None,
         typer.Option("--fd", min=3, help="The descriptor of a listening socket, instead of a port."),
     ] = None,
-    tls: Annotated[
-        Path | None, typer.Option(help="A folder with the gateway's certificate chain and key: cert.pem, key.pem.")
-    ] = None,
-    client_ca: Annotated[
-        Path | None, typer.Option(help="With --tls: require of each client a certificate of this CA.")
-    ] = None,
+    tls: Tls = None,
+    client_ca: ClientCa = None,
     plaintext: Annotated[
         bool,
         typer.Option(

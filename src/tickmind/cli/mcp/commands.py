@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from tickmind.cli.viewer import ClientCa, exposure
+from tickmind.cli.exposure import ClientCa, exposure
 from tickmind.cli.world.endpoint import WorldCa, WorldCertificate, WorldTokenFile, world_tls
 
 if TYPE_CHECKING:

@@ -11,17 +11,16 @@ import typer
 
 from tickmind.base import ConfigError
 from tickmind.base.shipped import find_scenario
+from tickmind.cli.exposure import ClientCa, Host, Port, Tls
 from tickmind.cli.world.scenarios import Seed
 
 if TYPE_CHECKING:
     from tickmind.cli.world.run import WorldRun
     from tickmind.world import Scenario
 
-Address = Annotated[str, typer.Option(help="The address to listen on; other machines' access needs TLS and tokens.")]
 CheckpointEvery = Annotated[
     int, typer.Option(min=1, metavar="TICKS", help="Keep a checkpoint of the world every so many ticks.")
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")]
 
 
 @contextmanager
@@ -39,7 +38,7 @@ def world(
     scenario: Annotated[
         Path | None, typer.Argument(help="The scenario: a file, or a name such as arena or island.", show_default=False)
     ] = None,
-    host: Address = "127.0.0.1",
+    host: Host = "127.0.0.1",
     port: Port = 50051,
     socket: Annotated[Path | None, typer.Option(help="Listen on this Unix socket instead of a port.")] = None,
     tps: Annotated[float | None, typer.Option(help="Ticks per second; the scenario's if left out.")] = None,
@@ -80,12 +79,8 @@ def world(
             show_default=False,
         ),
     ] = None,
-    tls: Annotated[
-        Path | None, typer.Option(help="A folder with the server's certificate chain and key: cert.pem, key.pem.")
-    ] = None,
-    client_ca: Annotated[
-        Path | None, typer.Option(help="With --tls: require of each client a certificate of this CA.")
-    ] = None,
+    tls: Tls = None,
+    client_ca: ClientCa = None,
     token_file: Annotated[
         Path | None, typer.Option(help="A file with the tokens of agents, one per line; it may change meanwhile.")
     ] = None,
