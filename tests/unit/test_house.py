@@ -366,6 +366,17 @@ def test_a_public_class_name_means_one_thing_in_all_packages():
     assert {name: files for name, files in homes.items() if len(files) > 1 and name not in MEANT_TO_REPEAT} == {}
 
 
+def test_an_exported_name_means_one_thing_in_all_packages():
+    """Types and functions are meant, too: a package that hands on what is another's has the same thing."""
+    meanings: dict[str, dict[int, str]] = {}
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            meanings.setdefault(name, {})[id(getattr(module, name))] = package
+    twice = {name: [*homes.values()] for name, homes in meanings.items() if len(homes) > 1}
+    assert twice.keys() == MEANT_TO_REPEAT, twice
+
+
 MAX_LOOSE_MODULES = 15
 MAX_LINES = 450
 
