@@ -2,7 +2,7 @@
 
 from tickmind.base.clock import Clock, ManualClock, SystemClock
 from tickmind.base.errors import ConfigError, LimitExceededError, TickmindError, error_text, is_survivable
-from tickmind.base.ids import IdMaker, secret_token
+from tickmind.base.ids import IdMaker, secret_token, text_sum
 from tickmind.base.limits import Limit
 from tickmind.base.log import configure_logging, get_logger
 from tickmind.base.secret import MASK, Secret, mask_known, redact, redact_fields
@@ -26,4 +26,5 @@ __all__ = [
     "redact",
     "redact_fields",
     "secret_token",
+    "text_sum",
 ]

@@ -1,8 +1,9 @@
-"""`IdMaker`: ids of runs, calls and sessions that sort by the time they were made."""
+"""`IdMaker`: ids of runs, calls and sessions that sort by the time they were made; and numbers of texts."""
 
 import random
 import secrets
 import threading
+import zlib
 
 from tickmind.base.clock import Clock, SystemClock
 
@@ -44,6 +45,11 @@ class IdMaker:
                     millis, chance = millis + 1, 0
             self._last = (millis, chance)
         return f"{prefix}_{_digits(millis, _TIME_DIGITS)}{_digits(chance, _CHANCE_DIGITS)}"
+
+
+def text_sum(text: str) -> int:
+    """Return the CRC-32 of a text: a number that is the same in every process and on every machine."""
+    return zlib.crc32(text.encode(errors="surrogatepass"))
 
 
 def secret_token(size_bytes: int = 24) -> str:

@@ -2,7 +2,6 @@
 
 import base64
 import re
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.base import ConfigError, Limit
+from tickmind.base import ConfigError, Limit, text_sum
 from tickmind.mind.memory.vectors import Embed
 
 if TYPE_CHECKING:
@@ -84,10 +83,10 @@ class AskedEmbeddings:
 
     def learn(self, reply: Mapping[str, object]) -> "dict[str, NDArray[np.float32]]":
         """Take rows from a reply, by the sums of their texts as base64 of bytes; return those that were wanted."""
-        sums = {str(zlib.crc32(text.encode(errors="surrogatepass"))): text for text in self._wanted}
+        sums = {str(text_sum(text)): text for text in self._wanted}
         learnt: dict[str, NDArray[np.float32]] = {}
-        for text_sum, packed in reply.items():
-            text = sums.get(text_sum)
+        for number, packed in reply.items():
+            text = sums.get(number)
             if text is None or not isinstance(packed, str):
                 continue
             try:

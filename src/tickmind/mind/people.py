@@ -1,12 +1,11 @@
 """`People`: what one knows of others, and which experiences that rests on."""
 
 import re
-import zlib
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tickmind.base import Limit
+from tickmind.base import Limit, text_sum
 
 MAX_PEOPLE = Limit("number of people that a character knows", 100)
 CLOSE_LIKING, CLOSE_TRUST = 0.3, 0.2  # of a close friend
@@ -60,11 +59,11 @@ class Acquaintance:
 
     def add_topic(self, topic: str) -> None:
         """Note that this has been talked about."""
-        self.add_topic_sum(_topic_sum(topic))
+        self.add_topic_sum(text_sum(topic))
 
     def has_topic(self, topic: str) -> bool:
         """Return whether this has been talked about. One in four thousand million other texts has the same sum."""
-        return _topic_sum(topic) in self.topics
+        return text_sum(topic) in self.topics
 
     def add_topic_sum(self, topic_sum: int) -> None:
         """Note that a text with this sum has been talked about: a sum takes a tenth of the room."""
@@ -153,10 +152,6 @@ class People:
         """Return how one speaks of a person."""
         known = self._known.get(person_id)
         return known.called if known else spoken_id(person_id)
-
-
-def _topic_sum(text: str) -> int:
-    return zlib.crc32(text.encode(errors="surrogatepass"))
 
 
 def spoken_id(person_id: str) -> str:

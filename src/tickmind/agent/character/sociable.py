@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tickmind.agent.character.body import NO_WAY_TICKS
 from tickmind.agent.character.tactics import action
-from tickmind.agent.character.talking import LOOK_TICKS, MAX_NOTICED, TALK_STEPS, TalkingCharacter
+from tickmind.agent.character.talking import MAX_NOTICED, TALK_STEPS, TalkingCharacter
 from tickmind.agent.knowledge import Person, SpokenLine, Tile
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
@@ -112,7 +112,7 @@ class SociableCharacter(TalkingCharacter):
 
     def remember(self) -> None:
         """Note what was said to it, what it did, and whom and what it saw where."""
-        result, looks = self.observation.result, self.tick % LOOK_TICKS == 0
+        result, looks = self.observation.result, self.looks_about()
         did = result is not None and result.ok and result.action_type in _DEEDS
         zone = self.zone if did or looks or self.speech.heard_now else None
         place = zone_phrase(zone.name) if zone else ""

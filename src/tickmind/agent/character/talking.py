@@ -10,7 +10,7 @@ from tickmind.agent.character.thinking import EMBEDDINGS, Faculty, has_small_mod
 from tickmind.agent.knowledge import Person, SpokenLine, distance
 from tickmind.agent.minds import Start
 from tickmind.ai import Status
-from tickmind.base import Limit
+from tickmind.base import Limit, text_sum
 from tickmind.mind.talk import Act, Remark, Talk, Talker, TalkScene
 from tickmind.mind.talk.extraction import EXTRACT_TASK, FreeLine, is_free, read_extract
 from tickmind.mind.talk.meaning import read_line
@@ -98,6 +98,7 @@ class TalkingCharacter(Character):
         self._unread: list[FreeLine] = []  # lines that a model is to read, the oldest first
         self._unread_tick = 0  # since which the first of them waits for its reply
         self._searched = ""  # what it searches its memory for, if the last line that it heard asks something
+        self._look_phase = text_sum(self.entity_id) % LOOK_TICKS  # so that a process spreads the work of its many
         self._company = ""  # whom it would talk with
         self._talking: dict[str, int] = {}  # person -> the tick in which it was heard in a talk with another
 
@@ -130,6 +131,10 @@ class TalkingCharacter(Character):
         """Return whether it has to break off a talk."""
         return False
 
+    def looks_about(self) -> bool:
+        """Return whether it looks in this tick for what is worth remembering; each character in a tick of its own."""
+        return (self.tick + self._look_phase) % LOOK_TICKS == 0
+
     # Lines of others
 
     def follow_talk(self) -> None:
@@ -140,7 +145,7 @@ class TalkingCharacter(Character):
             together = any(one.entity_id in partners for one in self.awake_within(TALK_STEPS))
             talks.pass_time(self.tick, together=together, busy=self.is_busy())
         self.talker.settle(self.tick)
-        if self._rehearses is None or (self.tick % LOOK_TICKS == 0 and not self._rehearses):
+        if self._rehearses is None or (self.looks_about() and not self._rehearses):
             self._choose_rehearsal()
         while self._unread and self.tick - self._unread[0].tick > UNREAD_TICKS:
             self._drop_unread()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tickmind.ai import Status
-from tickmind.base import Limit, redact
+from tickmind.base import Limit, redact, text_sum
 from tickmind.mind.memory import EntryKind, MemoryEntry
 from tickmind.protocol import BoardEntry, Insight, MemoryNote, NodeStatus, TreeLine
 from tickmind.wire.messages.limits import (
@@ -115,7 +115,8 @@ class _Portrait:
         if same_statuses and not fresh and not gone and not entries:
             return None
         if whole:
-            self._whole_tick, self._tree = tick_id, mind.tree
+            ahead = text_sum(self._entity_id) % WHOLE_TICKS if last is None else 0
+            self._whole_tick, self._tree = tick_id - ahead, mind.tree  # later each in a tick of its own
         return Insight(
             entity_id=self._entity_id,
             tick_id=tick_id,

@@ -1,20 +1,19 @@
 """Embeddings by the OpenAI-compatible `/embeddings`, carried like any other call, so that they are paced and kept.
 
 The last message of a request is a JSON list of texts. The reply is a JSON object: the sum of each text by
-[`text_sum`][], and its vector as base64 of whole numbers, a byte each. Long vectors are folded to 256 numbers first,
-which keeps their likeness nearly as it is.
+[`text_sum`][tickmind.base.text_sum], and its vector as base64 of whole numbers, a byte each. Long vectors are folded to
+256 numbers first, which keeps their likeness nearly as it is.
 """
 
 import base64
 import json
 import math
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tickmind.base import Limit
+from tickmind.base import Limit, text_sum
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMResponseError
 from tickmind.llm.http.client import HttpClient
@@ -70,11 +69,6 @@ def texts_of(request: ModelRequest) -> list[str]:
     if not MAX_TEXTS.allows(len(texts)):
         raise LLMResponseError(f"{len(texts)} texts are too many for one call; {MAX_TEXTS}")
     return texts
-
-
-def text_sum(text: str) -> int:
-    """Return the number by which a reply names a text."""
-    return zlib.crc32(text.encode(errors="surrogatepass"))
 
 
 def _kept(embedding: Any) -> str:

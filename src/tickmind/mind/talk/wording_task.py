@@ -6,8 +6,8 @@ says: it turns subject and object around, or a person into a place. Left alone w
 """
 
 import re
-from zlib import crc32
 
+from tickmind.base import text_sum
 from tickmind.strategy.prompts import in_quotes
 
 EXAMPLE_NAMES = ("Tom", "Anna")  # in the examples; a small model may name them
@@ -67,7 +67,7 @@ def begun(line: str, salt: str = "") -> str:
     if not line.endswith(".") or _ADDED_BY_ANYBODY.search(line):
         return ""
     openings = next(some for form, some in _OPENINGS if form.match(line))
-    return f"{line[:-1]}, {openings[crc32(f'{salt} {line}'.encode()) % len(openings)]}"
+    return f"{line[:-1]}, {openings[text_sum(f'{salt} {line}') % len(openings)]}"
 
 
 def words_question(line: str, salt: str = "") -> str:
