@@ -19,6 +19,10 @@ class ActorStatus(IntFlag):
     UNCONTROLLED = 4  # no controller holds a lease
     PLAYED = 8  # a person plays it; in records and for viewers only, because characters see no difference
 
+    def has(self, bit: "ActorStatus") -> bool:
+        """Return whether a bit is set. `&` says the same, and makes a new flag for it, which takes long."""
+        return bool(int.__and__(self, bit))
+
 
 @dataclass(frozen=True, slots=True)
 class ItemStack:

@@ -29,12 +29,12 @@ class NeedyCharacter(TimedCharacter):
     @condition
     def asleep(self) -> bool:
         """Return whether it sleeps, so that only waking up is possible."""
-        return bool(self.me.status & ActorStatus.ASLEEP)
+        return self.me.status.has(ActorStatus.ASLEEP)
 
     @condition
     def incapacitated(self) -> bool:
         """Return whether it is too weak for all but waking, eating and speaking."""
-        return bool(self.me.status & ActorStatus.INCAPACITATED)
+        return self.me.status.has(ActorStatus.INCAPACITATED)
 
     @condition
     def low(self, need: str = "", below: int = LOW) -> bool:

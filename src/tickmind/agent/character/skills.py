@@ -11,7 +11,7 @@ from tickmind.ai import Status
 from tickmind.mind.options import Option, option_words
 from tickmind.mind.plans import DayErrand, ErrandState
 from tickmind.mind.shares import FairShares
-from tickmind.protocol import ActionInfo, ActorStatus, Give
+from tickmind.protocol import ActionInfo, Give
 from tickmind.protocol.setting import zone_phrase
 
 SIT_TICKS = 20
@@ -304,7 +304,7 @@ class SkilledCharacter(DailyCharacter):
     def _may_visit(self, person_id: str) -> bool:
         """Return whether a person was there lately, awake as far as it sees, and they have not just talked."""
         who = self.surroundings.people[person_id]
-        is_asleep = who.seen_tick == self.tick and bool(who.status & ActorStatus.ASLEEP)
+        is_asleep = who.seen_tick == self.tick and who.asleep
         is_fresh = self.tick - max(who.seen_tick, who.heard_tick) <= VISIT_TICKS
         may_talk = not self._is_cold_to(person_id) and self.talker.talks.may_begin(self.tick, person_id)
         return is_fresh and not is_asleep and may_talk

@@ -16,7 +16,6 @@ from tickmind.mind.talk.extraction import EXTRACT_TASK, FreeLine, is_free, read_
 from tickmind.mind.talk.meaning import read_line
 from tickmind.mind.talk.sessions import ANSWER_TICKS
 from tickmind.mind.talk.wording_task import EXAMPLES, WORDS_TASK, begun, finished, words_question
-from tickmind.protocol import ActorStatus
 from tickmind.protocol.setting import zone_phrase
 from tickmind.strategy import quoted
 
@@ -370,4 +369,4 @@ class TalkingCharacter(Character):
 
     def awake_within(self, steps: int) -> list[Person]:
         """Return others in sight that are awake, within so many steps, the nearest first."""
-        return [who for who in self.surroundings.near(self.at, steps) if not who.status & ActorStatus.ASLEEP]
+        return [who for who in self.surroundings.near(self.at, steps) if not who.asleep]

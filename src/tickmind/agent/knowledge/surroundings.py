@@ -36,6 +36,11 @@ class Person:
         """Its last known tile."""
         return self.x, self.y
 
+    @property
+    def asleep(self) -> bool:
+        """Whether it slept when it was seen last."""
+        return self.status.has(ActorStatus.ASLEEP)
+
 
 @dataclass(slots=True)
 class Thing:
@@ -268,5 +273,11 @@ class Surroundings:
 
     def near(self, at: Tile, steps: int) -> tuple[Person, ...]:
         """Return others in sight within so many steps, the nearest first."""
-        close = [person for person in self.in_sight if distance(person.at, at) <= steps]
-        return tuple(sorted(close, key=lambda person: (distance(person.at, at), person.entity_id)))
+        x, y = at  # computed here: it is asked several times a tick, of all who are in sight
+        close = [
+            (away, person.entity_id, person)
+            for person in self.in_sight
+            if (away := max(abs(person.x - x), abs(person.y - y))) <= steps
+        ]
+        close.sort()
+        return tuple([person for _, _, person in close])
