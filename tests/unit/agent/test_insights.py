@@ -50,6 +50,19 @@ def test_first_everything_is_shown_then_only_what_is_new_and_then_nothing():
     assert again.memories == (shown,)
 
 
+def test_the_minds_of_a_process_are_shown_whole_in_ticks_of_their_own():
+    mirror, names = InsightCollector(), [f"mind{number}" for number in range(8)]
+    whole = {name: [] for name in names}
+    for tick in range(1, 2 + 2 * WHOLE_TICKS):
+        for name in names:
+            mirror.look(tick, name, MindState(TREE, board={"tick": tick}))
+        for insight in mirror.take():
+            if insight.whole:
+                whole[insight.entity_id].append(tick)
+    assert all(first == 1 and third - second == WHOLE_TICKS for first, second, third in whole.values())
+    assert len({second for _, second, _ in whole.values()}) > len(names) / 2
+
+
 def test_a_value_that_was_changed_in_place_is_noticed():
     mirror, path = InsightCollector(), [1]
     look(mirror, 1, MindState(board={"path": path}))

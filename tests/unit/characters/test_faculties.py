@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from tests.unit.characters.test_thinking import play_until
@@ -11,7 +12,7 @@ from tests.unit.characters.test_thinking import play_until
 from tickmind.agent import Character, CharacterHost, Settings, Start
 from tickmind.agent.character.daily import NIGHT
 from tickmind.agent.character.skills import SIT_TICKS
-from tickmind.agent.character.talking import EXTRACT, NO_WORDS_TICKS, TALK, WORDS_TICKS
+from tickmind.agent.character.talking import EXTRACT, LOOK_TICKS, NO_WORDS_TICKS, TALK, WORDS_TICKS
 from tickmind.agent.character.thinking import Faculty, Thinking
 from tickmind.agent.character.thoughts.prompting import CharacterPrompts
 from tickmind.agent.guarded_host import GuardedHost
@@ -294,6 +295,18 @@ def test_a_sleeping_villager_reflects_and_plans_its_next_day(life):
     kinds = [thought.kind for thought in one.thoughts["entity:1"]]
     assert (kinds.count("reflect"), kinds.count("plan_day")) == (1, 1)  # once a night
     assert list(map(str, villager._planned[1])) == ["06:00 meet", "07:00 rest"]
+
+
+def test_villagers_look_about_in_ticks_of_their_own():
+    villagers = [Villager(Start(f"entity:{number}")) for number in range(8)]
+    looks = [[tick for tick in range(2 * LOOK_TICKS) if _looks_in(villager, tick)] for villager in villagers]
+    assert all(second - first == LOOK_TICKS for first, second in looks)
+    assert len({first for first, _ in looks}) > len(villagers) / 2
+
+
+def _looks_in(villager, tick):
+    villager._observation = SimpleNamespace(tick_id=tick)
+    return villager.looks_about()
 
 
 def test_without_a_model_a_day_ends_with_insights_by_rule_and_goes_as_usual():

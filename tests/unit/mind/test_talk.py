@@ -16,6 +16,7 @@ from tickmind.mind.talk.meaning import Bringing, Invitation, LineMeaning, in_thi
 from tickmind.mind.talk.phrasebook import QUESTIONS, Phrasebook
 from tickmind.mind.talk.repeats import SpokenBefore
 from tickmind.mind.talk.sessions import ANSWER_TICKS, MAX_TALK_LINES, REST_TICKS
+from tickmind.mind.talk.teller import SPREAD_BY
 from tickmind.mind.talk.wordings import MAX_WORDINGS, Wordings
 
 SCENE = TalkScene(1, "morning", "the square", "rain", 600, "pick berries")
@@ -701,6 +702,20 @@ def test_what_names_a_time_is_told_before_all_else_and_spreads():
     assert told == set(names)
     chain = [next(entry.told_by for entry in minds[name]._memory if entry.text == feast) for name in names[1:]]
     assert chain == names[:-1]
+
+
+def test_news_with_a_time_that_many_know_is_told_only_to_one_who_asks():
+    feast = "There is a feast at the square at 18:00."
+    ada = Talker("ada", "Ada", random.Random(1), Memory())
+    ada._memory.note(0, feast, kind=EntryKind.HEARD)
+    for number in range(SPREAD_BY):
+        bram = Talker(f"bram{number}", "Bram", random.Random(number), Memory())
+        talking(ada, bram)
+        assert any(entry.text == feast for entry in bram._memory)
+    cleo = Talker("cleo", "Cleo", random.Random(2), Memory())
+    talking(ada, cleo)
+    assert not any(entry.text == feast for entry in cleo._memory)
+    assert ada.answer_to(1, "When is the feast?", "cleo") == feast
 
 
 def test_nobody_takes_the_name_of_another():

@@ -86,7 +86,7 @@ class Phrasebook:
         """
         best, least = "", 2.0
         for _ in range(_TRIES):
-            text = self._fill(self._chance.choice(_LINES[act]), slots, choices)
+            text = _capitalised(self._fill(self._chance.choice(_LINES[act]), slots, choices))
             if (found := shared(text)) < least:
                 best, least = text, found
             if not least:
@@ -95,7 +95,7 @@ class Phrasebook:
 
     def part(self, name: str, slots: Mapping[str, str]) -> str:
         """Return one wording of a part."""
-        return self._fill(self._chance.choice(PARTS[name]), slots, {})
+        return _capitalised(self._fill(self._chance.choice(PARTS[name]), slots, {}))
 
     def _fill(self, text: str, slots: Mapping[str, str], choices: Mapping[str, str]) -> str:
         filled = []
@@ -107,5 +107,8 @@ class Phrasebook:
             part = PARTS.get(choices.get(name, name))
             filled.append(slots[name] if part is None else self._fill(self._chance.choice(part), slots, choices))
             filled.append(rest)
-        whole = "".join(filled)
-        return whole[:1].upper() + whole[1:]
+        return "".join(filled)
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -20,6 +20,7 @@ from tickmind.mind.talk.wordings import Wordings
 _TOLD_KINDS = (EntryKind.DID, EntryKind.SAW, EntryKind.GOT, EntryKind.GAVE, EntryKind.HEARD, EntryKind.INSIGHT)
 _NEWS_ENTRIES = 12  # that are looked through for something new
 _HOW_ARE_YOU = re.compile(r"\b(?:how are you|how do you (?:do|feel)|how is it going|are you well)\b", re.IGNORECASE)
+SPREAD_BY = 5  # others who know news with a time, after which a character tells it of itself no more
 REHEARSED = 24  # lines in a model's words that are ready for news, at most
 
 
@@ -109,7 +110,7 @@ class Teller:
         people = [self.people.meet(who) for who in listeners]
 
         def is_new(text: str) -> bool:
-            return not all(one.has_topic(text) for one in people)
+            return not all(one.has_topic(text) for one in people) and not self._is_old(text)
 
         if self._secret and is_new(self._secret) and all(one.is_close for one in people):
             return self._secret
@@ -125,6 +126,10 @@ class Teller:
         if fresh:
             return self._chance.choice(fresh[:4]).text
         return self._chance.choice(facts) if facts else ""
+
+    def _is_old(self, text: str) -> bool:
+        """Return whether so many have it of this character or have told it that the others will hear it from them."""
+        return names_time(text) and sum(one.has_topic(text) for one in self.people) >= SPREAD_BY
 
     def _is_news_for(self, entry: MemoryEntry, listeners: Collection[str]) -> bool:
         """Return whether it may tell an entry, and the entry is no hearsay of itself or of a listener."""
