@@ -81,7 +81,8 @@ def mapping_of(document: Document, source: str, folder: Path) -> RunnerMapping:
 def write_mapping(source: Path, file: Path, settings: Table[str, Json]) -> None:
     """Write the mapping of a scenario or of another file, with settings for all agents whose own do not say otherwise.
 
-    A run that keeps this file has all that its agents were started with, so their minds can be lived again.
+    A run that keeps this file has all that its agents were started with, so their minds can be lived again. Relative
+    paths in it are of the folder of `file` from then on, not of the folder of `source`.
     """
     import yaml  # heavy
 
