@@ -12,7 +12,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 from tests.kits.ray_cluster import RAY_SETTINGS, local_ray
 
 from benchmarks.harness import Result, paired
+from benchmarks.villagers import cpu_s
 from benchmarks.world_load import Figures, world
 from tickmind.adapters.ray import RayLauncher, connect_ray
 from tickmind.agent import Launch
@@ -43,6 +44,7 @@ ROUNDS = 3
 READY_S = 400.0  # ten processes start on two cores
 SETTLE_S = 3.0
 BAR = 0.9  # within a tenth
+_RAY_PROGRAMS = (b"/ray/core/", b"/ray/dashboard/", b"/ray/_private/")
 ROOT = Path(__file__).parents[1]
 HOST = AgentSpec(
     "host",
@@ -95,18 +97,30 @@ async def _running(address: str, launcher: AgentLauncher) -> AsyncIterator[Runne
             await launcher.close()
 
 
-async def _round(address: str, pipe: Any, launcher: AgentLauncher, seconds: float) -> Figures:
-    """Host all characters for some time, once all of them act."""
+def _ray_cpu_s() -> float:
+    """The CPU time of Ray's own processes on this machine: actors without their agents, raylets and the rest."""
+    used_s = 0.0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            command = (folder / "cmdline").read_bytes()
+            if command.startswith(b"ray::") or any(part in command for part in _RAY_PROGRAMS):
+                used_s += cpu_s(int(folder.name))
+    return used_s
+
+
+async def _round(address: str, pipe: Any, launcher: AgentLauncher, seconds: float) -> tuple[Figures, float]:
+    """Host all characters for some time, once all of them act; return the figures and the cores that Ray used."""
     async with _running(address, launcher) as runner:
         async with asyncio.timeout(READY_S):
             while (ready := runner.statistics().states.get(LifeState.RUNNING, 0)) < PROCESSES:
                 print(f"    {ready} of {PROCESSES} processes act", flush=True)
                 await asyncio.sleep(2.0)
         await asyncio.sleep(SETTLE_S)
+        before_s = _ray_cpu_s()
         await _ask(pipe, "reset")
         await asyncio.sleep(seconds)
         found: Figures = await _ask(pipe, "figures")
-        return found
+        return found, (_ray_cpu_s() - before_s) / seconds
 
 
 def bench_ray_hosts(seconds: float = SECONDS, rounds: int = ROUNDS) -> list[Result]:
@@ -119,12 +133,13 @@ def bench_ray_hosts(seconds: float = SECONDS, rounds: int = ROUNDS) -> list[Resu
             for _ in range(rounds):
                 for name, found in sides.items():
                     launcher: AgentLauncher = RayLauncher(cluster) if name == "Ray" else LocalLauncher()
-                    found.append(asyncio.run(_round(address, pipe, launcher, seconds)))
-                    last = found[-1]
+                    last, cores = asyncio.run(_round(address, pipe, launcher, seconds))
+                    found.append(last)
                     print(
                         f"  {name}: answers p50 {last.answers_p50_ms:.0f} ms, p99 {last.answers_p99_ms:.0f} ms, "
                         f"{last.accepted / max(1, last.ticks * ACTORS):.1%} acted, {last.overruns} overruns, "
-                        f"world {last.cpu_s / max(1, last.ticks) * 1000:.0f} ms CPU a tick"
+                        f"world {last.cpu_s / max(1, last.ticks) * 1000:.0f} ms CPU a tick; "
+                        f"Ray itself {cores:.2f} cores"
                     )
         finally:
             cluster.leave()
