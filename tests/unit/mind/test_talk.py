@@ -1,6 +1,7 @@
 """Talks have turns and an end, lines mean what they say and no more, and words are seldom said twice."""
 
 import random
+import re
 from collections import Counter
 from itertools import pairwise
 
@@ -268,6 +269,7 @@ def test_every_act_has_words_and_the_phrasebook_avoids_what_was_said():
             assert "{" not in line
             assert line[0].isupper()
             assert line[-1] in ".!?"
+            assert not re.search(r"[a-z],? (?!(?:I|Ada|Bram|Cleo)\b)[A-Z]", line), line
             if act in (Act.FAREWELL, Act.FAREWELL_BACK):
                 assert read_line(line).leaves
             assert read_line(line).promise == (bread if act is Act.PROMISE else None)
