@@ -250,7 +250,7 @@ async def test_filters_narrow_the_log_and_stay_in_the_address(morning, browsing,
         await browser.ready(page)
         await expect(log.filter(has_text="one of a kind")).to_be_visible()
         assert await page.locator("#log li:not(.speech)").count() == 0
-        await page.get_by_role("button", name="Only what is on screen").click()
+        await page.get_by_role("button", name="Only on screen").click()
         await becomes_true(page, "/region=\\d+,\\d+,\\d+,\\d+/.test(location.hash)")
         await log.filter(has_text="one of a kind").get_by_role("button", name="9", exact=True).click()
         await at_tick(page, 9)
@@ -353,6 +353,17 @@ async def test_axe_finds_nothing_to_complain_of(morning, browsing, keep, width):
             ]
             assert problems == [], state
         await keep(page, f"width-{width}")
+
+
+@pytest.mark.parametrize("width", [760, 900, 1050])
+async def test_the_bar_shows_the_whole_name_of_the_world_beside_the_search(morning, browsing, width):
+    async with browsing() as browser:
+        page = await browser.show(morning.url, width=width)
+        parts = "[...document.querySelectorAll('.top h1, .top button')]"
+        assert await page.evaluate(f"{parts}.filter((one) => one.scrollWidth > one.clientWidth).length") == 0
+        assert await page.evaluate("document.querySelector('#find').clientWidth") > 150
+        assert await page.evaluate("document.querySelector('.top').scrollWidth") <= width
+        await browser.unharmed(page, width)
 
 
 async def test_no_text_of_a_character_runs_or_breaks_the_layout(village, viewing, browsing, hostile, keep):

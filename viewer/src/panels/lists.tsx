@@ -60,7 +60,7 @@ function FilterBar({ app }: { app: App }) {
           />
         </label>
         <button type="button" aria-pressed={region !== null} onClick={here}>
-          {region ? `${region.left},${region.top} to ${region.right},${region.bottom}` : "Only what is on screen"}
+          {region ? `${region.left},${region.top} to ${region.right},${region.bottom}` : "Only on screen"}
         </button>
       </div>
     </div>
