@@ -6,9 +6,19 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
-from tickmind.base import Secret
-from tickmind.protocol import UNUSED, Ack, Direction, IntentColumns, Move, Reason, Say, Wait
-from tickmind.wire import ControlClosedError, LeaseRefusedError, RpcError, UnreachableError, WorldClient, WorldEndpoint
+from tickmind.agent.contract import Assignment
+from tickmind.agent.control.streams import stream_opener
+from tickmind.base import Secret, SystemClock
+from tickmind.protocol import UNUSED, Ack, Direction, Drop, IntentColumns, Move, Reason, Say, Wait
+from tickmind.wire import (
+    ControlClosedError,
+    LeaseRefusedError,
+    MessageError,
+    RpcError,
+    UnreachableError,
+    WorldClient,
+    WorldEndpoint,
+)
 from tickmind.wire.client.calls import open_channel
 from tickmind.wire.client.link import LOOKS, STATUS_LOST, Link
 from tickmind.wire.client.service_calls import service_calls
@@ -22,7 +32,7 @@ from tickmind.wire.messages.frames import (
     KeepAlive,
     Release,
 )
-from tickmind.wire.v1 import control_pb2
+from tickmind.wire.v1 import action_pb2, control_pb2
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 
@@ -61,6 +71,51 @@ async def test_observations_come_down_and_intents_go_up(world, client):
     assert world.seen[0] == ControlOpen("actor:0", "me", None, True)
     assert world.seen[1] == ControlIntent(1, Move(Direction.N))
     assert world.seen[-1] == Release()
+
+
+@pytest.fixture
+def encoded(monkeypatch):
+    """The number of intents that were encoded so far, as a list of one count."""
+    count, build = [0], action_pb2.Intent
+
+    def counting(**fields):
+        count[0] += 1
+        return build(**fields)
+
+    monkeypatch.setattr(action_pb2, "Intent", counting)
+    return count
+
+
+async def test_the_stream_of_an_agent_encodes_an_intent_once(world, client, encoded):
+    async with stream_opener(client, (Assignment("actor:0", "me"),), SystemClock())(None) as stream:
+        assert stream.answer(1, {"actor:0": Move(Direction.N)}) == {}
+        await until(lambda: ControlIntent(1, Move(Direction.N)) in world.seen)
+    assert encoded == [1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ("Move", "intent must be made of values that fit its message (TypeError)"),
+        (Drop("berries", 2**70), "intent must be made of values that fit its message (ValueError)"),
+        (Drop(""), "kind must be the name of a kind of item, unless item_id is set"),
+        (Say("x" * 501), "text must be"),
+    ],
+)
+async def test_the_stream_of_an_agent_sends_wait_for_an_invalid_intent_and_says_why(world, client, wrong, why):
+    async with stream_opener(client, (Assignment("actor:0", "me"),), SystemClock())(None) as stream:
+        unsent = stream.answer(1, {"actor:0": wrong})
+        assert list(unsent) == ["actor:0"]
+        assert unsent["actor:0"].startswith(why)
+        await until(lambda: ControlIntent(1, Wait()) in world.seen)
+
+
+async def test_a_checked_intent_that_is_invalid_is_not_sent(world, client):
+    async with client.control("actor:0", "me") as session:
+        with pytest.raises(MessageError, match="kind must be"):
+            session.submit_checked_nowait(1, Drop(""))
+        assert await session.submit(1, Wait()) == Ack(True)
+    assert [frame for frame in world.seen if isinstance(frame, ControlIntent)] == [ControlIntent(1, Wait())]
 
 
 async def test_only_the_newest_observation_waits(world, client):

@@ -11,7 +11,6 @@ from tickmind.agent.errors import AgentError
 from tickmind.base import Clock, Secret, get_logger
 from tickmind.protocol import REASONS, Intent, Lease, Observation, RunInfo, Wait
 from tickmind.wire import ControlSession, MessageError, WorldClient
-from tickmind.wire.codec.actions import decode_intent, encode_intent
 
 if TYPE_CHECKING:
     from tickmind.protocol import IntentColumns, WorldInfo
@@ -119,12 +118,10 @@ class SingleEntityStream(ControlStream):
         unsent: dict[str, str] = {}
         for entity_id, intent in intents.items():
             try:
-                decode_intent(encode_intent(intent))
+                self._session.submit_checked_nowait(tick_id, intent)
             except MessageError as error:
                 unsent[entity_id] = str(error)
                 self._session.submit_nowait(tick_id, Wait())
-            else:
-                self._session.submit_nowait(tick_id, intent)
         return unsent
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from tickmind.protocol import Ack, Intent, Lease, Observation, RunInfo
 from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.session import StreamSession
-from tickmind.wire.codec import decode_down, encode_up
+from tickmind.wire.codec import decode_down, decode_up, encode_up
 from tickmind.wire.errors import ControlClosedError, MessageError
 from tickmind.wire.messages.frames import ControlAck, ControlIntent, ControlOpen, ControlOpened, ControlUp
 
@@ -56,6 +56,12 @@ class ControlSession(StreamSession[ControlUp, _Down, Ack, Observation]):
     def submit_nowait(self, tick_id: int, intent: Intent) -> None:
         """Send the intent of a tick without waiting; `statistics` counts the acknowledgements."""
         self._send(ControlIntent(tick_id, intent))
+
+    def submit_checked_nowait(self, tick_id: int, intent: Intent) -> None:
+        """Send an intent like `submit_nowait`, but raise the `MessageError` of one that every world would refuse."""
+        message = encode_up(ControlIntent(tick_id, intent))
+        decode_up(message)
+        self._send_encoded(message)
 
     def _begin(self, answer: _Down) -> int | None:
         if not isinstance(answer, ControlOpened):

@@ -110,9 +110,12 @@ class Link(Generic[Up, Down]):
 
     def send_nowait(self, frame: Up) -> None:
         """Queue a frame. If it is invalid or the queue is full, it raises an error and sends nothing."""
-        if self._ended:
-            raise ControlClosedError("the control stream has ended; open a new one")
-        message = self._encode(frame)
+        self._check_open()
+        self.send_encoded_nowait(self._encode(frame))
+
+    def send_encoded_nowait(self, message: Any) -> None:
+        """Queue a frame that is a message already; raises the errors of `send_nowait`."""
+        self._check_open()
         try:
             self._unsent.put_nowait(message)
         except asyncio.QueueFull:
@@ -124,8 +127,7 @@ class Link(Generic[Up, Down]):
 
     async def send(self, frame: Up) -> None:
         """Queue a frame as soon as there is room; raises `ControlClosedError` if the stream has ended."""
-        if self._ended:
-            raise ControlClosedError("the control stream has ended; open a new one")
+        self._check_open()
         await self._unsent.put(self._encode(frame))
 
     async def close(self, last: Up | None = None) -> None:
@@ -178,6 +180,10 @@ class Link(Generic[Up, Down]):
                 self._call.cancel()
             elif self._idle and not self._unsent.full():
                 self._unsent.put_nowait(message)
+
+    def _check_open(self) -> None:
+        if self._ended:
+            raise ControlClosedError("the control stream has ended; open a new one")
 
     def _over(self) -> WireError:
         return ControlClosedError(f"the world at {self._connection.address} ended the control stream")

@@ -131,6 +131,12 @@ class StreamSession(ABC, Generic[Up, Down, AckT, Part]):
         self._link.send_nowait(frame)
         self._acks.append(waiting)
 
+    def _send_encoded(self, message: Any) -> None:
+        if self._closed is not None:
+            raise self._closed
+        self._link.send_encoded_nowait(message)
+        self._acks.append(None)
+
     def _read(self, frame: Down | Closed) -> None:
         if isinstance(frame, Closed):
             raise ControlClosedError(
