@@ -97,11 +97,11 @@ async def market_day(*, sink=None, tick_s=0.8, lease_ttl_ms=60_000, agents=("bo"
         WorldServer(world, config, pace=pace, sink=log, reports=log, run_id="market") as server,
         WorldClient(server.address) as client,
     ):
-        cast = {name: Agent(name) for name in agents}
-        living = [asyncio.create_task(agent.live(client)) for agent in cast.values()]
+        players = {name: Agent(name) for name in agents}
+        living = [asyncio.create_task(agent.live(client)) for agent in players.values()]
         ticking = asyncio.create_task(server.run())
         try:
-            yield Market(server, client, cast)
+            yield Market(server, client, players)
         finally:
             for task in living:
                 task.cancel()

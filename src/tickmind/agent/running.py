@@ -44,7 +44,7 @@ class _LoadedError(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class ProcessContext:
-    """The settings of a process, for the code that makes its cast."""
+    """The settings of a process, for the code that makes its host."""
 
     launch: Launch
     secrets: Mapping[str, Secret]
@@ -121,11 +121,11 @@ def _check_act(act: Callable[..., Intent], what: str, arguments: int) -> None:
         pass  # built-in functions have no signature
 
 
-def run(make_cast: Callable[[ProcessContext], MindHost], env: Mapping[str, str] | None = None) -> NoReturn:
+def run(make_host: Callable[[ProcessContext], MindHost], env: Mapping[str, str] | None = None) -> NoReturn:
     """Read the launch contract, run until SIGTERM or Ctrl-C, and exit: 0, or 1 with a sentence that says why."""
     captured = _captured.get()
     if captured is not None:
-        captured.append(make_cast)
+        captured.append(make_host)
         raise _LoadedError
     env = os.environ if env is None else env
     guard_process()
@@ -134,7 +134,7 @@ def run(make_cast: Callable[[ProcessContext], MindHost], env: Mapping[str, str] 
         launch = Launch.from_environment(env)
         load_tracer("tickmind-agent")
         stage = ProcessContext(launch, launch.take_secrets(), env)
-        asyncio.run(_live(stage, _restoring(make_cast(stage), stage)))
+        asyncio.run(_live(stage, _restoring(make_host(stage), stage)))
     except TickmindError as error:
         sys.stderr.write(f"{redact(str(error))}\n")
         sys.exit(EXIT_FAILED)
@@ -185,15 +185,15 @@ def program_name() -> str:
     return f"{file.name} {digest}, tickmind {__version__}"
 
 
-def _restoring(cast: MindHost, stage: ProcessContext) -> MindHost:
+def _restoring(host: MindHost, stage: ProcessContext) -> MindHost:
     folder = stage.launch.state_dir
-    return cast if folder is None else RestoringHost(cast, folder, stage.reply_transports)
+    return host if folder is None else RestoringHost(host, folder, stage.reply_transports)
 
 
-async def _live(stage: ProcessContext, cast: MindHost) -> None:
+async def _live(stage: ProcessContext, host: MindHost) -> None:
     garbage = GarbageKeeper(most_young=MOST_YOUNG, phase=os.getpid())
     garbage.start()  # so that no act waits for a collection
-    life = AgentProcess(stage.launch, cast, secrets=stage.secrets, program=program_name(), on_quiet=garbage.collect)
+    life = AgentProcess(stage.launch, host, secrets=stage.secrets, program=program_name(), on_quiet=garbage.collect)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, life.stop)

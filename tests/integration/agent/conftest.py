@@ -73,12 +73,12 @@ async def serving(
 
 
 @asynccontextmanager
-async def living(watched, cast, entity_ids=("entity:1",), *, limits=None, **given):
+async def living(watched, host, entity_ids=("entity:1",), *, limits=None, **given):
     """A life in a world, in the background."""
     launch = Launch(
         tuple(Assignment(one, f"test:{entity_ids[0]}") for one in entity_ids), world_addr=watched.address, **given
     )
-    life: Any = AgentProcess(launch, cast, backoff=AT_ONCE, **(limits or {}))
+    life: Any = AgentProcess(launch, host, backoff=AT_ONCE, **(limits or {}))
     life.task = task = asyncio.create_task(life.live())
     try:
         yield life
@@ -116,6 +116,6 @@ def eventually():
 
 
 @pytest.fixture
-def cast_of():
-    """A cast that asks one function for everybody."""
+def host_of():
+    """A host that asks one function for everybody."""
     return lambda act: PlainMindHost(lambda _start: FromFunction(act), Start)

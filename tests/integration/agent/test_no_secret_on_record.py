@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(180)]
 
 
 async def test_what_a_character_says_thinks_and_fails_with_is_recorded_without_its_secrets(
-    serve, live, eventually, cast_of, tmp_path
+    serve, live, eventually, host_of, tmp_path
 ):
     key = Secret(CANARY)
     thoughts = [
@@ -31,11 +31,11 @@ async def test_what_a_character_says_thinks_and_fails_with_is_recorded_without_i
             raise ValueError(f"can't use {key.reveal()}")
         return Say(f"my key is {key.reveal()}")
 
-    cast = cast_of(act)
-    cast.take_thoughts = lambda: [("entity:1", thoughts.pop())] if thoughts else []
+    host = host_of(act)
+    host.take_thoughts = lambda: [("entity:1", thoughts.pop())] if thoughts else []
     async with serve(lockstep=True) as world:
         log = RunStore(tmp_path).create(world.world.info, "spring")
-        async with live(world, cast):
+        async with live(world, host):
             await eventually(lambda: len(world.records) > 12)
             await eventually(lambda: any(isinstance(one, ThoughtReport) for one in world.reports))
     for report in world.reports:

@@ -30,17 +30,17 @@ def started(settings=None):
     return lambda entity_id: Start(entity_id, settings or Settings(), random.Random(entity_id))
 
 
-def play(world, casts, ticks):
-    """Let casts live in a world, each for its rows, and give the records."""
-    everybody = sorted(row for rows in casts.values() for row in rows)
+def play(world, hosts, ticks):
+    """Let hosts live in a world, each for its rows, and give the records."""
+    everybody = sorted(row for rows in hosts.values() for row in rows)
     for _ in range(ticks):
         seen = dict(zip(everybody, world.observe(everybody), strict=True))
         intents = {}
-        for cast, rows in casts.items():
-            cast.begin(world.tick_id, [seen[row] for row in rows])
+        for host, rows in hosts.items():
+            host.begin(world.tick_id, [seen[row] for row in rows])
             for row in rows:
-                cast.perceive(seen[row])
-            intents.update({row: cast.act(seen[row]) for row in rows})
+                host.perceive(seen[row])
+            intents.update({row: host.act(seen[row]) for row in rows})
         yield world.step(intents)
 
 
@@ -153,12 +153,12 @@ def test_a_wrong_symbol_jams_the_door():
 def test_arena_players_raid_tag_and_bring_gems_home():
     path = SCENARIOS / "arena.yaml"
     mapping, world = load_mapping(path), TileWorld.from_scenario(load_scenario(path))
-    casts = {}
+    hosts = {}
     for team in ("red", "blue"):
         rows = [row for row, actor in enumerate(world.info.actors) if actor.type == team]
-        casts[CharacterHost(ArenaPlayer, started(mapping.agents[team].settings))] = rows
+        hosts[CharacterHost(ArenaPlayer, started(mapping.agents[team].settings))] = rows
     done, gems = Counter[str](), Counter[str]()
-    for record in play(world, casts, 300):
+    for record in play(world, hosts, 300):
         for result in record.action_results():
             if result.ok:
                 done[str(result.action_type)] += 1

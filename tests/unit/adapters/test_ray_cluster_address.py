@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tickmind.adapters.ray import connect_ray
-from tickmind.adapters.ray.cast_actor import missing_tls_file, remove_left_folders
+from tickmind.adapters.ray.agent_actor import missing_tls_file, remove_left_folders
 from tickmind.adapters.ray.cluster import CLIENT_TRIES
 from tickmind.base import ConfigError
 from tickmind.base.access.tls_files import TlsFiles
@@ -90,7 +90,7 @@ def test_a_node_without_the_files_of_a_mapping_s_tls_is_found_out(tmp_path):
 
 
 def test_folders_of_dead_actors_are_removed_and_others_stay(tmp_path):
-    for name in ("tickmind-cast-4194999-abc", "tickmind-cast-1-abc", "tickmind-cast-x-abc", "other"):
+    for name in ("tickmind-agent-4194999-abc", "tickmind-agent-1-abc", "tickmind-agent-x-abc", "other"):
         (tmp_path / name).mkdir()
     remove_left_folders(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "tickmind-cast-1-abc", "tickmind-cast-x-abc"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "tickmind-agent-1-abc", "tickmind-agent-x-abc"]

@@ -17,11 +17,11 @@ from tickmind.agent import run
 
 resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
 
-def make_cast(stage):
+def make_host(stage):
     print(resource.getrlimit(resource.RLIMIT_CORE)[0], flush=True)
     raise RuntimeError(f"can't use {stage.secrets['LLM_API_KEY'].reveal()}")
 
-run(make_cast)
+run(make_host)
 """
 
 

@@ -172,9 +172,9 @@ def test_a_plain_agent_shows_its_mind_with_one_call():
             return Wait()
 
     world = SmallWorld("@")
-    cast = PlainMindHost(lambda _start: Counter(), Start)
-    world.live(cast, 2)
-    first, second = cast.take_insights()
+    host = PlainMindHost(lambda _start: Counter(), Start)
+    world.live(host, 2)
+    first, second = host.take_insights()
     assert first.board == (BoardEntry("seen", "1"),)
     assert (second.board, second.memories, second.node_statuses) == ((BoardEntry("seen", "2"),), (), None)
     assert [note.text for note in first.memories] == ["It was dark."]

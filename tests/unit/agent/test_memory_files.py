@@ -246,11 +246,11 @@ def test_a_plain_mind_is_made_anew_in_another_run():
         made.append(start)
         return RandomWalker(start)
 
-    cast = PlainMindHost(make, Start)
+    host = PlainMindHost(make, Start)
     world = SmallWorld("@..")
     for run in (RUN, RUN, "the second run"):
-        cast.enter(RunInfo(run))
-        world.live(cast, 2)
+        host.enter(RunInfo(run))
+        world.live(host, 2)
     assert len(made) == 2
 
 

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tickmind.adapters.ray.agent_actor import AgentNews, StartAnswer, StartOrder
+from tickmind.adapters.ray.agent_actors import FORCE_S, ActorHandle, AgentActors, memory_mb
 from tickmind.adapters.ray.answers import RayReference, answer_of
-from tickmind.adapters.ray.cast_actor import CastBegun, CastNews, CastOrder
-from tickmind.adapters.ray.cast_actors import FORCE_S, CastActors, CastHandle, memory_mb
 from tickmind.adapters.ray.cluster import RayCluster
 from tickmind.adapters.ray.state_copy import StatePiece, keep_pieces, read_pieces
 from tickmind.base import ConfigError, get_logger
@@ -49,7 +49,7 @@ class RayAgent:
         self._launcher = launcher
         self._start = start
         self._callbacks = callbacks
-        self._handle: CastHandle | None = None
+        self._handle: ActorHandle | None = None
         self._is_unkept = False  # its state could not be copied
         self._loop = asyncio.get_running_loop()
         self._given_up: asyncio.Future[str] = self._loop.create_future()
@@ -99,13 +99,13 @@ class RayAgent:
         state = start.folder / STATE
         secrets = {name: secret.reveal() for name, secret in start.secrets.items()}
         pieces = tuple(await asyncio.to_thread(read_pieces, state))
-        handle, begun = await self._begin(CastOrder(start.key, start.spec, start.launch, secrets, pieces))
-        if begun.trouble:
-            return Ending(trouble=begun.trouble)
-        self.node = begun.node
-        self._callbacks.output(f"--- on node {begun.node}\n".encode())
+        handle, answer = await self._begin(StartOrder(start.key, start.spec, start.launch, secrets, pieces))
+        if answer.trouble:
+            return Ending(trouble=answer.trouble)
+        self.node = answer.node
+        self._callbacks.output(f"--- on node {answer.node}\n".encode())
         while True:
-            news: CastNews = await self._answer(handle, handle.actor.news.remote, SILENT_S)
+            news: AgentNews = await self._answer(handle, handle.actor.news.remote, SILENT_S)
             if news.state:
                 await self._keep(state, news.state)
             if news.output:
@@ -124,7 +124,7 @@ class RayAgent:
                 why = "can't keep a copy of an agent's state; a lost node would cost what its minds know"
                 _log.error(why, folder=str(folder), why=error.strerror)
 
-    async def _begin(self, order: CastOrder) -> tuple[CastHandle, CastBegun]:
+    async def _begin(self, order: StartOrder) -> tuple[ActorHandle, StartAnswer]:
         """Start the agent where Ray has placed its actor, or places it now."""
         spec, key = self._start.spec, self._start.key
         wanted = _wanted(spec)
@@ -143,19 +143,19 @@ class RayAgent:
                     continue
                 start = partial(handle.actor.start.remote, order)
                 try:
-                    begun = await self._answer(handle, start, actors.hoped_for_s(handle))
+                    answer = await self._answer(handle, start, actors.hoped_for_s(handle))
                 except _LostError:
                     actors.keep(key, handle)
                     await asyncio.sleep(AGAIN_S)
                 else:
-                    handle.found(begun.node_id)
-                    return handle, begun
+                    handle.found(answer.node_id)
+                    return handle, answer
         finally:
             said.cancel()
             late.cancel()
 
     async def _answer(
-        self, handle: CastHandle, call: "Callable[[], RayReference[Answer]]", limit_s: float | None = None
+        self, handle: ActorHandle, call: "Callable[[], RayReference[Answer]]", limit_s: float | None = None
     ) -> Answer:
         """Call an actor and wait; raise `_LostError` if it is lost or late, `_GivenUpError` if it is given up."""
         try:
@@ -194,7 +194,7 @@ class RayLauncher:
         errors = cluster.api.exceptions
         self.failed: type[Exception] = errors.RayError
         self.away: tuple[type[Exception], ...] = (errors.ActorUnavailableError, ConnectionError)
-        self.actors = CastActors(cluster, lambda: asyncio.get_running_loop().time())
+        self.actors = AgentActors(cluster, lambda: asyncio.get_running_loop().time())
 
     async def keeper(self) -> str:
         """Return where the cluster is, and how large."""

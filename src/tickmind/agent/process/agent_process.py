@@ -56,7 +56,7 @@ class AgentProcess:
     def __init__(
         self,
         launch: Launch,
-        cast: MindHost,
+        host: MindHost,
         *,
         secrets: Mapping[str, Secret] | None = None,
         clock: Clock | None = None,
@@ -67,10 +67,10 @@ class AgentProcess:
         on_quiet: Callable[[], None] = lambda: None,
     ) -> None:
         self._launch = launch
-        self._cast = cast
+        self._host = host
         self._program = program
         self._clock = clock or SystemClock()
-        self._turns = TurnPlayer(cast, clock=self._clock, on_quiet=on_quiet)
+        self._turns = TurnPlayer(host, clock=self._clock, on_quiet=on_quiet)
         self._rng = rng or random.SystemRandom()
         self._backoff = backoff or Backoff()
         self._connection = world_endpoint_of(launch, secrets or {})
@@ -119,7 +119,7 @@ class AgentProcess:
                     await reporter.close()
         finally:
             self._turns.close()
-            self._cast.close()
+            self._host.close()
             self._pulse.close()
 
     async def _until_stopped(self, client: WorldClient, reporter: ReportSender) -> None:
@@ -176,7 +176,7 @@ class AgentProcess:
             self._traces = {entity_id: TurnTrace() for entity_id in self._traces}
             for counts in self._counts.values():
                 del counts["next_status_tick"]  # a tick of the world before
-        self._cast.enter(run)
+        self._host.enter(run)
 
     async def _hold(self, stream: ControlStream, client: WorldClient, reporter: ReportSender) -> None:
         """Answer all ticks; on a stop or a fatal error release the entities and report how it ended."""
@@ -231,13 +231,13 @@ class AgentProcess:
         self._note(played, everybody, stream, reporter)
         self._report_thoughts(part.tick_id, stream, reporter)
         if reporter.free:
-            reporter.insights(stream.leases, self._cast.take_insights())
+            reporter.insights(stream.leases, self._host.take_insights())
         self._beat()
         self._give_up_if_all_fail(played, everybody)
         self._give_up_if_all_are_stuck(played, everybody)
 
     def _report_thoughts(self, tick_id: int, stream: ControlStream, reporter: ReportSender) -> None:
-        for entity_id, thought in self._cast.take_thoughts():
+        for entity_id, thought in self._host.take_thoughts():
             self._counts[entity_id]["failed_thoughts" if thought.error_type else "thoughts"] += 1
             if entity_id in stream.leases:
                 reporter.thought(stream.leases[entity_id], tick_id, thought)
@@ -254,7 +254,7 @@ class AgentProcess:
     def _note(self, played: Played, everybody: list[str], stream: ControlStream, reporter: ReportSender) -> None:
         """Count, warn, and report the states."""
         deliberating = False
-        for name, tick_id in self._cast.take_questions() if isinstance(self._cast, AskingHost) else ():
+        for name, tick_id in self._host.take_questions() if isinstance(self._host, AskingHost) else ():
             self._traces[name].question(tick_id)
         for name in everybody:
             counts = self._counts[name]
@@ -274,7 +274,7 @@ class AgentProcess:
             elif name in played.failed:
                 self._errors[name] = (self._tick_id, played.failed[name])
             state = AgentState.DEGRADED if name not in played.intents else AgentState.RUNNING
-            if self._cast.deliberating(name):
+            if self._host.deliberating(name):
                 deliberating = True
                 state = AgentState.DELIBERATING if state is AgentState.RUNNING else state
             self._report_status(name, state, stream, reporter)

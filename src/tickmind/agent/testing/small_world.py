@@ -103,14 +103,14 @@ class SmallWorld:
             done.append(intent)
         return done
 
-    def live(self, cast: MindHost, ticks: int) -> list[Intent]:
-        """Let a cast, such as a `CharacterHost`, live here for some ticks and return its intents."""
+    def live(self, host: MindHost, ticks: int) -> list[Intent]:
+        """Let a host, such as a `CharacterHost`, live here for some ticks and return its intents."""
 
         def act(observation: Observation) -> Intent:
-            cast.begin(observation.tick_id, [observation])
-            cast.perceive(observation)
-            intent = cast.act(observation)
-            cast.reflect(observation.tick_id)
+            host.begin(observation.tick_id, [observation])
+            host.perceive(observation)
+            intent = host.act(observation)
+            host.reflect(observation.tick_id)
             return intent
 
         return self.play(act, ticks)

@@ -1,4 +1,4 @@
-"""`CastActors`: the actors that a runner's agents start in, kept from one start to the next.
+"""`AgentActors`: the actors that a runner's agents start in, kept from one start to the next.
 
 Ray starts a lost actor again, but takes a node for lost only when five checks of its health have failed, three seconds
 apart. The runner hears of the loss within a second or two, from the call that waits for news. So an actor that does not
@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tickmind.adapters.ray.agent_actor import AgentActor
 from tickmind.adapters.ray.answers import answer_of
-from tickmind.adapters.ray.cast_actor import CastActor
 from tickmind.base import get_logger
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _log = get_logger(__name__)
 
 
 @dataclass(slots=True)
-class CastHandle:
+class ActorHandle:
     """An actor, the node that it was last heard of from, and since when it is lost."""
 
     actor: Any
@@ -48,20 +48,20 @@ class CastHandle:
         self.node_id, self.lost_s = node_id, None
 
 
-class CastActors:
+class AgentActors:
     """Makes actors on a cluster, and keeps those of agents that ended for their next start."""
 
     def __init__(self, cluster: "RayCluster", clock_s: Callable[[], float]) -> None:
         self._cluster = cluster
         self._clock_s = clock_s
-        self._kept: dict[str, CastHandle] = {}  # key of a group -> the actor that its next start takes
+        self._kept: dict[str, ActorHandle] = {}  # key of a group -> the actor that its next start takes
         self._shunned: dict[str, float] = {}  # id of a node whose actors did not come back -> until when
         self._ending: set[asyncio.Task[None]] = set()
-        self._make = cluster.api.remote(CastActor)
+        self._make = cluster.api.remote(AgentActor)
         self._connection = 0  # each time that the cluster is joined again has the next number
         self._joining = asyncio.Lock()
 
-    async def get(self, key: str, spec: "AgentSpec") -> CastHandle:
+    async def get(self, key: str, spec: "AgentSpec") -> ActorHandle:
         """Return the actor that was kept for a group if it is there or may come back soon, else a new one.
 
         Raises `ConfigError` if the connection to the cluster was lost and it can't be joined again.
@@ -75,9 +75,9 @@ class CastActors:
                 self._shunned[handle.node_id] = self._clock_s() + SHUNNED_S
             self._cluster.api.kill(handle.actor, no_restart=True)
         nodes = await asyncio.to_thread(self._cluster.api.nodes) if self._shunned else []
-        return CastHandle(self._new(spec, nodes), self._connection)
+        return ActorHandle(self._new(spec, nodes), self._connection)
 
-    def keep(self, key: str, handle: CastHandle) -> None:
+    def keep(self, key: str, handle: ActorHandle) -> None:
         """Keep an actor for the next start of its group."""
         self._kept[key] = handle
 
@@ -87,7 +87,7 @@ class CastActors:
         if handle is not None:
             self.end(handle)
 
-    def end(self, handle: CastHandle) -> None:
+    def end(self, handle: ActorHandle) -> None:
         """End an actor, after it has cleaned up if it still answers."""
         task = asyncio.get_running_loop().create_task(self._end(handle))
         self._ending.add(task)
@@ -100,7 +100,7 @@ class CastActors:
         if self._ending:
             await asyncio.wait(set(self._ending), timeout=limit_s)
 
-    def hoped_for_s(self, handle: CastHandle) -> float | None:
+    def hoped_for_s(self, handle: ActorHandle) -> float | None:
         """Return how long a lost actor is still hoped for; None for one that is not lost."""
         return None if handle.lost_s is None else max(0.0, handle.lost_s + COMES_BACK_S - self._clock_s())
 
@@ -111,9 +111,9 @@ class CastActors:
             _log.warning("lost the connection to Ray, and all actors with it; joining again", ray=self._cluster.address)
             await asyncio.to_thread(self._cluster.join_again)
             self._connection += 1
-            self._make = self._cluster.api.remote(CastActor)
+            self._make = self._cluster.api.remote(AgentActor)
 
-    async def _is_given_up(self, handle: CastHandle) -> bool:
+    async def _is_given_up(self, handle: ActorHandle) -> bool:
         """Return whether an actor is lost and not waited for: it is away for too long, or its node is gone."""
         if handle.lost_s is None:
             return False
@@ -145,7 +145,7 @@ class CastActors:
             return None
         return {_NODE_LABEL: f"!in({','.join(sorted(self._shunned))})"}
 
-    async def _end(self, handle: CastHandle) -> None:
+    async def _end(self, handle: ActorHandle) -> None:
         if handle.connection != self._connection or not self._cluster.is_joined():
             return  # it has ended with the connection
         try:

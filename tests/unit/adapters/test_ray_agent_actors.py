@@ -11,8 +11,8 @@ import pytest
 from tests.sim.loop import simulate
 
 from tickmind.adapters.ray import RayCluster, RayLauncher
-from tickmind.adapters.ray.cast_actor import CastBegun, CastNews
-from tickmind.adapters.ray.cast_actors import COMES_BACK_S, SHUNNED_S
+from tickmind.adapters.ray.agent_actor import AgentNews, StartAnswer
+from tickmind.adapters.ray.agent_actors import COMES_BACK_S, SHUNNED_S
 from tickmind.adapters.ray.launcher import SILENT_S
 from tickmind.agent import Launch
 from tickmind.agent.contract import Assignment
@@ -79,11 +79,11 @@ class Actor:
     async def _start(self, _order):
         await self._answer()
         self.started += 1
-        return CastBegun(f"host ({self.node_id})", self.node_id)
+        return StartAnswer(f"host ({self.node_id})", self.node_id)
 
     async def _news(self):
         await self._answer()
-        return CastNews()
+        return AgentNews()
 
     async def _stop(self, _grace_s):
         await self._answer()

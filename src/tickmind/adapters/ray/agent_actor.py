@@ -1,4 +1,4 @@
-"""`CastActor`: one process of characters on a node of a Ray cluster.
+"""`AgentActor`: one process of characters on a node of a Ray cluster.
 
 It starts the agent's process as a runner would on its own machine, and hands what the runner must know to the callers
 of `news`. When Ray starts it anew on another node, its constructor runs again; the runner then starts the agent again.
@@ -29,14 +29,14 @@ from tickmind.runner.warden import Ending
 GATHER_S = 0.2  # for which news are gathered before they are sent
 COPY_EVERY_S = 1.0
 MAX_UNSENT_BYTES = Limit("size of an agent's output that waits to be sent", 2_000_000, "bytes")
-_PREFIX = "tickmind-cast-"  # of an actor's folder on its node; the actor's pid follows
+_PREFIX = "tickmind-agent-"  # of an actor's folder on its node; the actor's pid follows
 _BEATS_BYTES = 4096  # the last ones say all
 _END_S = 2.0  # for a killed process to be gone
 _LEFT_OUT = b"--- output was left out here: the runner did not ask for it in time\n"
 
 
 @dataclass(frozen=True, slots=True)
-class CastOrder:
+class StartOrder:
     """What an actor needs to start its agent. It goes from the runner to the actor, and Ray does not keep it."""
 
     key: str
@@ -48,7 +48,7 @@ class CastOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class CastBegun:
+class StartAnswer:
     """Where an agent was started, or why it was not."""
 
     node: str  # for people
@@ -57,7 +57,7 @@ class CastBegun:
 
 
 @dataclass(frozen=True, slots=True)
-class CastNews:
+class AgentNews:
     """What has happened since the last news; with `ending` there are no more."""
 
     output: bytes = b""
@@ -66,7 +66,7 @@ class CastNews:
     ending: Ending | None = None
 
 
-class CastActor:
+class AgentActor:
     """The actor. All methods run in its event loop."""
 
     def __init__(self) -> None:
@@ -80,13 +80,15 @@ class CastActor:
         self._woken = asyncio.Event()
         self._copied_s = 0.0
 
-    async def start(self, order: CastOrder) -> CastBegun:
+    async def start(self, order: StartOrder) -> StartAnswer:
         """Start the agent, with the state that the runner has kept."""
         node_id = _node_id()
         node = f"{socket.gethostname()} ({node_id[:8]})"  # a machine may have several nodes
         if order.version != tickmind.__version__:
             versions = f"{tickmind.__version__}, and the runner {order.version}"
-            return CastBegun(node, node_id, f"{node} has tickmind {versions}; install the same version on all machines")
+            return StartAnswer(
+                node, node_id, f"{node} has tickmind {versions}; install the same version on all machines"
+            )
         await self._end_agent()
         self._output, self._beats, self._ending = bytearray(), b"", None
         state = self._folder / STATE
@@ -97,10 +99,10 @@ class CastActor:
             self._state.fill(order.state)
             self._begin(order)
         except (OSError, LaunchError, RunnerError) as error:
-            return CastBegun(node, node_id, f"it can't be started on {node}: {error}")
-        return CastBegun(node, node_id)
+            return StartAnswer(node, node_id, f"it can't be started on {node}: {error}")
+        return StartAnswer(node, node_id)
 
-    def _begin(self, order: CastOrder) -> None:
+    def _begin(self, order: StartOrder) -> None:
         spec = order.spec if order.spec.cwd.is_dir() else replace(order.spec, cwd=self._folder)
         if missing := missing_program(spec, os.environ):
             raise LaunchError(missing)
@@ -115,7 +117,7 @@ class CastActor:
         start = AgentStart(order.key, spec, launch, self._folder, secrets)
         self._agent = self._launcher.start(start, AgentCallbacks(self._take_output, self._take_beats, self._take_end))
 
-    async def news(self) -> CastNews:
+    async def news(self) -> AgentNews:
         """Wait for news of the agent and return them."""
         with suppress(TimeoutError):
             async with asyncio.timeout(COPY_EVERY_S):
@@ -134,7 +136,7 @@ class CastActor:
             self._woken.set()
         output, self._output = bytes(self._output), bytearray()
         beats, self._beats = self._beats, b""
-        return CastNews(output, beats, tuple(pieces), ending)
+        return AgentNews(output, beats, tuple(pieces), ending)
 
     async def stop(self, grace_s: float) -> None:
         """Ask the agent to end; it is killed after the grace period."""
