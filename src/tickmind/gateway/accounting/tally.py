@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import add
 
@@ -21,9 +21,12 @@ _OK = Result.OK
 _BATCH = 256  # events counted together, at a fourth of the cost
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sums:
-    """Requests, tokens and money. `unpriced` counts answers without a known price, which `cost_usd` leaves out."""
+    """Requests, tokens and money. `unpriced` counts answers without a known price, which `cost_usd` leaves out.
+
+    Those in a snapshot are copies, which no later request changes.
+    """
 
     requests: int = 0
     ok: int = 0
@@ -31,6 +34,15 @@ class Sums:
     completion_tokens: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0
+
+    def merge(self, other: "Sums") -> None:
+        """Add the counts of other requests."""
+        self.requests += other.requests
+        self.ok += other.ok
+        self.prompt_tokens += other.prompt_tokens
+        self.completion_tokens += other.completion_tokens
+        self.cost_usd += other.cost_usd
+        self.unpriced += other.unpriced
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,51 +114,24 @@ _Attempt = tuple[str, str, Result, float, float, bool]  # provider, model, resul
 _Answer = tuple[str, str, str, float, float, float | None, int | None, int | None, float | None]
 
 
-class _Sums:
-    __slots__ = ("completion_tokens", "cost_usd", "ok", "prompt_tokens", "requests", "unpriced")
-
-    def __init__(self) -> None:
-        self.requests = 0
-        self.ok = 0
-        self.prompt_tokens = 0
-        self.completion_tokens = 0
-        self.cost_usd = 0.0
-        self.unpriced = 0
-
-    def merge(self, other: "_Sums") -> None:
-        self.requests += other.requests
-        self.ok += other.ok
-        self.prompt_tokens += other.prompt_tokens
-        self.completion_tokens += other.completion_tokens
-        self.cost_usd += other.cost_usd
-        self.unpriced += other.unpriced
-
-    def snapshot(self) -> Sums:
-        return Sums(self.requests, self.ok, self.prompt_tokens, self.completion_tokens, self.cost_usd, self.unpriced)
+@dataclass(slots=True)
+class _TargetRow:
+    provider: str
+    model: str
+    sums: Sums = field(default_factory=Sums)
+    served: int = 0
+    results: dict[Result, int] = field(default_factory=dict)  # the others; looking up by an enum's member is slow
+    waits: Histogram = field(default_factory=Histogram)
+    latencies: Histogram = field(default_factory=Histogram)
 
 
-class _TargetRow(_Sums):
-    __slots__ = ("latencies", "model", "provider", "results", "served", "waits")
-
-    def __init__(self, provider: str, model: str) -> None:
-        super().__init__()
-        self.provider = provider
-        self.model = model
-        self.served = 0
-        self.results: dict[Result, int] = {}  # the others; looking up by an enum's member is slow
-        self.waits = Histogram()
-        self.latencies = Histogram()
-
-
-class _SessionRow(_Sums):
-    __slots__ = ("label", "recent", "refused", "waits")
-
-    def __init__(self, label: str) -> None:
-        super().__init__()
-        self.label = label
-        self.refused = 0
-        self.waits = Histogram()
-        self.recent = True  # used since the last search for a session to evict
+@dataclass(slots=True)
+class _SessionRow:
+    label: str
+    sums: Sums = field(default_factory=Sums)
+    refused: int = 0
+    waits: Histogram = field(default_factory=Histogram)
+    recent: bool = True  # used since the last search for a session to evict
 
 
 class UsageTally:
@@ -257,7 +242,7 @@ class UsageTally:
                 TargetTally(
                     row.provider,
                     row.model,
-                    row.snapshot(),
+                    replace(row.sums),
                     {_OK: row.served, **row.results} if row.served else dict(row.results),
                     row.waits.snapshot(),
                     row.latencies.snapshot(),
@@ -265,7 +250,7 @@ class UsageTally:
                 for row in self._targets.values()
             ),
             sessions=tuple(
-                SessionTally(row.label, row.snapshot(), row.refused, row.waits.snapshot())
+                SessionTally(row.label, replace(row.sums), row.refused, row.waits.snapshot())
                 for row in rows
                 if row is not None
             ),
@@ -279,11 +264,11 @@ class UsageTally:
             answered=self._answered,
             refused=sum(self._refusals.values()),
             fallbacks=self._fallbacks,
-            cost_usd=sum(row.cost_usd for row in self._targets.values()),
+            cost_usd=sum(row.sums.cost_usd for row in self._targets.values()),
             waits=self._waits.snapshot(),
             latencies=self._latencies.snapshot(),
-            served={row.label: row.ok for row in self._sessions.values()},
-            costs_usd={row.label: row.cost_usd for row in self._sessions.values() if row.cost_usd},
+            served={row.label: row.sums.ok for row in self._sessions.values()},
+            costs_usd={row.label: row.sums.cost_usd for row in self._sessions.values() if row.sums.cost_usd},
         )
 
     def costs(self) -> CostTable:
@@ -291,9 +276,9 @@ class UsageTally:
         self._count()
         return CostTable(
             self._total(),
-            _grouped((row.provider, row) for row in self._targets.values()),
-            _grouped((row.model, row) for row in self._targets.values()),
-            _grouped((row.label, row) for row in self._sessions.values()),
+            _grouped((row.provider, row.sums) for row in self._targets.values()),
+            _grouped((row.model, row.sums) for row in self._targets.values()),
+            _grouped((row.label, row.sums) for row in self._sessions.values()),
         )
 
     def _count(self) -> None:
@@ -304,7 +289,7 @@ class UsageTally:
         self._requests += len(arrivals)
         for label, number in Counter(arrivals).items():
             row = self._sessions.get(label) or self._new_session(label)
-            row.requests += number
+            row.sums.requests += number
             row.recent = True
         if tries:
             self._count_attempts(tries)
@@ -320,7 +305,7 @@ class UsageTally:
             row = self._targets.get(target) or self._new_target(target)
             _, _, results, waits_s, took_s, fallbacks = zip(*group, strict=True)
             self._fallbacks += sum(fallbacks)
-            row.requests += len(group)
+            row.sums.requests += len(group)
             row.waits.add(BucketedDurations.of(waits_s))
             row.latencies.add(BucketedDurations.of(took_s))
             for result in results:
@@ -350,16 +335,16 @@ class UsageTally:
             row.waits.add(waits)
             row.served += len(group)
             sums = _sums_of(*used)
-            own.merge(sums)
+            own.sums.merge(sums)
             sums.requests = len(group)
-            row.merge(sums)
+            row.sums.merge(sums)
 
     def _total(self) -> Sums:
-        total = _Sums()
+        total = Sums()
         for row in self._targets.values():
-            total.merge(row)
+            total.merge(row.sums)
         total.requests = self._requests
-        return total.snapshot()
+        return total
 
     def _new_target(self, key: tuple[str, str]) -> _TargetRow:
         if not self._max_targets.allows(len(self._targets) + 1):
@@ -385,15 +370,15 @@ class UsageTally:
                 break
             row.recent = False
             self._sessions[label] = row
-        other.merge(row)
+        other.sums.merge(row.sums)
         other.refused += row.refused
         other.waits.merge(row.waits.snapshot())
         self._sessions[OTHER] = other
 
 
-def _sums_of(prompts: Sequence[int | None], completions: Sequence[int | None], costs: Sequence[float | None]) -> _Sums:
+def _sums_of(prompts: Sequence[int | None], completions: Sequence[int | None], costs: Sequence[float | None]) -> Sums:
     """Sum up the usage of answers; what a reply left out is not guessed."""
-    sums = _Sums()
+    sums = Sums()
     counted = [
         (prompt, completion)
         for prompt, completion in zip(prompts, completions, strict=True)
@@ -408,9 +393,9 @@ def _sums_of(prompts: Sequence[int | None], completions: Sequence[int | None], c
     return sums
 
 
-def _grouped(rows: Iterable[tuple[str, _Sums]]) -> Mapping[str, Sums]:
-    groups: dict[str, _Sums] = {}
-    for name, row in rows:
-        groups.setdefault(name, _Sums()).merge(row)
+def _grouped(rows: Iterable[tuple[str, Sums]]) -> Mapping[str, Sums]:
+    groups: dict[str, Sums] = {}
+    for name, sums in rows:
+        groups.setdefault(name, Sums()).merge(sums)
     dearest = sorted(groups.items(), key=lambda item: (-item[1].cost_usd, -item[1].requests, item[0]))
-    return {name: sums.snapshot() for name, sums in dearest}
+    return dict(dearest)
