@@ -24,7 +24,7 @@ from benchmarks.ablated_villagers import UNCHECKED
 from benchmarks.harness import Result
 from benchmarks.mind_measures import FACT, Bar, beside_ablated, beside_bars, kept_runs, village
 from benchmarks.minds import TPS, machine_slots, served_weights
-from tickmind.characters.village_script import villager_says
+from tickmind.characters.scripted.village import villager_says
 from tickmind.llm.local.model_choice import choose_model
 from tickmind.llm.testing import FakeProvider, Respond
 from tickmind.llm.transport import ModelRequest

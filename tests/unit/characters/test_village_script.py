@@ -2,7 +2,7 @@
 
 import pytest
 
-from tickmind.characters.village_script import villager_says
+from tickmind.characters.scripted.village import villager_says
 from tickmind.llm.messages import as_messages
 from tickmind.llm.transport import ModelRequest
 

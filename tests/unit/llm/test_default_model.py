@@ -8,7 +8,8 @@ from tickmind.llm import CallConfig, GatewayClient, Message, ModelConfig, Output
 from tickmind.llm.local import ModelKind, WeightStore
 from tickmind.llm.local.default_model import local_choice, open_default_model, scripted_choice
 from tickmind.llm.messages import ToolCall
-from tickmind.llm.testing import FakeProvider, stand_in_reply
+from tickmind.llm.scripted import stand_in_reply
+from tickmind.llm.testing import FakeProvider
 from tickmind.llm.transport import ModelRequest, ToolSpec
 from tickmind.tools import ToolAgent, tool
 

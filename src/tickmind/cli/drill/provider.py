@@ -4,7 +4,7 @@ import math
 from enum import StrEnum
 
 from tickmind.base import Clock, SystemClock
-from tickmind.characters.village_script import villager_says
+from tickmind.characters.scripted.village import villager_says
 from tickmind.llm.testing import Refuse, Respond
 from tickmind.llm.transport import ModelRequest
 

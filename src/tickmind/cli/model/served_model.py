@@ -87,7 +87,7 @@ async def served_model(
                 yield ServedModel(choice.why, config.base_url, config.model, config.api_key, slots)
                 return
         if choice.kind is ModelKind.SCRIPTED:
-            from tickmind.characters.village_script import villager_says
+            from tickmind.characters.scripted.village import villager_says
             from tickmind.llm.testing import FakeProvider, Respond
 
             script = steps or (lambda request: Respond(villager_says(request)))

@@ -23,8 +23,8 @@ from tickmind.llm.local.model_choice import SCRIPTED, ModelChoice, ModelKind, ch
 from tickmind.llm.local.server import DEFAULT_CONTEXT_TOKENS, LocalModel
 from tickmind.llm.local.weights import WeightStore
 from tickmind.llm.prices import UsageMeter
-from tickmind.llm.testing.scripted import Script, ScriptedTransport
-from tickmind.llm.testing.stand_in import stand_in_reply
+from tickmind.llm.scripted.stand_in import stand_in_reply
+from tickmind.llm.scripted.transport import Script, ScriptedTransport
 from tickmind.llm.transport import Transport
 from tickmind.llm.transports import make_transport
 

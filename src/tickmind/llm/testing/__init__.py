@@ -2,6 +2,9 @@
 
 from tickmind.llm.cassettes.cassette import CassettePlayer, CassetteRecorder, CassetteStatistics, open_cassette
 from tickmind.llm.cassettes.format import request_key
+from tickmind.llm.scripted.pieces import Cut, cut_reply, cut_text, join_pieces
+from tickmind.llm.scripted.sampling import sample_json
+from tickmind.llm.scripted.transport import Reply, Script, ScriptedCall, ScriptedTransport, last_user_text
 from tickmind.llm.testing.behaviours import (
     BadJson,
     BadUtf8,
@@ -24,12 +27,8 @@ from tickmind.llm.testing.behaviours import (
     WrongType,
 )
 from tickmind.llm.testing.faults import Fault, FaultStatistics, FaultyTransport
-from tickmind.llm.testing.pieces import Cut, cut_reply, cut_text, join_pieces
 from tickmind.llm.testing.provider import FakeProvider, SeenRequest
-from tickmind.llm.testing.sampling import sample_json
-from tickmind.llm.testing.scripted import Reply, Script, ScriptedCall, ScriptedTransport, last_user_text
 from tickmind.llm.testing.seeded import SeededTransport
-from tickmind.llm.testing.stand_in import stand_in_reply
 
 __all__ = [
     "BadJson",
@@ -72,5 +71,4 @@ __all__ = [
     "open_cassette",
     "request_key",
     "sample_json",
-    "stand_in_reply",
 ]

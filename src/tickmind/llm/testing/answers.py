@@ -9,6 +9,7 @@ from email.utils import format_datetime
 from itertools import islice
 from typing import Literal
 
+from tickmind.llm.scripted.transport import as_reply
 from tickmind.llm.testing.behaviours import (
     BadJson,
     BadUtf8,
@@ -30,7 +31,6 @@ from tickmind.llm.testing.behaviours import (
     UnframedError,
     WrongType,
 )
-from tickmind.llm.testing.scripted import as_reply
 from tickmind.llm.testing.wire import Wire, WireStyle, encode
 from tickmind.llm.transport import ModelReply, ModelRequest
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from tickmind.llm.testing.pieces import Cut
+from tickmind.llm.scripted.pieces import Cut
 from tickmind.llm.testing.wire import ThinkingForm
 from tickmind.llm.transport import ModelReply
 

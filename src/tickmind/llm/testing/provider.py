@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from tickmind.base.background import close_listener
 from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.scripted.pieces import Cut
 from tickmind.llm.testing.answers import Answer, AskedRequest, answer
 from tickmind.llm.testing.behaviours import Step
-from tickmind.llm.testing.pieces import Cut
 from tickmind.llm.testing.seeded import SeededTransport
 from tickmind.llm.testing.wire import ThinkingForm, Wire, WireStyle, encode
 from tickmind.llm.testing.wire_anthropic import ANTHROPIC

@@ -7,9 +7,9 @@ import random
 from tickmind.llm.cassettes.format import request_key
 from tickmind.llm.http.time_budget import Sleep
 from tickmind.llm.messages import ThinkingBlock, ToolCall
-from tickmind.llm.testing.pieces import Cut
-from tickmind.llm.testing.sampling import WORDS, sample_json
-from tickmind.llm.testing.scripted import ScriptedTransport
+from tickmind.llm.scripted.pieces import Cut
+from tickmind.llm.scripted.sampling import WORDS, sample_json
+from tickmind.llm.scripted.transport import ScriptedTransport
 from tickmind.llm.tokens import CHARS_PER_TOKEN
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, ToolSpec, Usage
 

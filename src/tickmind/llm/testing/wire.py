@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.testing.pieces import Cut
+from tickmind.llm.scripted.pieces import Cut
 from tickmind.llm.tokens import CHARS_PER_TOKEN
 from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 

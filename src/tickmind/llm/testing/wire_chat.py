@@ -7,7 +7,7 @@ from typing import Any
 
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.messages import Audio, Image, Message, Part, Text, ThinkingBlock, ToolCall
-from tickmind.llm.testing.pieces import cut_text
+from tickmind.llm.scripted.pieces import cut_text
 from tickmind.llm.testing.wire import (
     Wire,
     WireStyle,

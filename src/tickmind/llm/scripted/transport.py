@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tickmind.llm.errors import LLMConfigError, LLMConnectionError
 from tickmind.llm.http.time_budget import Sleep, TimeBudget
-from tickmind.llm.testing.pieces import Cut, cut_reply
+from tickmind.llm.scripted.pieces import Cut, cut_reply
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece
 
 Reply = str | ModelReply | Exception

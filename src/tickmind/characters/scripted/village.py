@@ -9,7 +9,7 @@ import random
 import re
 
 from tickmind.llm.cassettes.format import request_key
-from tickmind.llm.testing.scripted import last_user_text
+from tickmind.llm.scripted.transport import last_user_text
 from tickmind.llm.tokens import estimate_messages_tokens, estimate_tokens
 from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 from tickmind.mind.options import read_menu

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tickmind.llm.cassettes.format import request_key
 from tickmind.llm.messages import Message, ToolCall
-from tickmind.llm.testing.sampling import sample_json
-from tickmind.llm.testing.scripted import last_user_text
+from tickmind.llm.scripted.sampling import sample_json
+from tickmind.llm.scripted.transport import last_user_text
 from tickmind.llm.tokens import estimate_messages_tokens, estimate_tokens
 from tickmind.llm.transport import ModelReply, ModelRequest, ToolSpec, Usage
 
