@@ -82,7 +82,8 @@ class KeptReplies:
 class Launch:
     """The settings that a character's process is started with, read once at its start.
 
-    The runner makes one, writes its file and passes `to_environment()`; the process reads `from_environment()`.
+    The runner makes one, writes its file and passes `to_environment()`; the process reads `from_environment()`. Raises
+    `LaunchError` without an entity, or if one is named twice.
     """
 
     entities: tuple[Assignment, ...]
@@ -161,7 +162,10 @@ class Launch:
         return env | {name: str(value) for name, value in optional.items() if value is not None}
 
     def write_file(self) -> None:
-        """Write the launch file to `config_path`, readable for this user only. There is no secret in it."""
+        """Write the launch file to `config_path`, readable for this user only. There is no secret in it.
+
+        Raises `LaunchError` if there is no `config_path`.
+        """
         if self.config_path is None:
             raise LaunchError("config_path is not set; set it to the path of the launch file")
         content: dict[str, Json] = {
@@ -184,7 +188,10 @@ class Launch:
         replace_file(self.config_path, json.dumps(content, ensure_ascii=False).encode(), mode=PRIVATE_MODE)
 
     def take_secrets(self) -> dict[str, Secret]:
-        """Read the secrets and close their descriptor, once at the start of the process; empty if there are none."""
+        """Read the secrets and close their descriptor, once at the start of the process; empty if there are none.
+
+        Raises `LaunchError` if they can't be read, or one is not a text.
+        """
         if self.secrets_fd is not None:
             values = _parse_object(_drain(self.secrets_fd), f"the secrets at {SECRETS_FD}")
         elif self.secrets_path is not None:

@@ -47,7 +47,8 @@ class HeartbeatWriter:
     """Write heartbeats into the inherited pipe without ever waiting: a full pipe just loses one.
 
     Without a descriptor it does nothing, so that an agent started by hand needs no runner. Children of the process do
-    not inherit the pipe, so its end signals the death of the process itself.
+    not inherit the pipe, so its end signals the death of the process itself. Raises `LaunchError` if the descriptor is
+    not open.
     """
 
     def __init__(self, descriptor: int | None) -> None:

@@ -104,7 +104,10 @@ class Warden:
         return await asyncio.shield(self._isolation)
 
     def launch(self, command: Command, descriptors: Sequence[int], on_end: Callable[[Ending], None]) -> Child:
-        """Start a program; its log goes to the first descriptor, the others become 3, 4, ...; ours stay open."""
+        """Start a program; its log goes to the first descriptor, the others become 3, 4, ...; ours stay open.
+
+        Raises `WardenError` if arguments and variables are too large to be passed on.
+        """
         if self._talk is None:
             self._start()
         number, self._next = self._next, self._next + 1

@@ -119,7 +119,10 @@ class WorldClient:
         )
 
     async def entities(self, *, uncontrolled_only: bool = False) -> tuple[EntityInfo, ...]:
-        """Return all controllable actors, or those without a controller, in ascending ids."""
+        """Return all controllable actors, or those without a controller, in ascending ids.
+
+        Raises `MessageError` if the world's pages are not in this order.
+        """
         actors: list[EntityInfo] = []
         more = True
         while more:

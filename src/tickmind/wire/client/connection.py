@@ -40,6 +40,7 @@ class WorldEndpoint:
     """The address of a world (`host:port` or `unix:/path`) and its credentials.
 
     Lease secrets travel in messages, so any other machine needs `tls`. Of a token file each call sends the newest.
+    Raises `WireConfigError` if `tls` is missing for another machine, or `timeout_s` is not more than 0.
     """
 
     address: str

@@ -39,7 +39,10 @@ class ControlSession(StreamSession[ControlUp, _Down, Ack, Observation]):
 
     @property
     def lease(self) -> Lease:
-        """The lease; its secret takes the entity back after a break."""
+        """The lease; its secret takes the entity back after a break.
+
+        Raises `ControlClosedError` if the session was never opened.
+        """
         if self._lease is None:
             raise ControlClosedError("the session is not open; use it in `async with`")
         return self._lease
