@@ -108,7 +108,10 @@ class BoardManager:
         self._by_agent: dict[str, list[str]] = {}  # participant -> board ids, oldest first
 
     def ensure_board(self, participants: Iterable[str]) -> str:
-        """Return the board of exactly these participants, in any order; made if there is none yet."""
+        """Return the board of exactly these participants, in any order; made if there is none yet.
+
+        Raises `ConfigError` if there is no participant, or one has no name.
+        """
         if isinstance(participants, str):
             raise ConfigError(f"participants must be a list of names, such as [{participants!r}, ...], not one string")
         names = tuple(sorted(set(participants)))

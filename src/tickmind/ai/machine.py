@@ -24,6 +24,8 @@ class State:
 class Machine:
     """States by name, and the one to start in.
 
+    Raises `AIError` if the start or an exit leads to a state that is not there.
+
     >>> Machine("graze", {"graze": State("eat", exits=(("wolf is near", "flee"),)), "flee": State("run")}).initial
     'graze'
     """

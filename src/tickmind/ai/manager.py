@@ -204,7 +204,8 @@ class AIManager:
         """Define the trees of a BehaviorTree.CPP 4 file (a path) or text; returns their names, the main one first.
 
         Tags that the file's own model does not explain count as registered actions or conditions. `tps` turns
-        milliseconds into ticks where the file uses them.
+        milliseconds into ticks where the file uses them. Raises `TreeFileError` if the file or text can't be read as
+        trees.
         """
         if isinstance(source, str) and not source.lstrip().startswith("<"):
             raise TreeFileError("XML", 1, f"{source[:80]!r} is not XML; pass a file as Path(...)")

@@ -39,7 +39,10 @@ class BlueprintRegistry:
         self._recipes[name], self._meta[name] = parts, dict(meta or {})
 
     def spawn(self, world: "World", name: str, overrides: Recipe | None = None) -> int:
-        """Spawn an entity by the recipe, with some fields changed; on an error nothing is spawned."""
+        """Spawn an entity by the recipe, with some fields changed; on an error nothing is spawned.
+
+        Raises `ConfigError` if a component is not registered or does not take its fields.
+        """
         merged = copy.deepcopy(self._recipe(name))
         for part, fields in (overrides or {}).items():
             merged.setdefault(part, {}).update(copy.deepcopy(dict(fields)))

@@ -36,7 +36,8 @@ class Engine:
 
     `seed` makes random numbers repeat; without one it is drawn and shown as `engine.seed`. After an overrun
     `run_forever` catches up by not sleeping; if it is more than `max_catch_up_ticks` behind it drops the rest of the
-    time, so a long stall is not followed by a burst of ticks. No tick number is ever skipped.
+    time, so a long stall is not followed by a burst of ticks. No tick number is ever skipped. Raises `ConfigError`
+    unless `tps` is more than 0 and at most 1,000,000.
 
         >>> engine = Engine(tps=20, seed=7)
         >>> _ = engine.add_system(lambda world, ctx: print(f"tick {ctx.tick_number}, {ctx.dt} s long"))
@@ -211,7 +212,10 @@ class Engine:
         }
 
     def restore(self, data: dict[str, Any]) -> None:
-        """Continue from a snapshot; on an error, also of a restore hook, the engine stays as it was."""
+        """Continue from a snapshot; on an error, also of a restore hook, the engine stays as it was.
+
+        Raises `SnapshotError` if the snapshot is damaged or was made at another `tps`.
+        """
         check_format(data, "engine", ENGINE_FORMAT)
         if data.get("tps") != self.tps:
             raise SnapshotError(

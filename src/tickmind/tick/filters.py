@@ -14,6 +14,8 @@ class Not:
 class AnyOf:
     """Keep entities that have at least one of these components.
 
+    Raises `ValueError` without a component type.
+
     >>> from tickmind.tick import World
     >>> class Wolf: ...
     >>> class Sheep: ...

@@ -127,7 +127,8 @@ class World:
     def attach(self, entity_id: int, component: Any) -> None:
         """Add a component to an entity; one of the same type is replaced. Attach hooks run after the change.
 
-        All hooks run, also after one has raised; then the first error is raised, and the component stays.
+        All hooks run, also after one has raised; then the first error is raised, and the component stays. Raises
+        `DeadEntityError` if the entity is not alive.
         """
         kind = type(component)
         if entity_id not in self._alive:

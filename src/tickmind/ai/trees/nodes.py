@@ -92,7 +92,8 @@ class Parallel:
     """Run all children each tick, until enough have succeeded or failed; a child that has ended waits for the others.
 
     `success_threshold` None means all of them. It also fails once so many have failed that success is out of reach.
-    When it ends, children that are still running are halted.
+    When it ends, children that are still running are halted. Raises `TreeError` without children, or for a threshold
+    that they can't reach.
     """
 
     children: tuple["Node", ...]
@@ -123,6 +124,7 @@ class UtilitySelector:
     """Run the child whose utility action scores highest now; fail if all score 0. Ties go to the first.
 
     Each option is the name of a utility action and the node to run: `UtilitySelector(("eat", Action("eat")), ...)`.
+    Raises `TreeError` without options, or if a name is empty or has a semicolon.
     """
 
     options: tuple[tuple[str, "Node"], ...]
@@ -155,6 +157,7 @@ class Repeater:
     """Run the child once a tick, `times` times in all (None: for ever), then succeed.
 
     A child that fails ends it with failure, unless `fail_policy` is "restart": then failures count as rounds too.
+    Raises `TreeError` if `times` is less than 1, or `fail_policy` is unknown.
     """
 
     child: "Node"
@@ -187,7 +190,10 @@ class AlwaysFail:
 
 @dataclass(frozen=True)
 class Timeout:
-    """Give the child `ticks` ticks; then halt it if it is still running, and fail."""
+    """Give the child `ticks` ticks; then halt it if it is still running, and fail.
+
+    Raises `TreeError` if `ticks` is less than 1.
+    """
 
     child: "Node"
     ticks: int
@@ -200,7 +206,10 @@ class Timeout:
 
 @dataclass(frozen=True)
 class Cooldown:
-    """After the child has succeeded, fail for `ticks` ticks without running it."""
+    """After the child has succeeded, fail for `ticks` ticks without running it.
+
+    Raises `TreeError` if `ticks` is less than 1.
+    """
 
     child: "Node"
     ticks: int
@@ -213,7 +222,10 @@ class Cooldown:
 
 @dataclass(frozen=True)
 class Retry:
-    """Run the child once a tick until it succeeds, `attempts` times at most (None: for ever); then fail."""
+    """Run the child once a tick until it succeeds, `attempts` times at most (None: for ever); then fail.
+
+    Raises `TreeError` if `attempts` is less than 1.
+    """
 
     child: "Node"
     attempts: int | None
@@ -226,7 +238,7 @@ class Retry:
 
 @dataclass(frozen=True)
 class Wait:
-    """Run for `ticks` ticks, then succeed. A halt starts it over."""
+    """Run for `ticks` ticks, then succeed. A halt starts it over. Raises `TreeError` if `ticks` is less than 1."""
 
     ticks: int
     label: str = field(default="", kw_only=True)
@@ -242,7 +254,7 @@ class SubTree:
 
     With `autoremap` its `"{key}"`s are those of the tree around it. Without, as by default in files of Groot 2, it
     shares nothing: it reads what `ports` pass to it, and any other key is an error when the tree is compiled.
-    `SubTree("patrol", {"goal": "{next_post}", "speed": 2}, autoremap=False)`.
+    `SubTree("patrol", {"goal": "{next_post}", "speed": 2}, autoremap=False)`. Raises `TreeError` without a name.
     """
 
     name: str

@@ -44,7 +44,8 @@ _OWN_NODES = (
 def write_trees(trees: Mapping[str, Node]) -> str:
     """Return a file with these trees; the first is the main one.
 
-    XML has text only: an argument that is a string but looks like a number, true or false is read back as such.
+    XML has text only: an argument that is a string but looks like a number, true or false is read back as such. Raises
+    `TreeError` if there is no tree, or one has no name.
     """
     if not trees:
         raise TreeError("no tree to write; define one first")
