@@ -82,7 +82,8 @@ class ModelConfig:
     """One endpoint and model. One instance per game or run; a client belongs to it.
 
     `timeout_s` is the total for a call, however the reply drips. `think_tags` says how `<think>` in the content is
-    read: `auto`, `opened` for models whose prompt template already opened it, or `off`.
+    read: `auto`, `opened` for models whose prompt template already opened it, or `off`. Raises `LLMConfigError` for a
+    setting that can't be used.
     """
 
     base_url: str = DEFAULT_BASE_URL
@@ -149,7 +150,10 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True)
 class CallConfig:
-    """The settings of one purpose; the `ModelConfig` fills in what is None."""
+    """The settings of one purpose; the `ModelConfig` fills in what is None.
+
+    Raises `LLMConfigError` for a value out of its range.
+    """
 
     temperature: float | None = None
     max_tokens: int | None = None
@@ -236,7 +240,8 @@ def load_model_config(
 
     `LLM_BASE_URL`, `LLM_API_KEY`, `LLM_MODEL` and `LLM_API` are looked up; a known provider's own variable
     (`OPENAI_API_KEY` and the like) stands in for the key at that provider's address only. Further settings are fields
-    of `ModelConfig`. A loopback endpoint needs no key.
+    of `ModelConfig`. A loopback endpoint needs no key. Raises `LLMConfigError` if another endpoint lacks its key, or a
+    setting is unknown or can't be used.
     """
     look_up = setting_lookup(env, dotenv_path=dotenv_path)
     api = settings.setdefault("api", look_up("LLM_API") or "chat")

@@ -230,7 +230,10 @@ class SyncStream(Iterator[Item_co], Generic[Item_co, Outcome_co]):
 
     @property
     def result(self) -> Outcome_co:
-        """The whole reply: inside the block it waits for the end, after it this is what came."""
+        """The whole reply: inside the block it waits for the end, after it this is what came.
+
+        Raises `LLMConfigError` if the stream was never opened, `LLMCancelledError` if its client was closed.
+        """
         if self._pump is None:
             raise LLMConfigError("open the stream with 'with' before you read its result")
         try:

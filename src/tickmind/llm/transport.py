@@ -38,7 +38,8 @@ class OutputSpec:
 class GrammarLimits:
     """Bounds of a reply that a grammar forms, where the schema has none; for local models.
 
-    A text has at most 2,000 characters, because llama.cpp refuses longer repetitions.
+    A text has at most 2,000 characters, because llama.cpp refuses longer repetitions. Raises `LLMConfigError` if one of
+    them is less than 1.
     """
 
     string_chars: int = 200

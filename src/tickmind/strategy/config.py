@@ -7,7 +7,10 @@ from tickmind.base import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class LLMConfig:
-    """Limits and options of one strategic layer. Everything beyond limits is off by default."""
+    """Limits and options of one strategic layer. Everything beyond limits is off by default.
+
+    Raises `ConfigError` for a value out of its range, or `lockstep` without `reply_ticks`.
+    """
 
     max_queries_per_tick: int = 1
     max_queries_per_second: int | None = 5  # in any second of the clock; None: no such limit

@@ -332,7 +332,7 @@ class LLMManager(Callbacks):
         return ""
 
     def client_name(self, world: "World", entity_id: int, agent: LLMAgent) -> str:
-        """Return the name of the client for an agent."""
+        """Return the name of the client for an agent. Raises `TypeError` if the router returns no text."""
         if agent.client or self._router is None:
             return agent.client
         name = self._router(world, entity_id, agent)
@@ -354,7 +354,10 @@ class LLMManager(Callbacks):
         return self.make_prompt(world, eid, agent)
 
     def make_prompt(self, world: "World", eid: int, agent: LLMAgent) -> tuple[str, str]:
-        """Assemble the prompt of an agent whose definitions are complete; see `assemble_prompt`."""
+        """Assemble the prompt of an agent whose definitions are complete; see `assemble_prompt`.
+
+        Raises `PromptTooLongError` if `token_budget` has no room for any of the context.
+        """
         system_prompt = f"{self._roles[agent.role].text}\n\n{self._personalities[agent.personality]}"
         context = self._contexts[agent.context](world, eid)
         if not isinstance(context, str):
@@ -406,7 +409,10 @@ class LLMManager(Callbacks):
         self._wishes.append(QueryRequest(eid, at_once=True))
 
     def defer(self, eid: int, ticks: int) -> None:
-        """Delay an agent's next deliberation by so many ticks and notify a gateway. Any thread may call it."""
+        """Delay an agent's next deliberation by so many ticks and notify a gateway. Any thread may call it.
+
+        Raises `ConfigError` unless `ticks` is a whole number of at least 0.
+        """
         if ticks < 0 or ticks != int(ticks):
             raise ConfigError(f"ticks must be 0 or more, not {ticks!r}")
         self._wishes.append(QueryRequest(eid, int(ticks)))

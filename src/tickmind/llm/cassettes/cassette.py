@@ -46,7 +46,8 @@ class CassetteRecorder(RecordingTransport):
 
     A cassette that already holds calls is not touched unless `mode` says "append" or "replace". `redactor` masks
     secrets; give the player the same one. A call that is cancelled is not recorded, a stream that is left early is
-    recorded as far as it was read.
+    recorded as far as it was read. Raises `LLMConfigError` if the file can't be written, or holds calls and `mode` is
+    "new".
     """
 
     def __init__(

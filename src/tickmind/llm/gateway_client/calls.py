@@ -42,7 +42,7 @@ def load_gateway_config(
 
     `LLM_GATEWAY_URL` (else `http://127.0.0.1:8766`), `LLM_GATEWAY_KEY`, which only a gateway that asks callers for keys
     needs, and `LLM_MODEL` (else the gateway's default model) are looked up. Providers' keys are the gateway's business
-    and are not sent.
+    and are not sent. Raises `LLMConfigError` if a setting is unknown or can't be used.
     """
     look_up = setting_lookup(env, dotenv_path=dotenv_path)
     key = api_key or look_up("LLM_GATEWAY_KEY") or ""
@@ -67,8 +67,8 @@ def gateway_call(
 ) -> CallConfig:
     """Return the config of a call that names its agent to the gateway; any client of a gateway takes it.
 
-    `replace_older` replaces the agent's own request that still waits, `drop_after_s` says after how long the
-    answer expires. The gateway's settings fill in what is None.
+    `replace_older` replaces the agent's own request that still waits, `drop_after_s` says after how long the answer
+    expires. The gateway's settings fill in what is None. Raises `LLMConfigError` for a value that can't be sent.
     """
     headers: dict[str, str] = {}
     if agent:

@@ -52,8 +52,9 @@ class GatewayClient(ModelClient):
     with `on_cooldown="raise"` it raises `LLMCooldownError` at once, with `"send"` it goes out all the same, to wait in
     the gateway's queue or to be refused. The client retries nothing: the gateway does.
 
-    From its first use until `aclose` it sends heartbeats, so that the session keeps its share during a pause.
-    `wrap` may put another transport around its own, such as one that keeps replies.
+    From its first use until `aclose` it sends heartbeats, so that the session keeps its share during a pause. `wrap`
+    may put another transport around its own, such as one that keeps replies. Raises `LLMConfigError` if `on_cooldown`
+    or `heartbeat_s` can't be used.
 
         async with GatewayClient(load_gateway_config(), session="village") as client:
             result = await client.complete("Say hello.", call=gateway_call(agent="anna"))
@@ -165,7 +166,10 @@ class GatewayClient(ModelClient):
         return generated
 
     async def defer(self, agent_id: str, duration_ms: int = DEFER_MS) -> None:
-        """Have the gateway hold an agent's requests for a while; requests sent meanwhile wait there."""
+        """Have the gateway hold an agent's requests for a while; requests sent meanwhile wait there.
+
+        Raises `LLMConfigError` if `duration_ms` is negative.
+        """
         if duration_ms < 0:
             raise LLMConfigError(f"duration_ms must be 0 or more, not {duration_ms}")
         self._begin()

@@ -75,7 +75,10 @@ class ReplySchema(Generic[T]):
 
     @staticmethod
     def of_kinds(kinds: Mapping[str, FieldKind]) -> "ReplySchema[dict[str, Any]]":
-        """Make it from the short form: a field's name and its kind, or the list of its allowed values."""
+        """Make it from the short form: a field's name and its kind, or the list of its allowed values.
+
+        Raises `ConfigError` without a field.
+        """
         fields = tuple(field_of_kind(name, kind) for name, kind in kinds.items())
         if not fields:
             raise ConfigError("name at least one field that the reply should have")

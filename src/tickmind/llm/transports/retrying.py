@@ -38,9 +38,10 @@ def is_transient(error: LLMError) -> bool:
 class RetryingTransport:
     """Retry after broken connections, 5xx and 429: a bounded number of times, within the call's own deadline.
 
-    Waits are random between 0 and a bound that doubles (full jitter), and never shorter than the endpoint asked for.
-    A wait that would pass the deadline is not begun: the error is raised at once. A stream is retried as long as
-    nothing of the answer was delivered; a model's name, a role or a token count is not the answer.
+    Waits are random between 0 and a bound that doubles (full jitter), and never shorter than the endpoint asked for. A
+    wait that would pass the deadline is not begun: the error is raised at once. A stream is retried as long as nothing
+    of the answer was delivered; a model's name, a role or a token count is not the answer. Raises `LLMConfigError` if
+    `max_attempts` is less than 1.
     """
 
     def __init__(

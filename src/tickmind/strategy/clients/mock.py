@@ -17,7 +17,7 @@ class MockClient:
 
     `responses` maps (system prompt, user message) to replies, or is a function of both; an unknown prompt is answered
     with `{}`. Each call takes `latency` seconds, or a random time between two of them; `error_rate` of the calls raise
-    `error_exception`; `seed` seeds both.
+    `error_exception`; `seed` seeds both. Raises `ConfigError` if the latency is negative, or its range descends.
 
         >>> MockClient().query("You are a wolf.", "You are hungry.")
         '{}'
