@@ -162,7 +162,8 @@ class TileWorld:
         """Resolve one tick: movement, then actions, then what happens by itself. An actor without an intent waits.
 
         `controlled` says for each row whether a controller holds its lease; None means all of them. `placements` are
-        carried out at the end of the tick, in their order.
+        carried out at the end of the tick, in their order. Raises `OwnRuleError` if rules of the user's own are not
+        loaded, and `BadIntentsError` for intents, `controlled` or `placements` that do not fit the world.
         """
         if self._own_rules is None:
             raise OwnRuleError(
@@ -228,7 +229,8 @@ class TileWorld:
     def observe_columns(self, rows: "Int32 | None" = None, deadline_ms: int | None = None) -> ObservationColumns:
         """Return the observations of `observe`, packed, for hosts of many actors; without rows for all that are there.
 
-        Passing the same rows tick after tick is cheapest.
+        Passing the same rows tick after tick is cheapest. Raises `WorldError` if a row is not there, or its actor is
+        away.
         """
         some_away = self._state.some_away
         if rows is None:
@@ -255,7 +257,10 @@ class TileWorld:
         return packer.pack(rows, deadline_ms)
 
     def observe_windows(self, rows: "Int32", radius: int) -> WindowColumns:
-        """Return what actors see within a radius, and how they are, as numbers of one shape; of those away zeros."""
+        """Return what actors see within a radius, and how they are, as numbers of one shape; of those away zeros.
+
+        Raises `WorldError` if the radius is beyond what actors see.
+        """
         if not 0 <= radius <= self._tables.scenario.rules.sight_radius:
             raise WorldError(
                 f"a window's radius goes from 0 to {self._tables.scenario.rules.sight_radius}, not {radius}"

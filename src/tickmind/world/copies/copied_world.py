@@ -38,7 +38,7 @@ class CopiedWorld(TileWorld):
 
     `at_seed` gives the scenario at another seed where the seed chooses places of actors and the weather; without it all
     copies begin at the same places, and have the same weather. What needs one clock for all refuses to begin copies at
-    different times.
+    different times. Raises `ConfigError` for several copies of a scenario with rules of its user's own.
     """
 
     def __init__(
@@ -88,7 +88,11 @@ class CopiedWorld(TileWorld):
         return [int(seed) for seed in self._copied_tables.chance.seeds]
 
     def begin(self, copies: Sequence[int], seeds: Sequence[int]) -> None:
-        """Let copies begin again, each with a seed. Where all do, the first tick of the world is 1 again."""
+        """Let copies begin again, each with a seed. Where all do, the first tick of the world is 1 again.
+
+        Raises `WorldError` unless each copy is there, is named once and has one seed, or if only some of those that
+        need one clock would begin again.
+        """
         which = np.array(copies, dtype=np.int64)
         if len(which) != len(seeds) or len(np.unique(which)) != len(which):
             raise WorldError("each copy that begins again needs one seed; pass lists of one length, no copy twice")
@@ -119,7 +123,10 @@ class CopiedWorld(TileWorld):
         controlled: "Bool | None" = None,
         placements: Sequence[Placement] = (),
     ) -> TickRecord:
-        """Resolve one tick of all copies; then `points` and `ended` are those of this tick."""
+        """Resolve one tick of all copies; then `points` and `ended` are those of this tick.
+
+        Raises `WorldError` for `placements` among several copies.
+        """
         if placements and self._layout.count > 1:
             raise WorldError("no actors can be placed among copies, whose actors have the same names")
         before = self._state.goal_reached.copy()
@@ -135,7 +142,10 @@ class CopiedWorld(TileWorld):
         return record
 
     def observe(self, rows: Sequence[int], deadline_ms: int | None = None, *, floors: bool = True) -> list[Observation]:
-        """Return observations with names, of a single copy; among more, actors of all copies have the same names."""
+        """Return observations with names, of a single copy; among more, actors of all copies have the same names.
+
+        Raises `WorldError` for several copies.
+        """
         if self._layout.count > 1:
             raise WorldError("observations with names are of one world; use observe_windows() or observe_columns()")
         return super().observe(rows, deadline_ms, floors=floors)

@@ -131,7 +131,7 @@ class RuleTick:
         return "" if zone is None else zone.name
 
     def actors_in(self, zone: str) -> tuple[str, ...]:
-        """Return the actors in a zone."""
+        """Return the actors in a zone. Raises `OwnRuleError` if there is no such zone."""
         turn = self._turn
         found = turn.tables.scenario.setting.zone(zone)
         if found is None:
@@ -167,7 +167,8 @@ class RuleTick:
     def chance(self, below: int) -> int:
         """Return a number from 0 up to, not including, `below`, from the seed of the run: the same in every repetition.
 
-        Use no other source of chance, or a world can't be resumed after a crash.
+        Use no other source of chance, or a world can't be resumed after a crash. Raises `OwnRuleError` if `below` is
+        less than 1.
         """
         if below < 1 or self._draws >= _DRAWS:
             raise OwnRuleError(f"chance() takes a number of at least 1, not {below}")
@@ -198,7 +199,10 @@ class RuleTick:
         return taken
 
     def change_need(self, actor_id: str, need: str, by: int) -> int:
-        """Add to a need of an actor, which stays from 0 to 1000. Return by how much it changed."""
+        """Add to a need of an actor, which stays from 0 to 1000. Return by how much it changed.
+
+        Raises `OwnRuleError` unless `by` is a whole number from -1000 to 1000.
+        """
         row, values = self._actor(actor_id), self._needs(need)
         if abs(by) > NEED_MOST or int(by) != by:
             raise OwnRuleError(f"a need changes by a whole number from -{NEED_MOST} to {NEED_MOST}, not by {by}")
@@ -211,7 +215,10 @@ class RuleTick:
         return change
 
     def set_object_state(self, object_id: str, state: str) -> bool:
-        """Put an object into a state. Return False if it is not there, or an actor stands where it would block it."""
+        """Put an object into a state. Return False if it is not there, or an actor stands where it would block it.
+
+        Raises `OwnRuleError` if the object has no such state.
+        """
         row, turn = self._object(object_id), self._turn
         names = [one.name for one in turn.tables.kind_of(row).states]
         if state not in names:
@@ -227,7 +234,7 @@ class RuleTick:
     def build_object(self, kind: str, x: int, y: int) -> str:
         """Put an object of a kind that can be built on a tile, the north-west one of several.
 
-        Return its id; empty if it can't be there now.
+        Return its id; empty if it can't be there now. Raises `OwnRuleError` if no such kind can be built.
         """
         turn, code = self._turn, self._turn.tables.kind_code.get(kind)
         if code is None or turn.tables.scenario.kinds[code].build is None:
@@ -240,7 +247,10 @@ class RuleTick:
         return turn.tables.object_ids[row]
 
     def remove_object(self, object_id: str) -> bool:
-        """Take an object out of the world, of a kind that can be built or removed. Return False if it is not there."""
+        """Take an object out of the world, of a kind that can be built or removed. Return False if it is not there.
+
+        Raises `OwnRuleError` for an object of another kind.
+        """
         row, turn = self._object(object_id), self._turn
         if not turn.tables.kind_of(row).comes_and_goes:
             raise OwnRuleError(f"{object_id} can't be removed; give its kind `build`, or an action with `removes`")
@@ -251,7 +261,10 @@ class RuleTick:
         return True
 
     def bring(self, actor_id: str, x: int, y: int) -> bool:
-        """Bring an actor that is away into the world. Return False if it is there, or no actor can stand there now."""
+        """Bring an actor that is away into the world. Return False if it is there, or no actor can stand there now.
+
+        Raises `OwnRuleError` if the tile is not on the map.
+        """
         row, turn = self._actor(actor_id), self._turn
         tables = turn.tables
         if not (0 <= x < tables.width and 0 <= y < tables.height):
@@ -266,7 +279,10 @@ class RuleTick:
         leave(self._turn, row)
 
     def score(self, actor_id: str | None, points: int, why: str) -> None:
-        """Give points to an actor, or to the world if that is None."""
+        """Give points to an actor, or to the world if that is None.
+
+        Raises `OwnRuleError` unless `points` is a whole number that is not 0 and within its limit.
+        """
         if actor_id is not None:
             self._actor(actor_id)
         if not 0 < abs(points) <= MAX_SCORE.maximum or int(points) != points:
