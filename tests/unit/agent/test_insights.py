@@ -52,7 +52,7 @@ def test_first_everything_is_shown_then_only_what_is_new_and_then_nothing():
 
 def test_the_minds_of_a_process_are_shown_whole_in_ticks_of_their_own():
     mirror, names = InsightCollector(), [f"mind{number}" for number in range(8)]
-    whole = {name: [] for name in names}
+    whole: dict[str, list[int]] = {name: [] for name in names}
     for tick in range(1, 2 + 2 * WHOLE_TICKS):
         for name in names:
             mirror.look(tick, name, MindState(TREE, board={"tick": tick}))
