@@ -282,7 +282,7 @@ for words in json.loads(sys.argv[1]):
             os._exit(0)
         _, status = os.wait()
         err.seek(0)
-        print(json.dumps([os.waitstatus_to_exitcode(status), err.read()]))
+        print(json.dumps([os.waitstatus_to_exitcode(status), err.read()]), flush=True)  # not by a child
 """
 
 
