@@ -150,6 +150,15 @@ describe("bubbles", () => {
     expect(place([high])?.left).toBeGreaterThan(180); // beside it
     expect(place([{ left: 0, right: 400, top: 0, bottom: 90 }])).toEqual(place([]));
   });
+
+  it("stay below the upper edge: beside others, or left out", () => {
+    const head = { left: 0, right: 400, top: 0, bottom: 90 };
+    const place = (taken: ReturnType<typeof box>[]) => placeBubble([200, 30], [60, 20], 400, taken, [head]);
+    const beside = place([{ left: 160, right: 185, top: 8, bottom: 28 }]);
+    expect(beside).toMatchObject({ top: 10, bottom: 30 });
+    expect(beside?.left).toBeGreaterThan(185);
+    expect(place([{ left: 0, right: 400, top: 8, bottom: 28 }])).toBeNull();
+  });
 });
 
 describe("the address", () => {

@@ -67,7 +67,7 @@ export function placeAbove(box: Box, taken: Box[], most = FAR_UP): Box | null {
 
 /**
  * Where a bubble goes whose tail ends at a point: above what is taken and above all heads if there is room, a little
- * to the side if it would have to go far up, and over heads rather than away. Null if there is no place at all.
+ * to the side if it would have to go far up, and over heads rather than away. Null if it would be cut by the upper edge.
  */
 export function placeBubble(
   [x, y]: readonly [number, number],
@@ -81,16 +81,19 @@ export function placeBubble(
     const left = Math.min(Math.max(x - width / 2 + aside * width, 4), Math.max(4, across - width - 4));
     return { left, right: left + width, top: bottom - height, bottom };
   };
-  let best: Box | null = null;
-  let least = Infinity;
-  for (const aside of ASIDE) {
-    const box = placeAbove(at(aside), [...taken, ...heads]);
-    if (!box || box.top < 0) continue;
-    const cost = bottom - box.bottom + (aside ? ASIDE_COSTS : 0);
-    if (cost >= least) continue;
-    [best, least] = [box, cost];
-  }
-  return best ?? placeAbove(at(0), taken);
+  const lowest = (covered: Box[]): Box | null => {
+    let best: Box | null = null;
+    let least = Infinity;
+    for (const aside of ASIDE) {
+      const box = placeAbove(at(aside), covered);
+      if (!box || box.top < 0) continue;
+      const cost = bottom - box.bottom + (aside ? ASIDE_COSTS : 0);
+      if (cost >= least) continue;
+      [best, least] = [box, cost];
+    }
+    return best;
+  };
+  return lowest([...taken, ...heads]) ?? lowest(taken);
 }
 
 export class Overlay {
@@ -182,7 +185,7 @@ export class Overlay {
       const bubble = this.bubble(said);
       const tip = Math.max(point[1] - 8, bubble.height + 2);
       const box = placeBubble([point[0], tip], [bubble.width, bubble.height], camera.width, taken, heads);
-      if (!box || box.top < -bubble.height) continue;
+      if (!box) continue;
       taken.push(box);
       shown.add(said.row);
       const fade = Math.max(0, Math.min(1, (1 - age(said.tick)) * 3));
