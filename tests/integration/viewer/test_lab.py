@@ -51,6 +51,7 @@ async def test_a_branch_is_ordered_watched_beside_its_parent_and_its_characters_
             await compared(page, who, keep)
             await asked(page, keep)
             await page.set_viewport_size(PHONE)
+            await page.locator(".interview").evaluate("section => section.scrollIntoView()")
             await keep(page, "lab-interview-phone")
             await page.get_by_role("tab", name="Runs").click()
             await keep(page, "lab-beside-phone")
