@@ -57,6 +57,18 @@ def test_tiles_are_remembered_as_they_were_seen_last(radius, centre, data):
         assert window.walkable_row(y) == sum(1 << x for x in range(60) if window.can_walk(x, y))
 
 
+@given(
+    st.lists(st.text(alphabet=".#", min_size=11, max_size=11), min_size=3, max_size=5),
+    st.integers(-2, 12),
+    st.integers(-2, 12),
+)
+def test_the_walkable_columns_of_a_row_are_those_that_can_be_walked(rows, west, east):
+    tiles = seen("\n".join([*rows, "@.........."]))
+    for y in range(-1, len(rows) + 2):
+        columns = [x for x in range(west, east + 1) if tiles.can_walk(x, y)]
+        assert list(tiles.walkable_columns(y, west, east)) == columns
+
+
 def test_the_nearest_frontier_is_reachable_and_beside_the_unknown():
     tiles = seen(
         """

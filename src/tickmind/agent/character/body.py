@@ -81,7 +81,7 @@ class Body:
     @property
     def tick(self) -> int:
         """The world's tick."""
-        return self.observation.tick_id
+        return (self._observation or self.observation).tick_id
 
     @property
     def at(self) -> Tile:

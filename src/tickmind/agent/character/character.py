@@ -316,17 +316,22 @@ class Character(TradingCharacter):
     def _tile_of(self, area: Area) -> Tile:
         """Return the nearest tile of a rectangle that is known to be free and in reach; else the nearest of all."""
         nearest, (west, north, east, south) = nearest_tile(self.at, area), area
-        columns = range(max(west, nearest[0] - ZONE_REACH), min(east, nearest[0] + ZONE_REACH) + 1)
+        west, east = max(west, nearest[0] - ZONE_REACH), min(east, nearest[0] + ZONE_REACH)
         rows = range(max(north, nearest[1] - ZONE_REACH), min(south, nearest[1] + ZONE_REACH) + 1)
-        around = self.surroundings
-        free = (
-            (column, row)
-            for row in rows
-            for column in columns
-            if around.tiles.can_walk(column, row) and (column, row) not in around.occupied
-        )
-        known = (tile for tile in free if self._no_way.get((tile, False), 0) <= self.tick)
-        return min(known, key=lambda tile: (distance(tile, self.at), distance(tile, nearest)), default=nearest)
+        (x, y), around, tick = self.at, self.surroundings, self.tick
+        best: tuple[int, int, int, int] | None = None  # steps from here and from the nearest tile, row, column
+        for row in sorted(rows, key=lambda row: abs(row - y)):
+            if best is not None:  # what is further away is not looked at
+                if abs(row - y) > best[0]:
+                    break
+                west, east = max(west, x - best[0]), min(east, x + best[0])
+            for column in around.tiles.walkable_columns(row, west, east):
+                tile = (column, row)
+                rank = (distance(tile, (x, y)), distance(tile, nearest), row, column)
+                is_free = tile not in around.occupied and self._no_way.get((tile, False), 0) <= tick
+                if is_free and (best is None or rank < best):
+                    best = rank
+        return nearest if best is None else (best[3], best[2])
 
     def _walk_onto(self, place: Thing) -> Status:
         return self.walk_to(place, beside=not self.surroundings.tiles.can_walk(*place.at))

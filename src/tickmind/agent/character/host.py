@@ -142,7 +142,8 @@ class CharacterHost(Generic[CharacterT]):
         assert self._ctx is not None, "the engine has ticked"
         entity_id = observation.me.entity_id
         character, eid = self._characters[entity_id], self._eids[entity_id]
-        world, ctx = self._engine.world, replace(self._ctx, random=character.random)
+        world, now = self._engine.world, self._ctx
+        ctx = TickContext(now.tick_number, now.dt, now.elapsed, now.request_stop, character.random)
         tree = world.get(eid, BehaviorTree)
         tree.traced, tree.trace = entity_id in self._chosen, {}
         character.decide(lambda: self._ai.evaluate(world, ctx, eid, tree))

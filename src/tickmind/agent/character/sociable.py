@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tickmind.agent.character.body import NO_WAY_TICKS
@@ -13,6 +14,7 @@ from tickmind.ai import Status
 from tickmind.mind.memory import EntryKind
 from tickmind.mind.promises import Promise
 from tickmind.mind.talk import Talk
+from tickmind.mind.talk.meaning import CACHED_LINES
 from tickmind.protocol import Accept, ActionResult, ActionType, Give, ItemInfo, Wait
 from tickmind.protocol.event import Acted
 from tickmind.protocol.setting import zone_phrase
@@ -133,10 +135,12 @@ class SociableCharacter(TalkingCharacter):
 
     def _named_in(self, line: SpokenLine) -> list[str]:
         """Return which of those that it knows or sees are named in a line of another."""
-        words, people = frozenset(_NAMES.findall(line.text.lower())), self.talker.people
-        known = {*(one.entity_id for one in self.surroundings.in_sight), *(one.person_id for one in people)}
-        others = sorted(known - {line.speaker_id, self.entity_id})
-        return [who for who in others if who.lower() in words or people.called(who).lower() in words]
+        words = _words_in(line.text)
+        seen = {one.entity_id for one in self.surroundings.in_sight if one.entity_id.lower() in words}
+        known = {
+            one.person_id for one in self.talker.people if one.person_id.lower() in words or one.name.lower() in words
+        }
+        return sorted((seen | known) - {line.speaker_id, self.entity_id})
 
     def _note_deed(self, result: ActionResult, where: str, place: str) -> None:
         verb, kind, sign = _DEEDS[result.action_type]
@@ -215,10 +219,16 @@ class SociableCharacter(TalkingCharacter):
     @action
     def accept_gift(self) -> Status:
         """Accept what an actor beside it offers for nothing; fails if there is no such offer."""
-        beside = {person.entity_id for person in self.surroundings.near(self.at, 1)}
-        gifts = (one for one in self.observation.offers if not one.wanted_kind and one.actor_id in beside)
-        gift = next(gifts, None)
+        gifts = [one for one in self.observation.offers if not one.wanted_kind]
+        beside = {person.entity_id for person in self.surroundings.near(self.at, 1)} if gifts else ()
+        gift = next((one for one in gifts if one.actor_id in beside), None)
         return Status.FAILURE if gift is None else self.do(Accept(gift.actor_id))
+
+
+@lru_cache(maxsize=CACHED_LINES)
+def _words_in(text: str) -> frozenset[str]:
+    """Return the words and ids of a line, in lower case."""
+    return frozenset(_NAMES.findall(text.lower()))
 
 
 def _foods(items: Iterable[ItemInfo]) -> tuple[str, ...]:

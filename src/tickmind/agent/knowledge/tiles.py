@@ -102,6 +102,15 @@ class TileMemory:
         self.settle()
         return self._walkable.get(y, 0)
 
+    def walkable_columns(self, y: int, west: int, east: int) -> Iterator[int]:
+        """Yield the columns of a row, from west to east with both ends, for which `can_walk` holds."""
+        west = max(west, 0)
+        bits = self.walkable_row(y) >> west & (1 << max(east - west + 1, 0)) - 1
+        while bits:
+            lowest = bits & -bits
+            yield west + lowest.bit_length() - 1
+            bits ^= lowest
+
     def nearest_frontier(self, start: Tile, doors: Iterable[Tile] = ()) -> Tile | None:
         """Return a reachable tile next to one that was never seen, among the nearest; None if all is known.
 
@@ -154,11 +163,9 @@ def _without_margin(wide: int, high: int) -> int:
 
 
 def _joined(lines: Sequence[int], wide: int) -> int:
-    """Join the bits of all lines to one number, by halves: adding line by line would copy all each time."""
-    if len(lines) == 1:
-        return lines[0]
-    half = len(lines) // 2
-    return _joined(lines[:half], wide) | _joined(lines[half:], wide) << half * wide
+    """Join the bits of all lines, whole bytes wide, to one number: adding line by line would copy all each time."""
+    size = wide // 8
+    return int.from_bytes(b"".join([line.to_bytes(size, "little") for line in lines]), "little")
 
 
 class _Sheet:
@@ -171,7 +178,7 @@ class _Sheet:
         x, y = start
         self._west, self._north = max(x - steps, 0) - 1, max(y - steps, min([y, *known])) - 1
         east = min(x + steps, max([x, *(row.bit_length() - 1 for row in known.values())])) + 1
-        self._wide = east - self._west + 1
+        self._wide = -(-(east - self._west + 1) // 8) * 8  # whole bytes, so that lines join quickly
         self._high = min(y + steps, max([y, *known])) + 1 - self._north + 1
 
     def bits(self, rows: dict[int, int]) -> int:

@@ -195,12 +195,11 @@ class Memory:
         promises = islice(self._newest_of(EntryKind.PROMISED), int(MAX_PINNED_PROMISES.maximum))
         insights = list(islice(self._newest_of(EntryKind.INSIGHT), int(MAX_PINNED_INSIGHTS.maximum)))
         best: dict[str, MemoryEntry] = {}  # subject -> its best entry
+        most = MAX_PINNED_SUBJECTS.maximum
         for entry in reversed(self._entries.values()):
             for subject in entry.about if entry.kind is not EntryKind.INSIGHT else ():
                 known = best.get(subject)
-                if known is not None:
-                    best[subject] = max(known, entry, key=lambda one: one.importance)
-                elif len(best) < MAX_PINNED_SUBJECTS.maximum:
+                if len(best) < most if known is None else entry.importance > known.importance:
                     best[subject] = entry
         kept = {entry.number for entry in (*promises, *insights, *best.values())}
         return kept.union(*(entry.evidence for entry in insights))

@@ -6,11 +6,13 @@ of another, is the content of a line and never an act of its speaker.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from tickmind.mind.memory.words import words_of
 from tickmind.protocol.setting import clock_of, minute_of
 
+CACHED_LINES = 512  # whose meanings are kept
 SAYS_AS_MUCH = 0.6  # share of the words of something that a line has which tells it
 
 # Whatever quotation marks are used; what is opened and not closed goes on to the end.
@@ -126,6 +128,7 @@ def in_third_person(text: str, name: str) -> str:
     return text
 
 
+@lru_cache(maxsize=CACHED_LINES)  # all who hear a line read it, several times each
 def read_line(text: str) -> LineMeaning:
     """Return what a line does."""
     plain = unquoted(text)
@@ -148,6 +151,7 @@ def read_line(text: str) -> LineMeaning:
     )
 
 
+@lru_cache(maxsize=CACHED_LINES)
 def is_farewell(text: str) -> bool:
     """Return whether a line says farewell."""
     return _FAREWELL.search(unquoted(text)) is not None

@@ -3,6 +3,7 @@
 import re
 from collections import deque
 from collections.abc import Iterable
+from functools import lru_cache
 
 _WORD = re.compile(r"\w+")
 REMEMBERED_LINES = 50
@@ -29,8 +30,13 @@ class SpokenBefore:
         return self.shared(text, names) < MOST_SHARED
 
 
+@lru_cache(maxsize=1024)
+def _words_in_name(name: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(name.lower()))
+
+
 def _trigrams(text: str, names: Iterable[str]) -> frozenset[tuple[str, ...]]:
-    masked = {word for name in names for word in _WORD.findall(name.lower())}
+    masked = {word for name in names for word in _words_in_name(name)}
     words = ["*" if word in masked else word for word in _WORD.findall(text.lower())]
     if len(words) < 3:
         return frozenset({tuple(words)} if words else ())
