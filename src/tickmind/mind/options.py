@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tickmind.base import Limit
-from tickmind.mind.memory.words import flat_line, has_phrase, words_in
+from tickmind.mind.memory.words import has_phrase, words_in
 from tickmind.mind.plans import DayErrand
+from tickmind.strategy.prompts import one_line
 
 MENU_SIZE = 4
 MAX_DONE = Limit("number of options of which a character knows when it did them", 60)
@@ -114,7 +115,7 @@ def read_menu(prompt: str) -> list[str]:
 
 def option_words(*parts: str) -> str:
     """Return the words of an option: on one line, short, and without what separates options."""
-    return flat_line(" ".join(parts).replace(";", ","))[:WORDS_CHARS].rstrip(" .")
+    return one_line(" ".join(parts).replace(";", ","))[:WORDS_CHARS].rstrip(" .")
 
 
 def read_choice(reply: str, options: Iterable[Option]) -> Option | None:
@@ -142,4 +143,4 @@ def read_choice(reply: str, options: Iterable[Option]) -> Option | None:
 
 
 def _plain(text: str) -> str:
-    return _EDGES.sub("", flat_line(text).lower())
+    return _EDGES.sub("", one_line(text).lower())

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from tickmind.base import Limit
 from tickmind.mind.memory import EntryKind, Memory, MemoryEntry
 from tickmind.mind.memory.memory import MAX_EVIDENCE, entry_text
-from tickmind.mind.memory.words import flat_line
 from tickmind.mind.promises import AS_PROMISED
 from tickmind.mind.talk.line_checker import is_for_code
+from tickmind.strategy.prompts import one_line
 
 MAX_REFLECTED = Limit("number of memories in one question for insights", 12)
 MAX_INSIGHTS = Limit("number of insights that a model's reply gives in one night", 3)
@@ -62,7 +62,7 @@ class Reflection:
                 continue
             places = dict.fromkeys(int(number) for number in re.findall(r"\d+", match[1]))
             grounds = [self.entries[place - 1] for place in places if 1 <= place <= len(self.entries)]
-            text = entry_text(flat_line(match[2]))
+            text = entry_text(one_line(match[2]))
             if len(grounds) >= LEAST_EVIDENCE and len(text.split()) >= _LEAST_WORDS and not is_for_code(text):
                 found.setdefault(text, _insight(text, grounds))
         return list(found.values())[: int(MAX_INSIGHTS.maximum)]

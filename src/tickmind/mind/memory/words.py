@@ -34,11 +34,6 @@ _PAST = {  # how entries say what a question asks for
 VERBS = frozenset((*_PAST, *_PAST.values()))
 
 
-def flat_line(text: str) -> str:
-    """Return a text without line breaks and invisible characters."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-
-
 def has_phrase(text: str, phrase: str) -> bool:
     """Return whether a text has a phrase as whole words, in the same case.
 

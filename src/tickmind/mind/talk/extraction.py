@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 from tickmind.base import Limit
 from tickmind.mind.memory.memory import entry_text
-from tickmind.mind.memory.words import flat_line, words_in, words_of
+from tickmind.mind.memory.words import words_in, words_of
 from tickmind.mind.talk.line_checker import is_markup, names_time
 from tickmind.mind.talk.meaning import Bringing, LineMeaning, minutes_named, number_of, read_line, unquoted
 from tickmind.mind.talk.phrasebook import is_small_talk
 from tickmind.protocol.setting import minute_of
+from tickmind.strategy.prompts import one_line
 
 MAX_FACTS = Limit("number of facts that are taken from one line", 3)
 LEAST_WORDS = 4  # of a line that is put to a model
@@ -98,7 +99,7 @@ def read_extract(reply: str, line: str) -> Extract:
     facts: dict[str, None] = {}
     goods: dict[str, Bringing] = {}
     for each in reply.splitlines()[:_MOST_LINES]:
-        clause = _CLAUSE.match(flat_line(each[:_LINE_CHARS]))
+        clause = _CLAUSE.match(one_line(each[:_LINE_CHARS]))
         if clause is None:
             continue
         kind, content = clause[1].lower(), clause[2]

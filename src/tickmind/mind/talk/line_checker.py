@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 
 from tickmind.base import Limit
-from tickmind.mind.memory.words import flat_line
 from tickmind.mind.talk.meaning import read_line
 from tickmind.mind.talk.repeats import SpokenBefore
+from tickmind.strategy.prompts import one_line
 
 MAX_LINE_CHARS = Limit("length of a spoken line", 200, "characters")
 _REFUSAL = re.compile(
@@ -22,7 +22,7 @@ _STAGE = re.compile(r"\*[^*]{1,80}\*|\([^)]{0,80}\)|\[[^\]]{0,80}\]|(?<!\w)_[^_]
 
 def clean_line(text: str, own_names: Iterable[str] = ()) -> str:
     """Return a line as it can be said: one line, without quotes around it, stage directions and the speaker's label."""
-    flat = flat_line(_STAGE.sub(" ", flat_line(text)))
+    flat = one_line(_STAGE.sub(" ", one_line(text)))
     label = _LABEL.match(flat)
     if label and label[0].strip(" :").lower() in {name.lower() for name in own_names}:
         flat = flat[label.end() :]

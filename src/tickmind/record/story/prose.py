@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tickmind.base import Limit
-from tickmind.mind.memory.words import flat_line, words_of
+from tickmind.mind.memory.words import words_of
 from tickmind.record.story.chronicle import Chronicle, ChroniclePart
+from tickmind.strategy.prompts import one_line
 
 MAX_PROSE_CHARS = Limit("length of a model's prose for a part of a day", 4_000, "characters")
 LEAST_SHARE = 0.5  # of the words that carry the meaning of the sentences, in the prose
@@ -30,7 +31,7 @@ _NAMED = re.compile(r"(?<![.!?:“\"] )(?<!^)\b[A-Z][\w'-]*")  # inside a senten
 def prose_question(part: ChroniclePart) -> str:
     """Return what a model is asked for a part of a day, beside `PROSE_TASK`."""
     facts = (one.text.replace('"', "”") for one in part.sentences)
-    return "\n".join([f"{part.title}.", *(f'- "{flat_line(fact)}"' for fact in facts)])
+    return "\n".join([f"{part.title}.", *(f'- "{one_line(fact)}"' for fact in facts)])
 
 
 def checked_prose(reply: str, part: ChroniclePart, names: Iterable[str]) -> str:
@@ -38,7 +39,7 @@ def checked_prose(reply: str, part: ChroniclePart, names: Iterable[str]) -> str:
 
     `names` are those of all people of the run: prose names those of the sentences, each of them, and no others.
     """
-    prose = flat_line(reply)
+    prose = one_line(reply)
     source = " ".join(one.text for one in part.sentences)
     most = min(_LONGER * len(source) + _ROOM, MAX_PROSE_CHARS.maximum)
     if not prose or len(prose) > most or _MARKUP.search(_without(prose, source)):
