@@ -1,8 +1,8 @@
 """A tiny experiment, and how tests run it in one process."""
 
+from concurrent.futures import Future
 from pathlib import Path
 
-from tickmind.lab.experiments.executors import InlineExecutor
 from tickmind.lab.experiments.experiment_run import ExperimentRun
 
 CLEARING = Path(__file__).parents[2] / "scenarios" / "clearing.yaml"
@@ -23,6 +23,23 @@ measures:
   wrong: {{python: "own_measures:fails"}}
   unknown: {{sql: SELECT nothing FROM nowhere}}
 """
+
+
+class InlineExecutor:
+    """Does work at once, in this process."""
+
+    workers = 1
+
+    def submit(self, work, order):
+        future = Future()
+        try:
+            future.set_result(work(order))
+        except Exception as error:  # noqa: BLE001  it is raised by the future
+            future.set_exception(error)
+        return future
+
+    def close(self):
+        pass
 
 
 class QuietProgress:

@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import grpc.aio
 
-from tickmind.base import Clock, SystemClock, get_logger, secret_token
+from tickmind.base import Clock, SystemClock, secret_token
 from tickmind.base.access.token_file import Tokens
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.base.telemetry.metrics_page import MetricsPage
@@ -34,7 +33,6 @@ from tickmind.world import TileWorld
 from tickmind.world.kernels import warm_up
 
 GRACE_S = 2.0  # for the last frames when the world stops
-_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +153,7 @@ class WorldServer:
             self._garbage.start()
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         await self.close()
 
     async def run(self, ticks: int | None = None) -> int:

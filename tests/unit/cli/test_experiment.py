@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.kits.experiments import TINY
+from tests.kits.experiments import TINY, InlineExecutor
 
 from tickmind.lab.experiments import executors
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "market_and_news.yaml"
 
 
-class HereExecutor(executors.InlineExecutor):
+class HereExecutor(InlineExecutor):
     """Does the trials in the process of the test."""
 
     def __init__(self, workers):

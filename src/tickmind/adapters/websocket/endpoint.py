@@ -1,14 +1,13 @@
 """The endpoint at `/ws/v1`, for any aiohttp application that checks `Host` and `Origin`."""
 
 import asyncio
-from types import TracebackType
 
 from aiohttp import hdrs, web
 
 from tickmind.adapters.websocket.frames import CODECS
 from tickmind.adapters.websocket.limits import SocketLimits
 from tickmind.adapters.websocket.session import TOKEN, SocketContext, SocketSession
-from tickmind.base import Secret, get_logger
+from tickmind.base import Secret
 from tickmind.base.access.token_file import Tokens
 from tickmind.viewer.access import RequestGuard
 from tickmind.wire import WorldEndpoint
@@ -16,7 +15,6 @@ from tickmind.wire.client.relay import WorldRelay
 
 PATH = "/ws/v1"
 HEARTBEAT_S = 15.0
-_log = get_logger(__name__)
 
 
 class WebSocketEndpoint:
@@ -43,9 +41,7 @@ class WebSocketEndpoint:
     async def __aenter__(self) -> "WebSocketEndpoint":
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         await self.close()
 
     @property

@@ -25,7 +25,6 @@ class IntentWitness:
         self.answered_ticks = 0
         self.controlled = False  # as of the last tick
         self.reasons: Counter[Reason] = Counter()  # of intents that were refused, apart from those on purpose
-        self.refused_on_purpose = 0
         self.remembered: list[str] = []
         self.secrets: list[str] = []  # all lease ids
         self.refusing = False
@@ -83,7 +82,6 @@ class WatchedInbox(Inbox):
     def offer(self, row: int, tick_id: int, intent: Intent) -> Reason:
         """Accept an intent, or return why not."""
         if self._witness.refusing and tick_id == self.tick_id:
-            self._witness.refused_on_purpose += 1
             return Reason.LATE_TICK
         reason = super().offer(row, tick_id, intent)
         self._witness.intent(tick_id, self.tick_id, reason)
@@ -92,7 +90,6 @@ class WatchedInbox(Inbox):
     def offer_many(self, tick_id: int, intents: IntentColumns) -> "UInt8":
         """Accept intents of a host that controls its one actor by columns."""
         if self._witness.refusing and tick_id == self.tick_id:
-            self._witness.refused_on_purpose += len(intents)
             tick_id = -1  # of no tick, and so late
             return super().offer_many(tick_id, intents)
         codes = super().offer_many(tick_id, intents)

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
-from types import TracebackType
 from typing import Final, Protocol, Self, TypeVar
 
 from tickmind.base import configure_logging
@@ -87,28 +86,8 @@ class ProcessExecutor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-class InlineExecutor:
-    """Does work at once, in this process; for tests, and for debugging a measure."""
-
-    workers = 1
-
-    def submit(self, work: Callable[[OrderT], AnswerT], order: OrderT) -> "Future[AnswerT]":
-        """Do one order now."""
-        future: Future[AnswerT] = Future()
-        try:
-            future.set_result(work(order))
-        except Exception as error:  # noqa: BLE001  it is raised by the future
-            future.set_exception(error)
-        return future
-
-    def close(self) -> None:
-        """Do nothing: nothing runs beside the caller."""
 
 
 def _begin_worker(log_level: str) -> None:

@@ -26,6 +26,6 @@ def test_what_is_refused_on_purpose_is_not_held_against_the_agent():
     zeros = np.zeros(1, dtype=np.int32)
     columns = IntentColumns(zeros, zeros.astype(np.uint8), zeros.astype(np.uint8), zeros, zeros, zeros, {}, {})
     assert inbox.offer_many(5, columns).tolist() != [0]
-    assert (witness.refused_on_purpose, witness.reasons) == (2, {})
+    assert (witness.remembered, witness.reasons) == ([], {})
     inbox.close()
     assert not inbox.was_answered
