@@ -7,7 +7,7 @@ requests are allowed at all is `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS`.
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from types import TracebackType, UnionType
+from types import UnionType
 from typing import Any, Self, TypeVar, Unpack, overload
 
 from tickmind.base import Clock, Secret, SystemClock, get_logger
@@ -69,9 +69,7 @@ class ModelClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
 
     def __repr__(self) -> str:

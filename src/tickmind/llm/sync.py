@@ -58,9 +58,7 @@ class SyncModelClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -210,9 +208,7 @@ class SyncStream(Iterator[Item_co], Generic[Item_co, Outcome_co]):
         self._pump = self._background.submit(self._read())
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._ended = True
         if self._pump is not None and not self._pump.done():
             self._background.run(self._stop())

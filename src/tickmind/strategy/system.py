@@ -6,7 +6,6 @@ User code may raise; none of its errors leaves the system.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tickmind.base import Clock, SystemClock
@@ -84,9 +83,7 @@ class LLMSystem:
     def __enter__(self) -> "LLMSystem":
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.shutdown()
 
     def __call__(self, world: "World", ctx: "TickContext") -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from types import TracebackType
 from typing import Generic
 
 from tickmind.tools.envelope import AgentResult
@@ -101,9 +100,7 @@ class AgentStream(Generic[OutputT]):
         self._reader = self._run._log.reader(paced=True)  # noqa: SLF001 - both classes are one unit
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         self._release()
         self.run.cancel()
         await self.run.result()

@@ -4,7 +4,6 @@ import asyncio
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Protocol
 
 import orjson
@@ -110,9 +109,7 @@ class ViewerServer:
         self._port = await self._listener.open()
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         if self._listener is not None:
             await self._listener.stop_accepting()
         stopping = (

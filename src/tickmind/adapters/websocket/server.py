@@ -2,7 +2,6 @@
 
 import ssl
 from dataclasses import dataclass
-from types import TracebackType
 
 from aiohttp import web
 
@@ -92,9 +91,7 @@ class WebSocketServer:
             self._garbage.collect()
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         if self._garbage is not None:
             self._garbage.stop()
         if self._listener is not None:

@@ -6,7 +6,6 @@ is an `LLMError`; bodies of error replies are masked, then shortened.
 
 import asyncio
 from collections.abc import Mapping
-from types import TracebackType
 from typing import NamedTuple
 
 from tickmind.base import Clock, Limit, Secret, SystemClock
@@ -350,9 +349,7 @@ class EventStream:
             self._max_held_bytes = self._exchange.leave_size_to_reader()
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         self._exchange.close()
 
     @property

@@ -5,7 +5,6 @@ Nothing is loaded whole: DuckDB reads what a query needs, and the results are bo
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 import duckdb
@@ -93,9 +92,7 @@ class RunQueries:
     def __enter__(self) -> "RunQueries":
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
     def span(self) -> tuple[int, int, int]:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
-from types import TracebackType
 from typing import Any, Final
 
 import duckdb
@@ -76,7 +75,5 @@ class RunQuery:
     def __enter__(self) -> "RunQuery":
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()

@@ -4,7 +4,6 @@ import asyncio
 import random
 from collections.abc import Callable
 from itertools import islice
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,9 +85,7 @@ class LiveSource:
         self._task = asyncio.create_task(self._follow())
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -213,9 +212,7 @@ class ReplaySource:
         self._scanning = asyncio.create_task(asyncio.to_thread(self._scan.run))
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         self._scan.stop()
         if self._scanning is not None:
             await asyncio.gather(self._scanning, return_exceptions=True)

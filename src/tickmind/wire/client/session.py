@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from tickmind.wire.client.connection import WorldEndpoint
@@ -94,9 +93,7 @@ class StreamSession(ABC, Generic[Up, Down, AckT, Part]):
         self._link.start(ttl_ms, KeepAlive())
         return self
 
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         await self._link.close(Release() if self._release else None)
 
     @property

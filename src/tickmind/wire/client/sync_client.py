@@ -131,9 +131,7 @@ class SyncWorldClient:
     def __enter__(self) -> "SyncWorldClient":
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
