@@ -58,17 +58,19 @@ class TableSpec:
 
 
 def _columns(needed: str, /, **kinds: pa.DataType) -> pa.Schema:
-    """Return columns in order; those named in `needed` are never null."""
-    names = needed.split()
-    return pa.schema([pa.field(name, kind, nullable=name not in names) for name, kind in kinds.items()])
+    """Return `run_id` and `tick_id`, with which all tables begin, then columns in order.
+
+    The first two and those named in `needed` are never null.
+    """
+    names = {"run_id", "tick_id", *needed.split()}
+    columns = {"run_id": _TEXT, "tick_id": _I64, **kinds}
+    return pa.schema([pa.field(name, kind, nullable=name not in names) for name, kind in columns.items()])
 
 
 TICKS = TableSpec(
     "ticks",
     _columns(
-        "run_id tick_id sim_time_ms world_version",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "sim_time_ms world_version",
         sim_time_ms=_I64,
         world_version=_TEXT,
         left_out_reports=_I64,  # reports of agents that could not be kept
@@ -79,9 +81,7 @@ TICKS = TableSpec(
 ACTOR_STATE = TableSpec(
     "actor_state",
     _columns(
-        "run_id tick_id actor_id x y status_bits",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "actor_id x y status_bits",
         actor_id=_TEXT,
         x=_I32,
         y=_I32,
@@ -93,9 +93,7 @@ ACTOR_STATE = TableSpec(
 ACTION_RESULTS = TableSpec(
     "action_results",
     _columns(
-        "run_id tick_id actor_id action_type ok",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "actor_id action_type ok",
         actor_id=_TEXT,
         action_type=_TEXT,
         target_id=_TEXT,
@@ -114,9 +112,7 @@ ACTION_RESULTS = TableSpec(
 UTTERANCES = TableSpec(
     "utterances",
     _columns(
-        "run_id tick_id actor_id channel text x y",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "actor_id channel text x y",
         actor_id=_TEXT,
         channel=_TEXT,
         text=_TEXT,
@@ -129,9 +125,7 @@ UTTERANCES = TableSpec(
 OBJECT_DELTAS = TableSpec(
     "object_deltas",
     _columns(
-        "run_id tick_id object_id field new_value_json",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "object_id field new_value_json",
         object_id=_TEXT,
         field=_TEXT,
         new_value_json=_TEXT,
@@ -141,9 +135,7 @@ OBJECT_DELTAS = TableSpec(
 REPLAY = TableSpec(
     "replay",
     _columns(
-        "run_id tick_id state_hash intents asked results_from results said_from said deltas_from deltas",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "state_hash intents asked results_from results said_from said deltas_from deltas",
         state_hash=pa.binary(),
         controlled=pa.binary(),  # actor row -> bit; null: all
         intents=_I32,
@@ -162,9 +154,7 @@ REPLAY = TableSpec(
 THOUGHTS = TableSpec(
     "thoughts",
     _columns(
-        "run_id tick_id actor_id thought",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "actor_id thought",
         actor_id=_TEXT,
         thought=_I64,
         own_entity_id=_I64,
@@ -183,9 +173,7 @@ THOUGHTS = TableSpec(
 LLM_CALLS = TableSpec(
     "llm_calls",
     _columns(
-        "run_id tick_id actor_id thought",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "actor_id thought",
         actor_id=_TEXT,
         thought=_I64,
         client=_TEXT,
@@ -209,9 +197,7 @@ LLM_CALLS = TableSpec(
 AGENT_STATUSES = TableSpec(
     "agent_statuses",
     _columns(
-        "run_id tick_id actor_id state",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "actor_id state",
         actor_id=_TEXT,
         state=_TEXT,
         detail=_TEXT,
@@ -231,9 +217,7 @@ AGENT_STATUSES = TableSpec(
 INSIGHTS = TableSpec(
     "insights",
     _columns(
-        "run_id tick_id actor_id whole",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "actor_id whole",
         actor_id=_TEXT,
         whole=pa.bool_(),
         tree_json=_TEXT,  # [[depth, text], ...]
@@ -248,9 +232,7 @@ INSIGHTS = TableSpec(
 NEEDS = TableSpec(
     "needs",
     _columns(
-        "run_id tick_id actor_id energy hunger",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "actor_id energy hunger",
         actor_id=_TEXT,
         energy=_I16,
         hunger=_I16,
@@ -268,9 +250,7 @@ def needs_spec(own_needs: Sequence[str]) -> TableSpec:
 INVENTORIES = TableSpec(
     "inventories",
     _columns(
-        "run_id tick_id holder_id item quantity",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "holder_id item quantity",
         holder_id=_TEXT,  # an actor, an object with stock, or the ground of a tile
         item=_TEXT,
         quantity=_I64,  # after the tick
@@ -280,9 +260,7 @@ INVENTORIES = TableSpec(
 GIFTS = TableSpec(
     "gifts",
     _columns(
-        "run_id tick_id actor_id side other_id item amount",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "actor_id side other_id item amount",
         actor_id=_TEXT,
         side=_TEXT,  # given, received
         other_id=_TEXT,
@@ -294,9 +272,7 @@ GIFTS = TableSpec(
 RULE_EVENTS = TableSpec(
     "rule_events",
     _columns(
-        "run_id tick_id event name score ends own text",
-        run_id=_TEXT,
-        tick_id=_I64,
+        "event name score ends own text",
         event=_I32,  # its number in the tick, from 0; each of its actors has a row
         name=_TEXT,  # of the goal, or of the rule
         actor_id=_TEXT,  # null: the world as a whole
