@@ -23,6 +23,7 @@ from tickmind.record.story.scenes import StoryScene
 
 _PAIRS = 4  # that are named; more are counted
 _GIVING = (StoryKind.KEPT, StoryKind.GAVE)
+_Forms = str | tuple[str, ...]  # one sentence, or several that take turns
 
 
 class SentenceWriter:
@@ -37,7 +38,7 @@ class SentenceWriter:
         for event in story.events:
             if event.kind is StoryKind.LEARNT:
                 self._learnt.setdefault(event.what, []).append(event.tick_id)
-        self._forms: dict[StoryKind, Callable[[Sequence[StoryEvent]], str]] = {
+        self._forms: dict[StoryKind, Callable[[Sequence[StoryEvent]], _Forms]] = {
             StoryKind.CAME: self._came,
             StoryKind.LEFT: self._left,
             StoryKind.MET: self._met,
@@ -76,7 +77,8 @@ class SentenceWriter:
 
     def sentence(self, scene: StoryScene) -> str:
         """Return the next sentence."""
-        text = self._forms[scene.kind](scene.events)
+        forms = self._forms[scene.kind](scene.events)
+        text = forms if isinstance(forms, str) else forms[self._turns[scene.kind] % len(forms)]
         self._turns[scene.kind] += 1
         first = text.partition(" ")[0].rstrip(",:").removesuffix("'s")
         if first not in self._called:  # a name stays as it is
@@ -88,10 +90,6 @@ class SentenceWriter:
     def name(self, who: str) -> str:
         """Return the name of an actor."""
         return self._names.get(who) or plain(who) or "the world"
-
-    def _turn(self, kind: StoryKind, *forms: str) -> str:
-        """Return the form whose turn it is."""
-        return forms[self._turns[kind] % len(forms)]
 
     def _all(self, events: Sequence[StoryEvent]) -> str:
         people = each_once(event.who for event in events)
@@ -124,20 +122,18 @@ class SentenceWriter:
         where = self._same_place(events)
         return f"{self._all(events)} went away{f', last seen{where}' if where else ''}"
 
-    def _met(self, events: Sequence[StoryEvent]) -> str:
+    def _met(self, events: Sequence[StoryEvent]) -> _Forms:
         first = events[0]
         one, other, where = self.name(first.who), self.name(first.other), at_place(first.place)
         if len(events) == 1:
-            return self._turn(
-                StoryKind.MET,
+            return (
                 f"{one} and {other} met for the first time{where}",
                 f"{one} got to know {other}{where}",
                 f"{where.strip()}, {one} met {other}" if where else f"{one} met {other}",
             )
         if all(event.who == first.who for event in events):
             others = self._others(events)
-            return self._turn(
-                StoryKind.MET,
+            return (
                 f"{one} met {others} for the first time",
                 f"{one} made the acquaintance of {others}",
                 f"{others} got to know {one}",
@@ -150,20 +146,18 @@ class SentenceWriter:
         shown = [*pairs[:_PAIRS], f"{number(more)} more pair{'s' if more > 1 else ''}"] if more > 0 else pairs
         return f"{', '.join(shown[:-1])}, and {shown[-1]} met for the first time"
 
-    def _talked(self, events: Sequence[StoryEvent]) -> str:
+    def _talked(self, events: Sequence[StoryEvent]) -> _Forms:
         one, other, often = self.name(events[0].who), self.name(events[0].other), times(len(events))
-        return self._turn(
-            StoryKind.TALKED,
+        return (
             f"{one} and {other} talked {often}",
             f"{often}, {one} and {other} stopped for a talk",
         )
 
-    def _learning(self, events: Sequence[StoryEvent]) -> str:
+    def _learning(self, events: Sequence[StoryEvent]) -> _Forms:
         first = events[0]
         fact, who, other = quoted(first.what), self.name(first.who), self.name(first.other)
         if len(events) == 1:
-            return self._turn(
-                StoryKind.LEARNT,
+            return (
                 f"{other} told {who}: {fact}",
                 f"{who} heard from {other}: {fact}",
                 f"from {other}, {who} learnt: {fact}",
@@ -175,8 +169,7 @@ class SentenceWriter:
         if not origins:
             return f"word spread to {learners}: {fact}"
         source = listed([self.name(one) for one in origins])
-        return self._turn(
-            StoryKind.LEARNT,
+        return (
             f"word spread from {source} to {learners}, until {count} knew: {fact}",
             f"{learners} heard what at first only {source} knew: {fact}",
             f"{source}'s news went round, and {learners} heard it: {fact}",
@@ -191,77 +184,69 @@ class SentenceWriter:
         first = self.name(learnt[0].who)
         return f"word spread from {source}, to {first} first and to {who} last, until all {count} knew: {fact}"
 
-    def _secret(self, events: Sequence[StoryEvent]) -> str:
+    def _secret(self, events: Sequence[StoryEvent]) -> _Forms:
         event = events[0]
         who, other, owner = self.name(event.who), self.name(event.other), self.name(event.how)
         if event.other != event.how:
             return f"{other} gave {owner}'s secret away to {who}: {quoted(event.what)}"
-        return self._turn(
-            StoryKind.CONFIDED,
+        return (
             f"{other} confided a secret to {who}: {quoted(event.what)}",
             f"{other} let {who} into a secret: {quoted(event.what)}",
         )
 
     # Promises, gifts and feelings.
 
-    def _promised(self, events: Sequence[StoryEvent]) -> str:
+    def _promised(self, events: Sequence[StoryEvent]) -> _Forms:
         first = events[0]
         by = f" by {first.how}" if len(events) == 1 else ""
-        return self._turn(
-            StoryKind.PROMISED,
+        return (
             f"{self.name(first.who)} promised {self._others(events)} {self._items(events)}{by}",
             f"{self.name(first.who)} gave {self._others(events)} the promise of {self._items(events)}{by}",
         )
 
-    def _kept(self, events: Sequence[StoryEvent]) -> str:
+    def _kept(self, events: Sequence[StoryEvent]) -> _Forms:
         first = events[0]
         who, others, items = self.name(first.who), self._others(events), self._items(events)
         where = self._same_place(events)
         if len(events) > 1:
-            return self._turn(
-                StoryKind.KEPT,
+            return (
                 f"{who} kept {number(len(events))} promises and brought {items} to {others}",
                 f"{who} brought {others} {items}, as promised",
             )
         if first.how:
             return f"{who} kept a promise at the last moment, and brought {others} {items}{where}"
-        return self._turn(
-            StoryKind.KEPT,
+        return (
             f"{who} brought {others} the promised {bare_item(first.what, first.amount)}{where}",
             f"as promised, {who} came to {others} with {items}{where}",
             f"{others} got {items} from {who}{where}, as promised",
         )
 
-    def _broke(self, events: Sequence[StoryEvent]) -> str:
+    def _broke(self, events: Sequence[StoryEvent]) -> _Forms:
         event = events[0]
         who, other, item = self.name(event.who), self.name(event.other), bare_item(event.what, event.amount)
-        return self._turn(
-            StoryKind.BROKE,
+        return (
             f"{who} broke a promise: the {item} that {other} was to have by {event.how} did not come",
             f"{other} did not get the {item} that {who} had promised by {event.how}",
             f"{event.how} came, but {who} had not brought {other} the promised {item}",
         )
 
-    def _declined(self, events: Sequence[StoryEvent]) -> str:
+    def _declined(self, events: Sequence[StoryEvent]) -> _Forms:
         first = events[0]
         who, others, item = self.name(first.who), self._others(events), item_phrase(first.what)
         if len(events) > 1:
-            return self._turn(
-                StoryKind.DECLINED,
+            return (
                 f"{who} asked {others} for {item}, and got no promise",
                 f"{who} was in need of {item}, but {others} made no promise",
             )
-        return self._turn(
-            StoryKind.DECLINED,
+        return (
             f"{who} asked {others} for {item}, in vain",
             f"{others} did not promise {who} {item}",
         )
 
-    def _gave(self, events: Sequence[StoryEvent]) -> str:
+    def _gave(self, events: Sequence[StoryEvent]) -> _Forms:
         first = events[0]
         who, others, items = self.name(first.who), self._others(events), self._items(events)
-        return self._turn(
-            StoryKind.GAVE,
+        return (
             f"{who} gave {others} {items}{self._same_place(events)}",
             f"{others} got {items} from {who}{self._same_place(events)}",
         )
@@ -273,7 +258,7 @@ class SentenceWriter:
         goods = item_phrase(event.what, event.amount)
         return f"{self.name(event.who)} gave {self.name(event.other)} {goods} for {back}{at_place(event.place)}"
 
-    def _became_close(self, events: Sequence[StoryEvent]) -> str:
+    def _became_close(self, events: Sequence[StoryEvent]) -> _Forms:
         first = events[0]
         one, other = self.name(first.who), self.name(first.other)
         if len({event.who for event in events}) > 1:
@@ -287,13 +272,12 @@ class SentenceWriter:
         items = listed(each_once(item_phrase(gift.what) for gift in gifts))
         often = f" {times(len(gifts))}" if len(gifts) > 1 else ""
         why = f", who had brought {items}{often}" if gifts else ""
-        return self._turn(
-            StoryKind.BECAME_CLOSE,
+        return (
             f"{one} came to see a close friend in {other}{why}",
             f"{one} began to trust {other}{why}",
         )
 
-    def _fell_out(self, events: Sequence[StoryEvent]) -> str:
+    def _fell_out(self, events: Sequence[StoryEvent]) -> _Forms:
         first = events[0]
         one, other = self.name(first.who), self.name(first.other)
         broken = [
@@ -303,8 +287,7 @@ class SentenceWriter:
             if event.tick_id <= first.tick_id
         ]
         item = f"the {bare_item(broken[-1].what, broken[-1].amount)} that did not come" if broken else ""
-        return self._turn(
-            StoryKind.FELL_OUT,
+        return (
             f"{one} lost trust in {other}{f' over {item}' if item else ''}",
             f"{one} did not trust {other} any more{f', because of {item}' if item else ''}",
         )
@@ -334,7 +317,7 @@ class SentenceWriter:
         where = self._same_place(events)
         return f"{self.name(first.who)} {past(first.how)} {thing_phrase(first.what, len(events))}{where}"
 
-    def _gathered(self, events: Sequence[StoryEvent]) -> str:
+    def _gathered(self, events: Sequence[StoryEvent]) -> _Forms:
         counts = Counter(event.who for event in events)
         who, most = min(counts.items(), key=lambda one: (-one[1], one[0]))
         item = items_phrase(events[0].what)
@@ -344,8 +327,7 @@ class SentenceWriter:
         if list(counts.values()).count(most) > 1:
             often = f", {times(len(events))} in all" if most > 1 else ""
             return f"{number(len(counts))} people gathered {item}{often}"
-        return self._turn(
-            StoryKind.GATHERED,
+        return (
             f"{number(len(counts))} people gathered {item}, {self.name(who)} most often of all: {times(most)}",
             f"no one gathered {item} as often as {self.name(who)}: {times(most)}",
         )
@@ -366,27 +348,26 @@ class SentenceWriter:
             return f"{self._all(events)} called{where} for the first time"
         return f"{self._all(events)} went to{where.removeprefix(' at')} for the first time"
 
-    def _crowd(self, events: Sequence[StoryEvent]) -> str:
+    def _crowd(self, events: Sequence[StoryEvent]) -> _Forms:
         event = events[0]
         count = number(event.amount)
         if event.amount == len(self._names):
             return f"everyone was{at_place(event.place)} at once"
-        return self._turn(
-            StoryKind.CROWD,
+        return (
             f"{count} of {number(len(self._names))} came together{at_place(event.place)}",
             f"a crowd of {count} gathered{at_place(event.place)}",
             f"{count} people were{at_place(event.place)} at the same time",
         )
 
-    def _slept(self, events: Sequence[StoryEvent]) -> str:
-        return self._turn(StoryKind.SLEPT, f"{self._all(events)} went to sleep", f"sleep came to {self._all(events)}")
+    def _slept(self, events: Sequence[StoryEvent]) -> _Forms:
+        return (f"{self._all(events)} went to sleep", f"sleep came to {self._all(events)}")
 
     def _slept_out(self, events: Sequence[StoryEvent]) -> str:
         where = self._same_place(events) or " in the open"
         return f"{self._all(events)} fell asleep{where}, away from home"
 
-    def _hungry(self, events: Sequence[StoryEvent]) -> str:
-        return self._turn(StoryKind.HUNGRY, f"{self._all(events)} went hungry", f"hunger came to {self._all(events)}")
+    def _hungry(self, events: Sequence[StoryEvent]) -> _Forms:
+        return (f"{self._all(events)} went hungry", f"hunger came to {self._all(events)}")
 
     def _tired(self, events: Sequence[StoryEvent]) -> str:
         was = "were" if len(each_once(event.who for event in events)) > 1 else "was"
@@ -408,10 +389,9 @@ class SentenceWriter:
     def _plan_done(self, events: Sequence[StoryEvent]) -> str:
         return f"{self._all(events)} did all that was planned for the day"
 
-    def _plan_failed(self, events: Sequence[StoryEvent]) -> str:
+    def _plan_failed(self, events: Sequence[StoryEvent]) -> _Forms:
         who, errand = self._all(events), in_sentence(events[0].what)
-        return self._turn(
-            StoryKind.PLAN_FAILED,
+        return (
             f"{who} had planned to {errand}, but nothing came of it",
             f"{who} meant to {errand}, in vain",
         )
