@@ -64,29 +64,26 @@ class RequestFinished(AgentEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class TextDelta(AgentEvent):
+class _ModelText(AgentEvent):
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; only known secrets are masked in what a model wrote."""
+        return {**_header(self), "text": mask_known(self.text)}
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta(_ModelText):
     """A piece of the model's answer."""
 
     kind: ClassVar[str] = "delta"
 
-    text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data; only known secrets are masked in the model's answer."""
-        return _spoken(self, self.text)
-
 
 @dataclass(frozen=True, slots=True)
-class ThinkingDelta(AgentEvent):
+class ThinkingDelta(_ModelText):
     """A piece of the model's thinking."""
 
     kind: ClassVar[str] = "thinking"
-
-    text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data; only known secrets are masked in the model's thinking."""
-        return _spoken(self, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +138,6 @@ class RunFinished(AgentEvent):
 
 def _header(event: AgentEvent) -> dict[str, Any]:
     return {"kind": event.kind, "agent_id": event.agent_id, "run_id": event.run_id, "step": event.step}
-
-
-def _spoken(event: AgentEvent, text: str) -> dict[str, Any]:
-    return {**_header(event), "text": mask_known(text)}
 
 
 StreamEvent = TextDelta | ThinkingDelta | ToolStarted | ToolFinished | QuestionAsked
