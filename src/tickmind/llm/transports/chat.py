@@ -9,7 +9,6 @@ from typing import Any
 
 import orjson
 
-from tickmind.base import Secret
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.grammar.json_grammar import json_grammar
 from tickmind.llm.http.client import HttpClient
@@ -25,6 +24,7 @@ from tickmind.llm.transport import (
     Usage,
 )
 from tickmind.llm.transports.wire import (
+    BearerForm,
     Json,
     Parse,
     WireTransport,
@@ -57,7 +57,7 @@ class ChatTransport(WireTransport):
         super().__init__(config, ChatForm(config.capabilities, max_tokens_field=field, host=config.host), http=http)
 
 
-class ChatForm:
+class ChatForm(BearerForm):
     """The wire form by itself, without a network."""
 
     path = "/chat/completions"
@@ -72,10 +72,6 @@ class ChatForm:
         self._capabilities = capabilities
         self._host = host
         self._max_tokens_field = max_tokens_field
-
-    def headers(self, key: Secret) -> dict[str, str | Secret]:
-        """Return the bearer token."""
-        return {"Authorization": Secret(f"Bearer {key.reveal()}")} if key else {}
 
     def encode(self, request: ModelRequest, *, stream: bool) -> Json:
         """Encode the request's body; unset fields are left out."""

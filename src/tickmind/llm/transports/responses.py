@@ -5,7 +5,6 @@ The API has no stop sequences (asking for them is an error) and no seed (it is l
 
 import base64
 
-from tickmind.base import Secret
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.grammar.json_grammar import json_grammar
@@ -15,6 +14,7 @@ from tickmind.llm.messages import Audio, Image, Message, Part, ThinkingBlock, To
 from tickmind.llm.structured.strict_schema import OPENAI_HOST, form_of
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
 from tickmind.llm.transports.wire import (
+    BearerForm,
     Json,
     Parse,
     WireTransport,
@@ -44,7 +44,7 @@ class ResponsesTransport(WireTransport):
         super().__init__(config, ResponsesForm(config.capabilities, host=config.host), http=http)
 
 
-class ResponsesForm:
+class ResponsesForm(BearerForm):
     """The wire form by itself, without a network."""
 
     path = "/responses"
@@ -57,10 +57,6 @@ class ResponsesForm:
     ) -> None:
         self._capabilities = capabilities
         self._host = host
-
-    def headers(self, key: Secret) -> dict[str, str | Secret]:
-        """Return the bearer token."""
-        return {"Authorization": Secret(f"Bearer {key.reveal()}")} if key else {}
 
     def encode(self, request: ModelRequest, *, stream: bool) -> Json:
         """Encode the request's body; unset fields are left out."""

@@ -73,6 +73,14 @@ class WireForm(Protocol):
         ...
 
 
+class BearerForm:
+    """Carries the key as OpenAI's APIs do."""
+
+    def headers(self, key: Secret) -> dict[str, str | Secret]:
+        """Return the bearer token."""
+        return {"Authorization": Secret(f"Bearer {key.reveal()}")} if key else {}
+
+
 class WireTransport:
     """Carry requests in one wire form over our own HTTP client.
 
