@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 
 from tickmind.adapters.pettingzoo.drawing import RENDER_FPS, RENDER_MODES, checked_mode, draw
-from tickmind.adapters.pettingzoo.episodes import Episodes, row_of, whole_actions, whole_seed
+from tickmind.adapters.pettingzoo.episodes import Episodes, NamedNumbers, row_of, whole_actions, whole_seed
 from tickmind.base import ConfigError
 from tickmind.world.scenario.limits import MAX_SEED
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class ActorEnv(gymnasium.Env[Any, Any]):
+class ActorEnv(NamedNumbers, gymnasium.Env[Any, Any]):
     """One actor; the others wait, or do what `others` returns for the observation of each. `actor_env` makes it."""
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]  # Gymnasium declares it for instances
@@ -37,16 +37,6 @@ class ActorEnv(gymnasium.Env[Any, Any]):
         self._begun = False
         self.observation_space = episodes.observation_space()
         self.action_space = episodes.action_space()
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """The actions by their numbers."""
-        return self._episodes.action_names
-
-    @property
-    def body_names(self) -> tuple[str, ...]:
-        """What the numbers of `body` in an observation are."""
-        return self._episodes.body_names
 
     def reset(
         self, *, seed: "int | np.integer[Any] | None" = None, options: dict[str, Any] | None = None

@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from tickmind.adapters.pettingzoo.episodes import Episodes, row_of, whole_actions
+from tickmind.adapters.pettingzoo.episodes import Episodes, NamedNumbers, row_of, whole_actions
 from tickmind.base import ConfigError
 from tickmind.world.scenario.limits import MAX_SEED
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Seeds: TypeAlias = int | np.integer[Any] | Sequence[int] | NDArray[np.integer[Any]]
 
 
-class CopiesEnv(VectorEnv[Any, Any, Any]):
+class CopiesEnv(NamedNumbers, VectorEnv[Any, Any, Any]):
     """Copies of a scenario as one world of columns. `vector_env` makes it.
 
     Environment `copy * actors + row` is an actor's, or `copy` where one actor was chosen. A copy begins again, with
@@ -42,16 +42,6 @@ class CopiesEnv(VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._gone = np.zeros(self.num_envs, dtype=np.bool_)
         self._begun = False
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """The actions by their numbers."""
-        return self._episodes.action_names
-
-    @property
-    def body_names(self) -> tuple[str, ...]:
-        """What the numbers of `body` in an observation are."""
-        return self._episodes.body_names
 
     @property
     def world_seeds(self) -> list[int]:

@@ -159,6 +159,22 @@ class Episodes:
         return CopiedWorld(scenario, seeds, self._own_rules, at_seed=at_seed)
 
 
+class NamedNumbers:
+    """What the numbers of an environment mean."""
+
+    _episodes: Episodes
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """The actions by their numbers."""
+        return self._episodes.action_names
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """What the numbers of `body` in an observation are."""
+        return self._episodes.body_names
+
+
 def row_of(actor_ids: Sequence[str], actor: str | None) -> int:
     """Return the row of an actor, the first if none is named; raises `ConfigError` if there is none of that name."""
     if actor is None:

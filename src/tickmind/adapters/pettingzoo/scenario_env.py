@@ -8,7 +8,7 @@ from gymnasium.utils import seeding
 from pettingzoo import ParallelEnv
 
 from tickmind.adapters.pettingzoo.drawing import RENDER_FPS, RENDER_MODES, checked_mode, draw
-from tickmind.adapters.pettingzoo.episodes import Episodes, whole_actions, whole_seed
+from tickmind.adapters.pettingzoo.episodes import Episodes, NamedNumbers, whole_actions, whole_seed
 from tickmind.base import ConfigError
 from tickmind.world.scenario.limits import MAX_SEED
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class ScenarioEnv(ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo ships no types
+class ScenarioEnv(NamedNumbers, ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo ships no types
     """All actors of a scenario, who act at once in each tick. `parallel_env` makes it.
 
     Actors that have left, or were there when a goal ended the run, are terminated; after all its ticks an episode is
@@ -41,16 +41,6 @@ class ScenarioEnv(ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZ
         self.action_spaces = {agent: episodes.action_space() for agent in self.possible_agents}
         self._seed = episodes.scenario.seed
         self._random = seeding.np_random(self._seed)[0]
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """The actions by their numbers."""
-        return self._episodes.action_names
-
-    @property
-    def body_names(self) -> tuple[str, ...]:
-        """What the numbers of `body` in an observation are."""
-        return self._episodes.body_names
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the space of an actor's observations; the same object each time."""
