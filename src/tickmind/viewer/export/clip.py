@@ -32,16 +32,22 @@ _STYLE = re.compile(rb'<link rel="stylesheet"[^>]*href="\./([^"]+)">')
 _ICON = re.compile(rb'<link rel="icon"[^>]*>')
 
 
+def chosen_ticks(reader: "RunReader", first: int | None, last: int | None) -> tuple[int, int]:
+    """Return the first and the last tick of a part of a run; by default the whole run."""
+    begin, end = reader.first_tick_id, reader.last_tick_id
+    if begin is None or end is None:
+        raise NoSuchWindowError(f"run {reader.run_id} has no ticks yet")
+    first, last = max(begin, begin if first is None else first), min(end, end if last is None else last)
+    if last < first:
+        raise NoSuchWindowError(f"run {reader.run_id} has ticks {begin} to {end}; choose --first and --last among them")
+    return first, last
+
+
 def clip_of(
     reader: "RunReader", first: int | None = None, last: int | None = None, tile_art: TileArt | None = None
 ) -> bytes:
     """Return the page with these ticks inside; by default the whole run, if that is not too long."""
-    begin, end = reader.first_tick_id, reader.last_tick_id
-    if begin is None or end is None:
-        raise NoSuchWindowError(f"run {reader.run_id} has no ticks yet")
-    first, last = max(begin, first if first is not None else begin), min(end, last if last is not None else end)
-    if last < first:
-        raise NoSuchWindowError(f"run {reader.run_id} has ticks {begin} to {end}; choose --first and --last among them")
+    first, last = chosen_ticks(reader, first, last)
     MAX_CLIP_TICKS.check(last - first + 1)
     info, maker = reader.info, RunFrames(reader)
     window = window_ticks(len(info.actors))

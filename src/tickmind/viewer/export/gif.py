@@ -11,7 +11,7 @@ from PIL import Image
 from tickmind.base import Limit
 from tickmind.viewer.errors import NoSuchWindowError
 from tickmind.viewer.export.browser import Tab, browsing
-from tickmind.viewer.export.clip import clip_of
+from tickmind.viewer.export.clip import chosen_ticks, clip_of
 from tickmind.viewer.frames.tile_art import TileArt
 
 if TYPE_CHECKING:
@@ -67,10 +67,7 @@ async def gif_of(
     look = look or GifLook()
     for side in (look.width, look.height):
         MAX_GIF_PIXELS.check(side)
-    begin, end = reader.first_tick_id, reader.last_tick_id
-    if begin is None or end is None:
-        raise NoSuchWindowError(f"run {reader.run_id} has no ticks yet")
-    first, last = max(begin, begin if first is None else first), min(end, end if last is None else last)
+    first, last = chosen_ticks(reader, first, last)
     MAX_GIF_TICKS.check(last - first + 1)
     rows = {actor.entity_id: row for row, actor in enumerate(reader.info.actors)}
     if look.follow and look.follow not in rows:
