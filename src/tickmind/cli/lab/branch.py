@@ -13,7 +13,7 @@ import typer
 from tickmind.base import ConfigError
 from tickmind.base.files import RUNS_FOLDER, read_at_most, replace_file, runs_option
 from tickmind.cli.lab.branch_id import free_branch_id
-from tickmind.cli.runs.commands import Folder, RunId
+from tickmind.cli.runs.commands import Folder, RunAgents, RunId
 
 if TYPE_CHECKING:
     from tickmind.agent.contract import Launch
@@ -72,9 +72,7 @@ def branch(
     new_run_id: Annotated[
         str | None, typer.Option("--run-id", help="The name of the new run; RUN-at-TICK if left out.")
     ] = None,
-    agents: Annotated[
-        Path | None, typer.Option(help="The mapping that the run had, if it is not recorded with it.")
-    ] = None,
+    agents: RunAgents = None,
     folder: Folder = RUNS_FOLDER,
 ) -> None:
     """Begin a new run out of another: its past up to a tick exactly, then what comes of it with something changed.

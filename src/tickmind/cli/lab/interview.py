@@ -15,7 +15,7 @@ from tickmind.base import ConfigError, Limit
 from tickmind.base.files import RUNS_FOLDER, read_at_most
 from tickmind.cli.lab.interview_lines import answer_in_lines, answer_line
 from tickmind.cli.minds.program_output import programs_print_to_stderr
-from tickmind.cli.runs.commands import Folder, RunId
+from tickmind.cli.runs.commands import Folder, RunAgents, RunId
 from tickmind.cli.screen import harmless
 
 if TYPE_CHECKING:
@@ -69,9 +69,7 @@ def interview(
     replay: Annotated[
         str, typer.Option("--replay", metavar="URL", help="Where `tickmind replay RUN` shows the run, for links.")
     ] = "http://127.0.0.1:8700/",
-    agents: Annotated[
-        Path | None, typer.Option(help="The mapping that the run had, if it is not recorded with it.")
-    ] = None,
+    agents: RunAgents = None,
     folder: Folder = RUNS_FOLDER,
 ) -> None:
     """Ask characters of a run what they knew after a tick. The run is not changed.

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from tickmind.base.files import RUNS_FOLDER
 from tickmind.cli.exposure import ClientCa, exposure
+from tickmind.cli.runs.commands import Folder, RunId
 from tickmind.cli.world.endpoint import WorldCa, WorldCertificate, WorldTokenFile, world_tls
 
 if TYPE_CHECKING:
@@ -110,8 +112,8 @@ def _http_address(
 
 @mcp_app.command(short_help="Read a recorded run.")
 def run(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id; `tickmind runs` lists them.")],
-    runs: Annotated[Path, typer.Option("--runs", help="The folder of all runs.")] = Path("runs"),
+    run: RunId,
+    runs: Folder = RUNS_FOLDER,
     http: Http = False,
     host: Host = "127.0.0.1",
     port: Port = DEFAULT_PORT,

@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from tickmind.base import ConfigError, redact
 from tickmind.base.files import RUNS_FOLDER
 from tickmind.cli.minds.program_output import programs_print_to_stderr
-from tickmind.cli.runs.commands import Folder, RunId
+from tickmind.cli.runs.commands import Folder, RunAgents, RunId
 from tickmind.cli.screen import harmless
 
 if TYPE_CHECKING:
@@ -30,9 +29,7 @@ def mind(
         int | None, typer.Option(min=1, help="The tick after which to look; the last one if left out.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    agents: Annotated[
-        Path | None, typer.Option(help="The mapping that the run had, if it is not recorded with it.")
-    ] = None,
+    agents: RunAgents = None,
     folder: Folder = RUNS_FOLDER,
 ) -> None:
     """Print a mind as it was after a tick: plan, Blackboard, tree and all memories.

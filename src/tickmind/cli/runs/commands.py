@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tickmind.record.meta import RunPace, TableMeta
 
 Folder = Annotated[Path, typer.Option("--runs", help="The folder with the runs.")]
-RunId = Annotated[str, typer.Argument(help="The id of the run, as `tickmind runs` shows it.")]
+RunId = Annotated[str, typer.Argument(help="The run's id; `tickmind runs` lists them.")]
+RunAgents = Annotated[Path | None, typer.Option(help="The mapping that the run had, if it is not recorded with it.")]
 _HEADINGS = ("run", "state", "world", "ticks", "actors", "size", "began")
 _WIDEST_CELL = 60  # in a pipe, where no cell is cut before that
 LOG_FOLDER = "live"  # in a run's folder, while the run can be resumed

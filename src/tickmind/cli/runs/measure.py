@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tickmind.base.files import RUNS_FOLDER
+from tickmind.cli.runs.commands import Folder
+
 if TYPE_CHECKING:
     from tickmind.record.measures import Measure, MindMaterial
 
 
 def measure(
     run: Annotated[list[str], typer.Argument(metavar="RUN", help="The ids of runs; `tickmind runs` lists them.")],
-    runs: Annotated[Path, typer.Option("--runs", help="The folder of all runs.")] = Path("runs"),
+    runs: Folder = RUNS_FOLDER,
     fact: Annotated[
         list[str] | None,
         typer.Option("--fact", help="A sentence that some persona knows: who has learnt it? May be given again."),

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import Limit
+from tickmind.base.files import RUNS_FOLDER
+from tickmind.cli.runs.commands import Folder, RunId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,8 +29,8 @@ _OUTAGES = {"noted": "{}", "model": "the model {} failed call after call", "agen
 
 
 def report(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id; `tickmind runs` lists them.")],
-    runs: Annotated[Path, typer.Option("--runs", help="The folder of all runs.")] = Path("runs"),
+    run: RunId,
+    runs: Folder = RUNS_FOLDER,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Where to write the page; report.html beside the run if left out."),

@@ -1,9 +1,11 @@
 """`tickmind story`: the chronicle of a recorded run, in plain sentences."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from tickmind.base.files import RUNS_FOLDER
+from tickmind.cli.runs.commands import Folder, RunId
 
 if TYPE_CHECKING:
     from tickmind.record.story import Chronicle
@@ -13,8 +15,8 @@ PEOPLE = 20  # names of people that are listed
 
 
 def story(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id; `tickmind runs` lists them.")],
-    runs: Annotated[Path, typer.Option("--runs", help="The folder of all runs.")] = Path("runs"),
+    run: RunId,
+    runs: Folder = RUNS_FOLDER,
     who: Annotated[str, typer.Option("--who", help="Only what concerns one character: its id or its name.")] = "",
     day: Annotated[int, typer.Option("--day", min=0, help="Only one day; 0: all of them.")] = 0,
     most: Annotated[int, typer.Option("--most", min=1, max=1000, help="The number of sentences for each day.")] = 12,
