@@ -2,6 +2,7 @@
 
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 from tickmind.lab.experiments.experiment_run import ExperimentRun
 
@@ -31,7 +32,7 @@ class InlineExecutor:
     workers = 1
 
     def submit(self, work, order):
-        future = Future()
+        future: Future[Any] = Future()
         try:
             future.set_result(work(order))
         except Exception as error:  # noqa: BLE001  it is raised by the future
