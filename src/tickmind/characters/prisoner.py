@@ -21,7 +21,7 @@ CODE = re.compile(r"signs here say (\w+), (\w+), (\w+)")
 PRESSED = {"locked": 0, "first": 1, "second": 2}  # state of a door -> symbols that were right so far
 SIGN = "sign_"
 SIGNS = 3
-CALL_TICKS = 15  # between two calls while nobody answers
+CALL_TICKS = 15  # between two calls that get no answer
 VOICE_TICKS = 40  # since one was heard, for one that is still there
 KEY_USE, DOOR_USE, FREE_USE = 0.8, 0.95, 0.9  # of what leads out, beside a villager's other choices
 
@@ -73,7 +73,7 @@ class Prisoner(Villager):
     # Talk
 
     def _is_meant(self, line: SpokenLine, named: list[str]) -> bool:
-        """Return whether a line is for it: there is nobody else."""
+        """Return whether a line is for it, as the only listener is."""
         return not named or super()._is_meant(line, named)
 
     def awake_within(self, steps: int) -> list[Person]:
@@ -84,7 +84,7 @@ class Prisoner(Villager):
 
     @action
     def call_out(self) -> Status:
-        """Call until somebody answers."""
+        """Call until another actor answers."""
         if self.speech.met() or self.tick - self._called_tick < CALL_TICKS:
             return Status.FAILURE
         self._called_tick = self.tick
@@ -163,7 +163,7 @@ class Prisoner(Villager):
 
     def _lock(self) -> tuple[str, str, ActionInfo] | None:
         """Return a lock that is known to be shut and whose keys it has: a kind, its state and what opens it."""
-        return next((one for one in self._locks if self._missing(one[2]) is None and self._is_shut(one)), None)
+        return next((lock for lock in self._locks if self._missing(lock[2]) is None and self._is_shut(lock)), None)
 
     def _is_shut(self, lock: tuple[str, str, ActionInfo]) -> bool:
         return any(thing.seen.state == lock[1] for thing in self.surroundings.things_of(lock[0]))

@@ -144,7 +144,7 @@ class ToolUser(Character):
             )
 
         async def give(item: Annotated[str, "Kind of item"], to: Annotated[str, "Id of who gets it"]) -> str:
-            """Go to somebody and hand over one item."""
+            """Go to a person and hand over one item."""
             return await asyncio.wrap_future(self.errands.ask(f"give {item} to {to}", lambda me: _give(me, item, to)))
 
         return [

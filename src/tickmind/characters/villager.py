@@ -95,7 +95,7 @@ class Villager(ChoosingCharacter):
 
     def describe(self) -> Iterable[Section]:
         """Yield what changes rarely first, then the news in a few lines; speech of others is quoted."""
-        met = [one.called for one in self.talker.people]
+        met = [person.called for person in self.talker.people]
         if met:
             yield Section(f"You know {', '.join(sorted(met[-12:]))}.", priority=3)
         digest = self._remembered()

@@ -138,7 +138,7 @@ class Gateway:
         if call_options.drop_after_s is not None:
             job.drop_after_s = now_s + call_options.drop_after_s
         call.job = job
-        refusal = self._reserve(call, job) if self._closing or not self.budgets.concern_nobody else None
+        refusal = self._reserve(call, job) if self._closing or not self.budgets.are_unlimited else None
         if refusal is None:
             refusal = self.cooldowns.admit(session, plan, now_s)
         if refusal is not None:

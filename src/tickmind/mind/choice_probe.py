@@ -56,7 +56,7 @@ def probe_questions() -> list[ProbeQuestion]:
 
 def judge(questions: Sequence[ProbeQuestion], replies: Iterable[str]) -> ProbeResult:
     """Return how the replies to the questions chose."""
-    chosen = [read_choice(reply, one.options) for one, reply in zip(questions, replies, strict=True)]
-    right = sum(choice == one.right for one, choice in zip(questions, chosen, strict=True))
-    first = sum(choice == one.options[0] for one, choice in zip(questions, chosen, strict=True))
+    chosen = [read_choice(reply, question.options) for question, reply in zip(questions, replies, strict=True)]
+    right = sum(choice == question.right for question, choice in zip(questions, chosen, strict=True))
+    first = sum(choice == question.options[0] for question, choice in zip(questions, chosen, strict=True))
     return ProbeResult(right, first, len(questions))

@@ -157,14 +157,14 @@ def _tokens_by_words(encode: Callable[[str], list[int]]) -> Callable[[str], list
             return encode(text)
         tokens: list[int] = []
         for word in text.split(" "):
-            found = known.get(word)
-            if found is None:
-                found = encode(word)
+            vector = known.get(word)
+            if vector is None:
+                vector = encode(word)
                 if MAX_SPLIT_CHARS.allows(len(word)):
                     if not MAX_SPLIT_WORDS.allows(len(known) + 1):
                         known.clear()
-                    known[word] = found
-            tokens += found
+                    known[word] = vector
+            tokens += vector
         return tokens
 
     return tokens_of

@@ -137,7 +137,7 @@ class People:
 
     def restore(self, people: Iterable[Acquaintance]) -> None:
         """Take over what was kept. Raises `TypeError` or `ValueError` for malformed values, and takes nothing then."""
-        known = {one.person_id: one for one in people}
+        known = {person.person_id: person for person in people}
         for one in known.values():
             texts, degrees = (one.person_id, one.name), (one.liking, one.trust)
             if not all(type(text) is str for text in texts) or type(one.talks) is not int:

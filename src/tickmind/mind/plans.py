@@ -155,10 +155,10 @@ def read_habits(habits: Iterable[str], places: Iterable[str]) -> list[DayErrand]
     known = _by_spoken_name(places)
     errands = []
     for habit in habits:
-        found = _HABIT.fullmatch(habit.strip())
-        if found is None:
+        match = _HABIT.fullmatch(habit.strip())
+        if match is None:
             continue
-        clock, skill, thing, named = found.groups()
+        clock, skill, thing, named = match.groups()
         place = known.get((named or "").replace("_", " ").lower(), "")
         try:
             minute = minute_of(clock.zfill(5))

@@ -49,10 +49,10 @@ class ZoneInfo:
 
 def minute_of(clock: str) -> int:
     """Return the minute of a time of the day such as `07:00`; raises `ValueError` for another text."""
-    found = _CLOCK.fullmatch(clock)
-    if found is None:
+    match = _CLOCK.fullmatch(clock)
+    if match is None:
         raise ValueError(f"expected a time of the day as 07:00, found {clock[:20]!r}")
-    return int(found[1]) * 60 + int(found[2])
+    return int(match[1]) * 60 + int(match[2])
 
 
 def clock_of(minute: int) -> str:

@@ -36,7 +36,7 @@ class Archive:
         except FileNotFoundError:
             raise NoSuchRunError(f"there is no run {run_id} in {self.folder}") from None
         info = read_world(world, self.tables(run_id))
-        actor_ids = tuple(one.entity_id for one in info.actors)
+        actor_ids = tuple(actor.entity_id for actor in info.actors)
         source = SealedSource(meta, actor_ids, self.tables(run_id), info.own_needs)
         return RunReader(meta, info, source)
 

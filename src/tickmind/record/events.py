@@ -68,7 +68,7 @@ class EventFinder:
         wanted: EventFilter,
         state_before: Callable[[int], ActorColumns | None] = lambda _tick_id: None,
     ) -> None:
-        self._places = {one.object_id: (one.x, one.y) for one in objects}
+        self._places = {thing.object_id: (thing.x, thing.y) for thing in objects}
         self._kinds = frozenset(EventKind) if wanted.kinds is None else frozenset(wanted.kinds)
         self._actors = None if wanted.actors is None else frozenset(wanted.actors)
         self._region = wanted.region

@@ -264,7 +264,7 @@ class RunReader:
 
     def actor_history(self, actor_id: str, first: int | None = None, last: int | None = None) -> ActorHistory:
         """Return where one actor was after each tick; raises `RecordError` for an unknown actor."""
-        row = next((row for row, one in enumerate(self._info.actors) if one.entity_id == actor_id), None)
+        row = next((row for row, actor in enumerate(self._info.actors) if actor.entity_id == actor_id), None)
         if row is None:
             raise RecordError(f"run {self.run_id} has no actor {actor_id[:100]!r}")
         state = self._source.actor_states(row, *_bounds(first, last))

@@ -168,7 +168,7 @@ class RunStore:
         folder = self._root / run_id
         info = self._info(folder, world)
         target = self._target(run_id)
-        source = LiveLogSource(self._disk, folder / LIVE, [one.entity_id for one in info.actors])
+        source = LiveLogSource(self._disk, folder / LIVE, [actor.entity_id for actor in info.actors])
         try:
             first, last = source.first_tick_id, source.last_tick_id
             count = 0 if first is None or last is None else last - first + 1
@@ -234,7 +234,7 @@ class RunStore:
         with self._locked(run_id, f"resuming run {run_id}") as lock:
             meta, world = self._meta(run_id)  # read under the lock
             info = self._info(folder, world)
-            actor_ids = [one.entity_id for one in info.actors]
+            actor_ids = [actor.entity_id for actor in info.actors]
             if meta.finished:
                 remove_folder(self._disk, folder / DISCARDED)
                 self._check_kept(meta, actor_ids)
@@ -340,7 +340,7 @@ class RunStore:
     def _open(self, run_id: str, *, from_log: bool) -> RunReader:
         meta, world = self._meta(run_id)
         info = self._info(self._root / run_id, world)
-        actor_ids, own_needs = tuple(one.entity_id for one in info.actors), info.own_needs
+        actor_ids, own_needs = tuple(actor.entity_id for actor in info.actors), info.own_needs
         if from_log:
             return RunReader(meta, info, LiveLogSource(self._disk, self._root / run_id / LIVE, actor_ids))
 

@@ -124,7 +124,7 @@ class Authority:
         self._present = world.present  # actor row -> whether it was there after that tick
         awaited = self.pace.awaited
         self._awaited = (
-            None if awaited is None else np.array([one.entity_id in awaited for one in info.actors], np.bool_)
+            None if awaited is None else np.array([actor.entity_id in awaited for actor in info.actors], np.bool_)
         )
         self.viewing = Viewing(info, world.view(), run_id)
         self._started_s = clock.monotonic()

@@ -29,7 +29,7 @@ class ServerTls:
 
         With `client_ca` each client needs a certificate of that CA.
         """
-        server_context(folder, client_ca)  # raises if they do not belong together; gRPC would say so to nobody
+        server_context(folder, client_ca)  # raises if they do not belong together; gRPC would not report it
         roots = None if client_ca is None else read_certificates(client_ca)
         return cls(read_certificates(folder / CERTIFICATE), read_key(folder / KEY), roots)
 

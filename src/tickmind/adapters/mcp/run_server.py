@@ -131,8 +131,8 @@ class RecordedRun:
         from tickmind.record.measures import measure, read_material
 
         def read() -> str:
-            found = measure(read_material(self._reader, ()), ())
-            return json.dumps([one._asdict() for one in found], indent=1)
+            measures = measure(read_material(self._reader, ()), ())
+            return json.dumps([one._asdict() for one in measures], indent=1)
 
         return await self._read(read)
 
@@ -157,12 +157,12 @@ class RecordedRun:
 
         def read() -> Events:
             self._reader.refresh()
-            found = list(islice(self._reader.events(first, last, actors={actor} if actor else None), most + 1))
+            events = list(islice(self._reader.events(first, last, actors={actor} if actor else None), most + 1))
             views = [
                 EventView(tick=one.tick_id, kind=one.kind, who=one.subject_id, x=one.x, y=one.y, what=_plain(one.what))
-                for one in found[:most]
+                for one in events[:most]
             ]
-            return Events(events=views, more=len(found) > most)
+            return Events(events=views, more=len(events) > most)
 
         return await self._read(read)
 
@@ -184,9 +184,9 @@ class RecordedRun:
         self, sql: Annotated[str, Field(min_length=1, max_length=10_000, description="One SELECT, in DuckDB's SQL")]
     ) -> QueryRows:
         """Ask a finished run in SQL; `run://tables` lists the tables. It returns 1,000 rows at most."""
-        found = await self._read(lambda: self._database().answer(sql, int(MAX_ROWS.maximum)))
-        rows = [[_cell(value) for value in row] for row in found.rows]
-        return QueryRows(columns=list(found.columns), rows=rows, more=found.more)
+        answer = await self._read(lambda: self._database().answer(sql, int(MAX_ROWS.maximum)))
+        rows = [[_cell(value) for value in row] for row in answer.rows]
+        return QueryRows(columns=list(answer.columns), rows=rows, more=answer.more)
 
     def _database(self) -> "RunQuery":
         if self._query is None:

@@ -56,7 +56,7 @@ class HttpAddress:
 async def serve_stdio(server: MCPServer, stopped: asyncio.Event) -> bool:
     """Serve one client over standard input and output, until it leaves or `stopped` is set. Logs go to stderr.
 
-    A client leaves when its input ends, or when nobody reads the output any more. Returns whether the input ended. If
+    A client leaves when its input ends, or when its output is no longer read. Returns whether the input ended. If
     not, a thread still reads from it, and only the end of the process ends that.
     """
     loop = asyncio.get_running_loop()
@@ -82,7 +82,7 @@ async def serve_stdio(server: MCPServer, stopped: asyncio.Event) -> bool:
 
 
 def _tells_its_end(output: int, input_: int) -> bool:
-    """Return whether the event loop learns that nobody reads from a file any more: a pipe or a socket, not a terminal.
+    """Return whether the event loop learns that a file is no longer read: a pipe or a socket, not a terminal.
 
     A socket that is also the input, as `inetd` and `socat` give one, is read for its requests, and has an end there.
     """

@@ -132,7 +132,7 @@ def look(me: "RemoteCharacter") -> LookView:
     """Return what the character perceives and knows, and mark what it heard as read."""
     around = me.surroundings
     people = sorted(around.people.values(), key=lambda who: (distance(who.at, me.at), who.entity_id))
-    things = [one for one in around.things.values() if one.seen.kind != "wall" and _is_worth_showing(one)]
+    things = [thing for thing in around.things.values() if thing.seen.kind != "wall" and _is_worth_showing(thing)]
     things.sort(key=lambda one: (one.steps_from(me.at), one.seen.object_id))
     return LookView(
         id=me.entity_id,
@@ -140,7 +140,7 @@ def look(me: "RemoteCharacter") -> LookView:
         about=one_line(me.persona.description()),
         state=state(me),
         people=[_person(me, who) for who in people[: int(MAX_PEOPLE.maximum)]],
-        things=[_thing(me, one) for one in things[: int(MAX_THINGS.maximum)]],
+        things=[_thing(me, thing) for thing in things[: int(MAX_THINGS.maximum)]],
         zones=[zone.name for zone in me.setting.zones],
         offers=[
             OfferView(

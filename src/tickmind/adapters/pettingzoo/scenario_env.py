@@ -110,7 +110,7 @@ class ScenarioEnv(NamedNumbers, ParallelEnv[str, Any, Any]):  # type: ignore[mis
 
     def _present(self) -> list[str]:
         present = self._episodes.world.present.tolist()
-        return [one for one in self.possible_agents if present[self._row[one]] and one not in self._finished]
+        return [agent for agent in self.possible_agents if present[self._row[agent]] and agent not in self._finished]
 
     def _observations(self, agents: list[str]) -> dict[str, Any]:
         seen = self._episodes.observations()

@@ -59,15 +59,15 @@ class StateFolder:
 
     def changes(self) -> list[StatePiece]:
         """Return what has changed since the last call, up to a limit; the rest comes with the next ones."""
-        found = {entry.name: entry for entry in os.scandir(self._folder) if _is_kept(entry)}
-        pieces = [StatePiece(name, 0, None) for name in self._sent.keys() - found.keys()]
+        entries = {entry.name: entry for entry in os.scandir(self._folder) if _is_kept(entry)}
+        pieces = [StatePiece(name, 0, None) for name in self._sent.keys() - entries.keys()]
         for piece in pieces:
             del self._sent[piece.name]
         room = int(MAX_COPY_BYTES.maximum)
-        for name in [*(name for name in found if name not in self._sent), *list(self._sent)]:
+        for name in [*(name for name in entries if name not in self._sent), *list(self._sent)]:
             if room <= 0:
                 break
-            data = self._next_piece(name, found[name], min(room, int(MAX_PIECE_BYTES.maximum)))
+            data = self._next_piece(name, entries[name], min(room, int(MAX_PIECE_BYTES.maximum)))
             if data is not None:
                 pieces.append(data[0])
                 room -= data[1]

@@ -74,7 +74,7 @@ class WebSocketEndpoint:
         )
         if not socket.can_prepare(request):
             return _refuse(400, f"this address is a WebSocket; connect with the subprotocol {_choices()}")
-        offered = {one.strip() for one in request.headers.get(hdrs.SEC_WEBSOCKET_PROTOCOL, "").split(",")}
+        offered = {protocol.strip() for protocol in request.headers.get(hdrs.SEC_WEBSOCKET_PROTOCOL, "").split(",")}
         if not offered & CODECS.keys():
             return _refuse(400, f"choose a subprotocol: {_choices()}")
         given = request.headers.getall(hdrs.AUTHORIZATION, [])

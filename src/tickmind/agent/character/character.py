@@ -258,7 +258,7 @@ class Character(TradingCharacter):
 
         Fails if there is no free tile, nothing that it takes can be had, or no more can be built.
         """
-        wanted = next((one for one in self.kinds if one.name == kind and one.build), None)
+        wanted = next((kind_info for kind_info in self.kinds if kind_info.name == kind and kind_info.build), None)
         last, refused = self.observation.result, self._refused_builds
         if last is not None and last.action_type is ActionType.BUILD and not last.ok and self._last_build:
             if not MAX_NO_WAYS.allows(len(refused) + 2):

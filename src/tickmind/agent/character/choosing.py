@@ -55,12 +55,12 @@ class ChoosingCharacter(SkilledCharacter):
         """Return all that it could do now, the best first."""
         if self._known_options[0] != self.tick:
             mood = self.talker.mood.weight(self.tick)
-            found = list(self._errand_of_the_hour())
+            options = list(self._errand_of_the_hour())
             for skill in self.skills():
                 for option in self._options_of(skill):
                     weight = 2 - mood if skill in _QUIET else mood
-                    found.append(replace(option, skill=skill, utility=option.utility * weight))
-            self._known_options = self.tick, self._history.weighed(self.tick, found)
+                    options.append(replace(option, skill=skill, utility=option.utility * weight))
+            self._known_options = self.tick, self._history.weighed(self.tick, options)
         return self._known_options[1]
 
     def _options_of(self, skill: str) -> list[Option]:

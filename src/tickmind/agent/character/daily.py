@@ -109,15 +109,15 @@ class DailyCharacter(WorkingCharacter):
 
     def look_back(self) -> None:
         """Draw insights from what it remembers, and put its memory in order; called when a new day begins."""
-        found = insights_by_rule(self.memory, self.talker.people.called, self.food)
-        note_insights(self.memory, self.tick, found)
+        insights = insights_by_rule(self.memory, self.talker.people.called, self.food)
+        note_insights(self.memory, self.tick, insights)
         self.memory.tidy(self.tick)
 
     def _day_of(self, errands: Iterable[DayErrand]) -> DayPlan:
         """Return a plan for today with some errands, its appointments and festivals that are not over."""
         day, minute = self.time.day, self.time.minute
         plan = DayPlan(map(replace, errands))
-        self._appointments = [one for one in self._appointments if one[0] >= day]
+        self._appointments = [appointment for appointment in self._appointments if appointment[0] >= day]
         for when, errand in self._appointments:
             if when == day and errand.minute > minute:
                 plan.interrupt(replace(errand), errand.minute + MEET_MINUTES)
@@ -142,7 +142,7 @@ class DailyCharacter(WorkingCharacter):
 
     def kept(self) -> dict[str, Any]:
         """Return what it knows of others, and its appointments."""
-        errands = [(day, one.minute, one.place) for day, one in self._appointments]
+        errands = [(day, appointment.minute, appointment.place) for day, appointment in self._appointments]
         return {**super().kept(), "appointments": errands}
 
     def restore(self, kept: Mapping[str, Any]) -> None:
@@ -220,7 +220,7 @@ class DailyCharacter(WorkingCharacter):
             errands = read_plan(text, self._places, self.skills())
             if self._replans:
                 self._replans = False
-                later = [one for one in errands if one.minute > self.time.minute]
+                later = [errand for errand in errands if errand.minute > self.time.minute]
                 self._planned = (self.time.day, later) if later else self._planned
                 return
             self._is_planned = True
@@ -267,7 +267,7 @@ class DailyCharacter(WorkingCharacter):
         minutes = (self.tick - errand.done_tick) * DAY_MINUTES // self.setting.calendar.day_ticks
         if errand.on_time:  # it may be there before
             minutes = self.time.minute - errand.minute
-        return minutes < MEET_MINUTES or any(one.where == errand.place for one in self.time.festivals)
+        return minutes < MEET_MINUTES or any(festival.where == errand.place for festival in self.time.festivals)
 
     def do_rest(self, errand: DayErrand) -> Status:
         """Go to bed if it is tired, else stay."""

@@ -119,7 +119,9 @@ class CharacterHost(Generic[CharacterT]):
             deadline_ms = observations[0].deadline_ms
             self._private_engine(_tick_s(deadline_ms))
             self._follow_timing(lockstep=is_lockstep(deadline_ms))
-        self._chosen = dict.fromkeys(self._mirror.choose(one.me.entity_id for one in observations), False)
+        self._chosen = dict.fromkeys(
+            self._mirror.choose(observation.me.entity_id for observation in observations), False
+        )
 
     def perceive(self, observation: Observation) -> None:
         """Let one character process its observation."""

@@ -249,7 +249,7 @@ class SkilledCharacter(DailyCharacter):
 
     def _open_work(self, kind: str) -> tuple[Thing, ActionInfo] | None:
         """Return the nearest known object of a kind on which something is to be done for all, and what."""
-        around, works = self.surroundings, {state: one for name, state, one in self._shared_works if name == kind}
+        around, works = self.surroundings, {state: recipe for name, state, recipe in self._shared_works if name == kind}
         known = (one for one in around.things_of(kind) if one.seen.state in works and self.reachable(one))
         thing = around.nearest(known, self.at)
         return None if thing is None else (thing, works[thing.seen.state])
@@ -288,13 +288,15 @@ class SkilledCharacter(DailyCharacter):
     def could_meet(self) -> Iterable[Option]:
         """Yield the places where it usually meets others."""
         use = 0.35 if self.time.hour in EVENING_HOURS else 0.2
-        for place in {one.place: None for one in self._routine if one.skill == "meet" and one.place}:
+        for place in {habit.place: None for habit in self._routine if habit.skill == "meet" and habit.place}:
             yield self._going("go to", place, use)
 
     def could_visit(self) -> Iterable[Option]:
         """Yield those of whom it knows where they were, and with whom it has not just talked."""
         people, related = self.surroundings.people, dict(self.persona.relations)
-        known = [one for one in self.talker.people if one.person_id in people and self._may_visit(one.person_id)]
+        known = [
+            person for person in self.talker.people if person.person_id in people and self._may_visit(person.person_id)
+        ]
         known.sort(key=lambda one: (one.person_id not in related, -one.liking, -one.talks, one.person_id))
         for one in known[:MOST_VISITS]:
             who = people[one.person_id]
@@ -369,9 +371,9 @@ class SkilledCharacter(DailyCharacter):
 
     def do_meet(self, errand: DayErrand) -> Status:
         """Be there, among others; at a feast, make peace first."""
-        found = next(iter(self.could_reconcile()), None) if self.time.festivals else None
-        if found is not None and self._peace_try_tick + PEACE_REST_TICKS <= self.tick:
-            status = self._give(found.errand(self.time.minute), self._peace_gift())
+        peace = next(iter(self.could_reconcile()), None) if self.time.festivals else None
+        if peace is not None and self._peace_try_tick + PEACE_REST_TICKS <= self.tick:
+            status = self._give(peace.errand(self.time.minute), self._peace_gift())
             if status is Status.SUCCESS:
                 self._peace_try_tick = self.tick
             if status is not Status.FAILURE:

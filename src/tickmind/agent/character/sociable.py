@@ -61,13 +61,15 @@ class SociableCharacter(TalkingCharacter):
 
     def can_bring(self, item: str, amount: int) -> bool:
         """Return whether it could bring another some items: it can spare or buy them, or has just seen some."""
-        known = (one for one in self.surroundings.things_with(item) if not self._is_contents(one))
+        known = (thing for thing in self.surroundings.things_with(item) if not self._is_contents(thing))
         seen = sum(one.amount(item) for one in known if self.tick - one.tick < JUST_SEEN_TICKS)
         return self.spare(item) + seen >= amount or self.seller_of(item, amount) is not None
 
     def spare(self, item: str) -> int:
-        """Return how many items of a kind it has that are promised to nobody."""
-        owed = (one for one in self.talker.promises.open() if one.by == self.entity_id and one.item == item)
+        """Return how many items of a kind it has that are not promised to anyone."""
+        owed = (
+            promise for promise in self.talker.promises.open() if promise.by == self.entity_id and promise.item == item
+        )
         return self.carries(item) - sum(one.amount - one.given for one in owed)
 
     # What outlives a crash
@@ -94,14 +96,17 @@ class SociableCharacter(TalkingCharacter):
         shown = None if talk is None else self._shown_talk(talk)
         if shown != self.blackboard.get("talk"):
             self.blackboard.set("talk", shown)
-            self.blackboard.set("people", {one.called: one.shown() for one in self.talker.people})
+            self.blackboard.set("people", {person.called: person.shown() for person in self.talker.people})
         mood = self.talker.mood.word(self.tick)
         if mood != self.blackboard.get("mood"):
             self.blackboard.set("mood", mood)
         promises = self.talker.promises
         if promises.changes != self._promises_shown:
             self._promises_shown = promises.changes
-            made = [f"{one.by} to {one.to}: {one.amount} {one.item}, {one.state}" for one in promises]
+            made = [
+                f"{promise.by} to {promise.to}: {promise.amount} {promise.item}, {promise.state}"
+                for promise in promises
+            ]
             self.blackboard.set("promises", made)
 
     def _shown_talk(self, talk: Talk) -> dict[str, Any]:
@@ -144,8 +149,10 @@ class SociableCharacter(TalkingCharacter):
 
     def _note_deed(self, result: ActionResult, where: str, place: str) -> None:
         verb, kind, sign = _DEEDS[result.action_type]
-        changes = (one for one in result.effects if one.name.startswith("inventory.") and one.value * sign > 0)
-        for item in (one.name.removeprefix("inventory.") for one in changes):
+        changes = (
+            effect for effect in result.effects if effect.name.startswith("inventory.") and effect.value * sign > 0
+        )
+        for item in (change.name.removeprefix("inventory.") for change in changes):
             verb = "ate" if verb == "used" and item in self.food else verb
             to = f" to {self.talker.people.called(result.target_id)}" if verb == "gave" else ""
             about = (item, result.target_id) if to else (item,)
@@ -172,7 +179,7 @@ class SociableCharacter(TalkingCharacter):
                 self._seen[who.entity_id] = self.tick
                 name = self.talker.people.called(who.entity_id)
                 self.memory.note(self.tick, f"I saw {name}{where}.", about=who.entity_id, place=place)
-        fresh = (item for item in self.food for one in self.surroundings.things_with(item) if one.tick == self.tick)
+        fresh = (item for item in self.food for thing in self.surroundings.things_with(item) if thing.tick == self.tick)
         food = next(fresh, "") if where else ""
         if food:
             self.memory.note(self.tick, f"I saw {food}{where}.", about=food, place=place)

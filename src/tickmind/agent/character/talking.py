@@ -25,7 +25,7 @@ TALK_STEPS, MEET_STEPS = 6, 3  # within which two talk, and one begins to
 QUIET_TICKS = 20  # after it has spoken, before it begins a talk
 PROMISE_HOURS = 6  # until what it asks for is due
 LOOK_TICKS = 20  # between two looks for what is worth remembering
-UNREAD_TICKS = 100  # after which nobody waits any more for what a line says
+UNREAD_TICKS = 100  # after which no one waits any more for what a line says
 WORDS_TICKS = 12  # that it waits for a model's words, less than its partner waits for an answer
 NO_WORDS_TICKS = 100  # that it waits for no words after none have come
 REHEARSE_TICKS = 30  # between two lines that it has worded ahead by a model that is not of this machine
@@ -159,7 +159,7 @@ class TalkingCharacter(Character):
 
     def hear_line(self, line: SpokenLine, place: str) -> None:
         """Take in a line that is for it; what code can't read of it waits for a model, if one reads for it."""
-        in_sight = [one.entity_id for one in self.surroundings.in_sight]
+        in_sight = [person.entity_id for person in self.surroundings.in_sight]
         self.talker.hear(self.tick, line.speaker_id, line.text, place, in_sight)
         self._searched = ""
         if EMBED.name in self.faculties and self.meanings is not None and read_line(line.text).asks:
@@ -209,7 +209,7 @@ class TalkingCharacter(Character):
         """Return whether a person is near with whom it could talk, and it has not just spoken."""
         if self.speech.silent_ticks(self.tick) * self.talker.mood.weight(self.tick) < QUIET_TICKS:
             return False
-        awake = (one.entity_id for one in self.awake_within(MEET_STEPS))
+        awake = (neighbour.entity_id for neighbour in self.awake_within(MEET_STEPS))
         near = [who for who in awake if not self._is_in_another_talk(who) and not self._is_cold_to(who)]
         near.sort(key=lambda who: who != self.partner_wanted())
         self._company = next((who for who in near if self.talker.talks.may_begin(self.tick, who)), "")
@@ -317,8 +317,8 @@ class TalkingCharacter(Character):
             return
         if faculty == EXTRACT.name:
             if self._unread and asked_tick >= self._unread_tick:
-                found = read_extract(str(reply.get("text", "")), self._unread[0].text)
-                self.talker.take_extract(self.tick, self._unread[0], found, self._due_minute())
+                extract = read_extract(str(reply.get("text", "")), self._unread[0].text)
+                self.talker.take_extract(self.tick, self._unread[0], extract, self._due_minute())
                 self._drop_unread()
             return
         words = next(iter(str(reply.get("text", "")).strip().splitlines()), "")
@@ -362,8 +362,11 @@ class TalkingCharacter(Character):
         """Yield who is near and could join its talk: all who take part hear each other."""
         talk, people = self.talker.talks.current, self.surroundings.people
         partners = [] if talk is None else [people[who] for who in talk.others(self.entity_id) if who in people]
-        for one in self.awake_within(MEET_STEPS):
-            who, is_heard = one.entity_id, all(distance(one.at, partner.at) <= TALK_STEPS for partner in partners)
+        for neighbour in self.awake_within(MEET_STEPS):
+            who, is_heard = (
+                neighbour.entity_id,
+                all(distance(neighbour.at, partner.at) <= TALK_STEPS for partner in partners),
+            )
             if is_heard and not self._is_in_another_talk(who) and not self._is_cold_to(who):
                 yield who
 

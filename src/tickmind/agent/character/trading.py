@@ -50,7 +50,7 @@ class TradingCharacter(NeedyCharacter):
     def take(self, item: str, kind: str = "", amount: int = 1) -> Status:
         """Go to the nearest container from which it may take such items, and take them; fails if none is known.
 
-        What another's or nobody's container sells is bought, and not taken.
+        What a container of another actor, or without an owner, sells is bought, and not taken.
         """
 
         def fits(thing: Thing, container: ContainerInfo) -> bool:

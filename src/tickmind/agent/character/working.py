@@ -86,9 +86,9 @@ class WorkingCharacter(SociableCharacter):
     def _supplies(self) -> set[str]:
         """Return what its work takes, or if it has none all that something is made with."""
         work = self.persona.work
-        kinds = {one.seen.kind for one in self._things_at(work)} if work else None
-        recipes = [one for _, kind, _, one in self._recipes if kinds is None or kind in kinds]
-        return {name for one in recipes for name, _ in (*one.needs, *one.consumes, *one.wears)}
+        kinds = {thing.seen.kind for thing in self._things_at(work)} if work else None
+        recipes = [recipe for _, kind, _, recipe in self._recipes if kinds is None or kind in kinds]
+        return {name for recipe in recipes for name, _ in (*recipe.needs, *recipe.consumes, *recipe.wears)}
 
     def _could_get(self, item: str) -> bool:
         """Return whether it knows where an item lies, is sold, or is made of what it has."""
@@ -102,7 +102,9 @@ class WorkingCharacter(SociableCharacter):
     def _bench(self, kind: str, state: str, recipe: ActionInfo) -> Thing | None:
         """Return the nearest known object at which something can be made."""
         around = self.surroundings
-        fit = (one for one in around.things_of(kind) if recipe.verb in one.seen.verbs and state == one.seen.state)
+        fit = (
+            thing for thing in around.things_of(kind) if recipe.verb in thing.seen.verbs and state == thing.seen.state
+        )
         return around.nearest(fit, self.at)
 
     def _lacks(self, item: str) -> bool:
@@ -139,9 +141,9 @@ class WorkingCharacter(SociableCharacter):
                 if stack.kind in lacked:
                     return self.do(Pickup(stack.kind)) if thing.at == self.at else self._walk_onto(thing)
         tries = (
-            self.work_on(kind, one.verb, state)
-            for item, kind, state, one in self._yields
-            if kind in kinds and self._lacks(item) and self._is_time(one)
+            self.work_on(kind, recipe.verb, state)
+            for item, kind, state, recipe in self._yields
+            if kind in kinds and self._lacks(item) and self._is_time(recipe)
         )
         return next((status for status in tries if status is not Status.FAILURE), Status.FAILURE)
 
@@ -156,7 +158,9 @@ class WorkingCharacter(SociableCharacter):
 
         For a part of a day only; then there may be something to sell, or others bring it.
         """
-        lacked = (self._missing(one) for item, kind, _, one in self._recipes if kind in kinds and self._lacks(item))
+        lacked = (
+            self._missing(recipe) for item, kind, _, recipe in self._recipes if kind in kinds and self._lacks(item)
+        )
         missing = dict.fromkeys(item for item in lacked if item is not None)
         if not missing or self._search_ticks >= SEARCH_TICKS:
             return Status.FAILURE
@@ -179,14 +183,18 @@ class WorkingCharacter(SociableCharacter):
         things = self.surroundings.things
         if self._place_known != place or self.tick >= self._known_until:
             zone = self.setting.zone(place)
-            self._known_there = [name for name, one in things.items() if zone is None or zone.holds(*one.at)]
+            self._known_there = [name for name, thing in things.items() if zone is None or zone.holds(*thing.at)]
             self._place_known, self._known_until = place, self.tick + LOOK_TICKS
         return [things[name] for name in self._known_there if name in things]
 
     def _ways_to_make(self) -> Iterable[tuple[str, str, str, ActionInfo]]:
         """Yield what can be made: items, each with a kind of object, a state of it and what is done there."""
         items = {
-            item: None for kind in self.kinds for actions in kind.actions for one in actions for item, _ in one.yields
+            item: None
+            for kind in self.kinds
+            for actions in kind.actions
+            for action in actions
+            for item, _ in action.yields
         }
         return ((item, *recipe) for item in items for recipe in self.recipes(item))
 

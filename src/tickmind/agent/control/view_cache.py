@@ -88,7 +88,9 @@ class ObjectLooks:
         self._walkable = self._floor_walkable.copy()  # with the objects that were seen
         self._lay_out(world.sight_radius)
         self._in_the_way: dict[int, bool] = {}  # object row -> whether it blocked its tile when seen last
-        self._x, self._y = (np.array([getattr(one, side) for one in world.objects], dtype=np.int32) for side in "xy")
+        self._x, self._y = (
+            np.array([getattr(thing, side) for thing in world.objects], dtype=np.int32) for side in "xy"
+        )
         self._moving = np.flatnonzero([kind.comes_and_goes for kind in self._kinds])  # rows that come and go
         self._some_are_large = any(kind.size != (1, 1) for kind in world.kinds)
         self._at: dict[tuple[int, int], list[int]] = {}  # tile -> rows of the objects on it

@@ -113,10 +113,10 @@ class ObservationJournal:
         return json.dumps({"tickmind_journal": FORMAT_VERSION, "run_id": self.run_id, "turns": state}).encode() + b"\n"
 
     def _open(self, header: bytes) -> None:
-        found = os.pread(self._descriptor, len(header), 0)
-        if found == self._header(whole=False):
+        start = os.pread(self._descriptor, len(header), 0)
+        if start == self._header(whole=False):
             raise ValueError("what its minds observed could not be kept to the end")
-        if found != header:
+        if start != header:
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, header, 0)
         while (frame := self._frame(self._end)) is not None:

@@ -225,7 +225,8 @@ def show_mind(
     if sheet is None:
         return
     entries = [
-        one if isinstance(one, MemoryEntry) else MemoryEntry(0, EntryKind.SAW, 0, str(one), 0.0) for one in memories
+        memory if isinstance(memory, MemoryEntry) else MemoryEntry(0, EntryKind.SAW, 0, str(memory), 0.0)
+        for memory in memories
     ]
     statuses = {node: status for node, (_, _, status) in enumerate(tree) if status is not None}
     sheet[:] = [MindState([(depth, text) for depth, text, _ in tree], statuses, dict(board or {}), entries)]

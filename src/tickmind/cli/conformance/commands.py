@@ -53,7 +53,7 @@ def conformance(
     if show_output:
         typer.echo(harmless(output), err=True)
     typer.echo(report(judgements), nl=False)
-    if any(one.verdict is not ClaimVerdict.PASS for one in judgements):
+    if any(judgement.verdict is not ClaimVerdict.PASS for judgement in judgements):
         raise typer.Exit(EXIT_NOT_CONFORMING)
 
 
@@ -69,7 +69,7 @@ def report(judgements: "list[Judgement]") -> str:
         lines.append(f"{_MARKS[one.verdict]}  {one.claim}: {harmless(one.seen)}")
         if one.advice:
             lines.append(f"           do: {one.advice}")
-    passed = sum(one.verdict == "pass" for one in judgements)
+    passed = sum(judgement.verdict == "pass" for judgement in judgements)
     text = "the agent conforms to" if passed == len(judgements) else "the agent does not conform to"
     lines.append(f"{passed} of {len(judgements)} claims hold: {text} contract {CONTRACT_VERSION}")
     return "\n".join(lines) + "\n"

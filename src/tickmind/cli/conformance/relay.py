@@ -17,7 +17,7 @@ class Relay:
     """
 
     def __init__(self) -> None:
-        self._target: tuple[str, int] | None = None  # None: nobody is there
+        self._target: tuple[str, int] | None = None  # None: the world is down
         self._server: asyncio.Server | None = None
         self._port = 0
         self._open: set[asyncio.Task[None]] = set()

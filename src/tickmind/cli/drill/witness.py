@@ -26,7 +26,7 @@ class Shown:
     def of(cls, results: "ResultColumns", utterances: "tuple[Utterance, ...]") -> "Shown":
         """Make it from a viewer's event or from a record."""
         rows = zip(results.actor.tolist(), results.action.tolist(), results.reason.tolist(), strict=True)
-        return cls(tuple(rows), tuple((one.actor_id, one.text) for one in utterances))
+        return cls(tuple(rows), tuple((utterance.actor_id, utterance.text) for utterance in utterances))
 
 
 class Witness:

@@ -62,7 +62,9 @@ def played_replies(runs: Path, run_id: str, replies: "KeptReplies") -> PlayedRep
 
     with RunStore(runs).open(run_id) as run:
         thoughts = [report.thought for report in run.thoughts()]
-    return PlayedReplies(len(thoughts), tuple(one.error for one in thoughts if str(replies.path) in one.error))
+    return PlayedReplies(
+        len(thoughts), tuple(thought.error for thought in thoughts if str(replies.path) in thought.error)
+    )
 
 
 def lockstep_arguments(scenario: "Scenario", mapping: "RunnerMapping") -> list[str]:

@@ -81,11 +81,11 @@ def picture(
     bars = width >= _WIDE
     now_ms = overview.at + 1000 * age_s
     tables: list[tuple[tuple[_Column, ...], list[Row]]] = [
-        (_LANES, [_lane(one, age_s, bars=bars) for one in overview.lanes]),
-        (_SESSIONS, [_session(one, bars=bars) for one in overview.sessions]),
-        (_CHAINS, [_chain(one, bars=bars) for one in overview.chains]),
-        (_TARGETS, [_target(one) for one in overview.targets]),
-        (_FEED, [_event(one, now_ms) for one in overview.events]),
+        (_LANES, [_lane(lane, age_s, bars=bars) for lane in overview.lanes]),
+        (_SESSIONS, [_session(session, bars=bars) for session in overview.sessions]),
+        (_CHAINS, [_chain(chain, bars=bars) for chain in overview.chains]),
+        (_TARGETS, [_target(target) for target in overview.targets]),
+        (_FEED, [_event(event, now_ms) for event in overview.events]),
     ]
     wanted = [len(rows) for _, rows in tables]
     room = wanted if height is None else divide(height - _FIXED_LINES, wanted)

@@ -225,7 +225,7 @@ def _begin(
 def _inherited_model(run: "RunReader", tick: int) -> str:
     """Return the model that a branch was given in the past that is shared; empty if none was."""
     changes = () if run.meta.parent is None else run.meta.parent.changes
-    return next((one.value for one in reversed(changes) if one.kind == "model" and one.tick_id < tick), "")
+    return next((change.value for change in reversed(changes) if change.kind == "model" and change.tick_id < tick), "")
 
 
 def _change(tick: int, kind: str, who: str, what: str = "", value: str = "") -> "RunChange":
@@ -249,8 +249,8 @@ def _setting(tick: int, text: str) -> "RunChange":
     """Return the change that `--set` means; raises `ConfigError` with what is possible."""
     path, equals, value = text.partition("=")
     for kind, pattern in (("rule", _RULE), ("item", _INVENTORY), ("persona", _PERSONA), ("state", _STATE)):
-        if equals and (found := pattern.fullmatch(path)):
-            parts = found.groupdict()
+        if equals and (match := pattern.fullmatch(path)):
+            parts = match.groupdict()
             return _change(tick, kind, parts.get("who", ""), parts.get("what", ""), value)
     raise ConfigError(
         f"--set {text!r} can't be done; possible are WHO.inventory.ITEM=NUMBER, OBJECT.state=STATE, "

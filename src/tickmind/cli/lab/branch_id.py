@@ -1,4 +1,4 @@
-"""The ids of branches that nobody named."""
+"""The ids of branches that were given no name."""
 
 from typing import TYPE_CHECKING
 

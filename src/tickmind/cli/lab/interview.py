@@ -100,7 +100,7 @@ def interview(
             if form is AnswerFormat.LINES and out is None:
                 answer_in_lines(interviewers, chain(asked, sys.stdin if comes else ()), output)
                 return
-            answers = [one.ask(each) for one in interviewers for each in asked]
+            answers = [interviewer.ask(each) for interviewer in interviewers for each in asked]
         if not asked:
             _converse(run_id, interviewers[0])
             return
@@ -131,7 +131,11 @@ def _interviewers(
     made: list[Interviewer] = []
     for group in minds.groups:
         host = group.host
-        for name in group.group.entity_ids if not who else [one for one in group.group.entity_ids if one in who]:
+        for name in (
+            group.group.entity_ids
+            if not who
+            else [entity_id for entity_id in group.group.entity_ids if entity_id in who]
+        ):
             character = host.character(name) if isinstance(host, CharacterHost) and name in host.entity_ids else None
             if isinstance(character, Body):
                 made.append(make(AskedMind.of(character, tick, thoughts.get(name, ()))))
@@ -197,11 +201,13 @@ def _put(run_id: str, answers: "Sequence[InterviewAnswer]", form: AnswerFormat, 
     from tickmind.lab.interviews.tables import as_csv, as_json, as_markdown
 
     forms: dict[AnswerFormat, Callable[[], str]] = {
-        AnswerFormat.TEXT: lambda: "\n".join(f"{one.who}: {one.question}\n{_text(one)}\n" for one in answers),
+        AnswerFormat.TEXT: lambda: "\n".join(
+            f"{answer.who}: {answer.question}\n{_text(answer)}\n" for answer in answers
+        ),
         AnswerFormat.JSON: lambda: as_json(run_id, answers) + "\n",
         AnswerFormat.CSV: lambda: as_csv(answers),
         AnswerFormat.MARKDOWN: lambda: as_markdown(answers),
-        AnswerFormat.LINES: lambda: "".join(answer_line(one) for one in answers),
+        AnswerFormat.LINES: lambda: "".join(answer_line(answer) for answer in answers),
     }
     text = forms[form]()
     if out is not None:
@@ -215,9 +221,9 @@ def _put(run_id: str, answers: "Sequence[InterviewAnswer]", form: AnswerFormat, 
 def _text(answer: "InterviewAnswer") -> str:
     """Return an answer with its memories, and what was thought then."""
     lines = [answer.text]
-    for one in answer.citations:
-        told = f", told by {one.told_by}" if one.told_by else ""
-        lines.append(f"  memory {one.number}, tick {one.tick_id}{told}: {one.text}  {one.address}")
+    for citation in answer.citations:
+        told = f", told by {citation.told_by}" if citation.told_by else ""
+        lines.append(f"  memory {citation.number}, tick {citation.tick_id}{told}: {citation.text}  {citation.address}")
     if answer.known and not answer.citations:
         lines.append("  by what it knows of its world and of itself, no memory of an event")
     if answer.thought is not None:
@@ -236,7 +242,7 @@ def _read_questions(path: Path) -> list[str]:
         raise ConfigError(f"the questions in {path} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not a text in UTF-8; write a question in each line") from error
-    found = [line for line in lines if line and not line.startswith("#")]
-    if not found:
+    questions = [line for line in lines if line and not line.startswith("#")]
+    if not questions:
         raise ConfigError(f"{path} has no question; write one in each line")
-    return found
+    return questions

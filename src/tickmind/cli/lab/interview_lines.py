@@ -23,7 +23,7 @@ def answer_in_lines(interviewers: "Sequence[Interviewer]", questions: Iterable[s
     def put(said: dict[str, Any]) -> None:
         typer.echo(json.dumps(said), file=output)
 
-    put({"ready": [one.who for one in interviewers]})
+    put({"ready": [interviewer.who for interviewer in interviewers]})
     for line in questions:
         question = line.strip()
         if not question:

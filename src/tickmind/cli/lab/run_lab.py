@@ -108,15 +108,15 @@ class FolderLab:
             try:
                 last = await asyncio.to_thread(self._last_tick, run_id)
                 key = (run_id, other_id, last, await asyncio.to_thread(self._last_tick, other_id))
-                found = self._divergences.pop(key, None)
-                if found is None:
-                    found = await asyncio.to_thread(self._diverge, run_id, other_id)
+                divergence = self._divergences.pop(key, None)
+                if divergence is None:
+                    divergence = await asyncio.to_thread(self._diverge, run_id, other_id)
             except TickmindError as error:
                 raise RunLabError(redact(str(error))) from error
-            self._divergences[key] = found
+            self._divergences[key] = divergence
             while not MAX_DIVERGENCES.allows(len(self._divergences)):
                 self._divergences.popitem(last=False)
-            return found
+            return divergence
 
     def _last_tick(self, run_id: str) -> int | None:
         return self._store.summary(run_id).last_tick_id
@@ -125,8 +125,8 @@ class FolderLab:
         from tickmind.record.report.divergence import diverge  # with DuckDB, which a page that only shows a run spares
 
         with self._store.open(run_id) as one, self._store.open(other_id) as other:
-            found = asdict(diverge(one, other))
-        return {**found, "state": redact(found["state"]), "thought": redact(found["thought"])}
+            divergence = asdict(diverge(one, other))
+        return {**divergence, "state": redact(divergence["state"]), "thought": redact(divergence["thought"])}
 
     async def begin_branch(self, run_id: str, order: "BranchOrder") -> dict[str, Any]:
         """Begin a branch; one is made at a time."""

@@ -48,7 +48,7 @@ class WholeMinds:
                 f"living {tick_id:,} ticks again takes more than {MAX_LIVING_S.maximum:,} s; use `tickmind mind`"
             ) from None
         finally:
-            await end_command(process, at_once=True)  # too long, or nobody waits for it any more
+            await end_command(process, at_once=True)  # too long, or no caller waits any more
         if process.returncode:
             raise NoWholeMindError(last_line(errors, process.returncode))
         try:

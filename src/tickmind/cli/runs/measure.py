@@ -45,16 +45,16 @@ def measure(
         for run_id in run:
             status.update(f"Reading {run_id}")
             with store.open(run_id) as reader:
-                found = read_material(reader, fact or ())
-            figures[run_id] = measure(found, fact or ())
+                material = read_material(reader, fact or ())
+            figures[run_id] = measure(material, fact or ())
             if page is not None and len(materials) < SHOWN_RUNS:
-                materials[run_id] = found
+                materials[run_id] = material
     together = pooled(list(figures.values()))
     if page is not None:
         write_output(page, measures_page(run, materials, together, fact or ()).encode())
         typer.echo(str(page), err=True)
     if as_json:
-        each = {run_id: [figure._asdict() for figure in one] for run_id, one in figures.items()}
+        each = {run_id: [figure._asdict() for figure in measures] for run_id, measures in figures.items()}
         typer.echo(json.dumps({"runs": each, "together": [figure._asdict() for figure in together]}, indent=1))
         return
     _print(together, len(figures))

@@ -140,8 +140,8 @@ def world(
         from tickmind.world import load_scenario
 
         assert scenario is not None, "the arguments were checked"
-        found = load_scenario(scenario, seed=seed).with_ticks_of(tick_ms)
-        Serving(found, config, pace_of(found), _fewer(ticks, until), wait_for=wait_for).run()
+        read = load_scenario(scenario, seed=seed).with_ticks_of(tick_ms)
+        Serving(read, config, pace_of(read), _fewer(ticks, until), wait_for=wait_for).run()
         return
     run = _open_run(scenario, runs, run_id, resume, sync, tick_ms, seed, agents)
     try:

@@ -117,7 +117,7 @@ class Budgets:
         self._of_caller: Mapping[str, Budget] = {
             caller.name: caller.budget for caller in callers if _bounds(caller.budget)
         }
-        self.concern_nobody = not _bounds(self._default) and not self._of_caller
+        self.are_unlimited = not _bounds(self._default) and not self._of_caller
         self._price_of = price_of
         self._max_accounts = max_accounts
         self._accounts: dict[str, _Account] = {}  # owner -> account
@@ -128,7 +128,7 @@ class Budgets:
 
     def reserve(self, session: Session, model: str, prompt_tokens: int, reply_tokens: int) -> Hold | Refusal:
         """Reserve what a request may take; return a `Refusal` if that would exceed the budget."""
-        if self.concern_nobody:
+        if self.are_unlimited:
             return FREE
         budget = self._of_caller.get(session.caller, self._default) if session.caller else self._default
         if budget is _UNLIMITED or not _bounds(budget):

@@ -150,7 +150,7 @@ class Ledger(VirtualTime):
             return self._groups[group]
         made = self if not self._groups else Ledger(self._window_s, capacity=self._capacity)
         if len(self._groups) == 1:
-            self.group_tag = self._group_virtual  # what it used alone, it took from nobody
+            self.group_tag = self._group_virtual  # what it used alone, it took from no other group
         made.group_tag = self._group_virtual
         self._groups[group] = made
         self.is_grouped = len(self._groups) > 1

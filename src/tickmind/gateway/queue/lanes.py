@@ -164,5 +164,5 @@ def _with_lanes_by_model(config: GatewayConfig) -> frozenset[str]:
     """Return the providers that a chain uses with two models: their models need lanes of their own in all chains."""
     chains = [[name for name, _ in route.targets] for route in config.exact.values()]
     chains += [[name for name, _ in route.targets] for _, route in config.patterns]
-    chains += [[name, *(other for other, _ in one.fallback)] for name, one in config.providers.items()]
+    chains += [[name, *(other for other, _ in provider.fallback)] for name, provider in config.providers.items()]
     return frozenset(name for chain in chains for name, times in Counter(chain).items() if times > 1)

@@ -55,7 +55,7 @@ class Router:
         self._custom_plans: dict[tuple[str, str, str, Surface], Plan] = {}  # (URL, key id, model, surface) -> plan
         self._max_plans = max_plans
         self._max_custom_plans = max_custom_plans
-        self._provider_urls = {name: parse_base_url(one.base_url) for name, one in config.providers.items()}
+        self._provider_urls = {name: parse_base_url(provider.base_url) for name, provider in config.providers.items()}
         self._origins = Origins(config, clock=clock or SystemClock(), resolver=resolver)
         self.default_model = config.default_model or _first_model(config)
         for route in (*config.exact.values(), *(route for _, route in config.patterns)):
@@ -162,7 +162,7 @@ class Router:
 
     def _only_with_key(self) -> Provider | None:
         """Return the provider that has a key, if it is the only one."""
-        able = [one for one in self._config.providers.values() if any(key.secret for key in one.keys)]
+        able = [provider for provider in self._config.providers.values() if any(key.secret for key in provider.keys)]
         return able[0] if len(able) == 1 else None
 
     def _targets(self, route: Route, model: str, surface: Surface) -> tuple[Target, ...]:

@@ -96,7 +96,9 @@ def _read_custom(value: object, model: str) -> CustomConfig | None:
     if type(value) is not dict:
         raise refuse("customConfig must be an object with baseUrl, apiKey, model and customHeaders")
     headers = value.get("customHeaders")
-    if headers is not None and (type(headers) is not dict or not all(type(one) is str for one in headers.values())):
+    if headers is not None and (
+        type(headers) is not dict or not all(type(header) is str for header in headers.values())
+    ):
         raise refuse("customHeaders must be an object of texts")
     return CustomConfig(
         text(value, "baseUrl", needed=True, most=2048),

@@ -134,7 +134,7 @@ class Logins:
             _log.warning("a wrong key was given at the dashboard", address=address)
 
     def _end_one(self) -> None:
-        """End the oldest login of the caller that has most, so that nobody ends those of others."""
+        """End the oldest login of the caller that has most, so that no caller can end those of others."""
         counts = Counter(login.caller.name for login in self._logins.values())
         ((most, _),) = counts.most_common(1)
         del self._logins[next(digest for digest, login in self._logins.items() if login.caller.name == most)]

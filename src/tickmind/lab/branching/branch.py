@@ -200,20 +200,20 @@ class Branch:
 
 def _thoughts_until(run: "RunReader", until_tick: int) -> dict[int, list[ThoughtReport]]:
     """Return the thoughts that had ended by a tick, by the ticks in which they were reported."""
-    found: dict[int, list[ThoughtReport]] = defaultdict(list)
+    thoughts: dict[int, list[ThoughtReport]] = defaultdict(list)
     for report in run.thoughts():
         if report.thought.answered_tick <= until_tick:
             tick_id = min(report.tick_id, until_tick)
-            found[tick_id].append(replace(report, tick_id=tick_id))
-    return found
+            thoughts[tick_id].append(replace(report, tick_id=tick_id))
+    return thoughts
 
 
 def _statuses_until(run: "RunReader", until_tick: int) -> dict[int, list[AgentStatus]]:
     """Return the statuses of agents by tick; of one that came later, the turns up to a tick."""
-    found: dict[int, list[AgentStatus]] = defaultdict(list)
+    statuses: dict[int, list[AgentStatus]] = defaultdict(list)
     for status in run.statuses():
         if status.tick_id <= until_tick:
-            found[status.tick_id].append(status)
+            statuses[status.tick_id].append(status)
         elif codes := [code for _, code in decode_turns(status.turns, status.tick_id, range(1, until_tick + 1))]:
-            found[until_tick].append(replace(status, tick_id=until_tick, turns=encode_turns(codes)))
-    return found
+            statuses[until_tick].append(replace(status, tick_id=until_tick, turns=encode_turns(codes)))
+    return statuses

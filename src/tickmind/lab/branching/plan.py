@@ -17,7 +17,7 @@ _NAMED = 12  # actors that a message names
 
 
 def check_changes(run: "RunReader", changes: "Sequence[RunChange]") -> None:
-    """Raise `ConfigError` for the first change that concerns nobody in the run, or says nothing that can be done."""
+    """Raise `ConfigError` for the first change of an actor who is not in the run, or that says nothing to do."""
     names = [actor.entity_id for actor in run.info.actors]
     for change in changes:
         if change.kind in (ChangeKind.STATE, ChangeKind.MODEL, ChangeKind.RULE):  # the scenario knows objects and rules
@@ -66,7 +66,10 @@ def with_changes(
     are left out.
     """
     not_kept = set(filter(None, map(_intervention, dropped)))
-    wanted = [*(one for one in own if one not in not_kept), *filter(None, map(_intervention, changes))]
+    wanted = [
+        *(intervention for intervention in own if intervention not in not_kept),
+        *filter(None, map(_intervention, changes)),
+    ]
     return text if wanted == list(own) else with_interventions(text, wanted)
 
 

@@ -47,13 +47,13 @@ def measure_files(experiment: Experiment) -> Iterator[Path]:
     for measure in experiment.measures:
         if measure.kind is MeasureKind.PYTHON:
             module = measure.source.partition(":")[0]
-            found = _module_file(module, experiment.file.resolve().parent)
-            if found is None:
+            path = _module_file(module, experiment.file.resolve().parent)
+            if path is None:
                 raise ConfigError(
                     f"{experiment.file}:{measure.line}: measures.{measure.name}: there is no module {module}; "
                     "put its file beside the experiment, or install it"
                 )
-            yield found
+            yield path
 
 
 @cache
@@ -73,8 +73,8 @@ def _programs(experiment: Experiment) -> Iterable[Path]:
         for spec in mapping_of(read_yaml(text), str(experiment.agents), folder).agents.values():
             option, what = python_runs(spec.cmd[1:]) if is_python(spec.cmd[0]) else ("", "")
             if option == "-m" and not what.startswith("tickmind."):
-                found = _module_file(what, spec.cwd)
-                yield from [] if found is None else [found]
+                path = _module_file(what, spec.cwd)
+                yield from [] if path is None else [path]
             elif what and not option and (spec.cwd / what).is_file():
                 yield spec.cwd / what
 

@@ -200,7 +200,7 @@ class _ExperimentReader:
         text = scenario_text(scenario)
         parse_scenario(text, str(scenario), folder=scenario.parent)  # raises what is wrong without any factor
         agents_text = "" if agents == scenario else scenario_text(agents)
-        found = []
+        conditions = []
         for levels in itertools.product(*(factor.levels for factor in factors)):
             pairs = tuple((factor.name, level.name) for factor, level in zip(factors, levels, strict=True))
             patched, patched_agents = text, agents_text
@@ -221,5 +221,5 @@ class _ExperimentReader:
             except ConfigError as error:
                 self._wrong(where, str(error), of_key=True)
             else:
-                found.append(TrialCondition(condition_name(dict(pairs)), pairs, kept, agents_kept))
-        return tuple(found)
+                conditions.append(TrialCondition(condition_name(dict(pairs)), pairs, kept, agents_kept))
+        return tuple(conditions)

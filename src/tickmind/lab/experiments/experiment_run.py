@@ -130,12 +130,12 @@ class ExperimentRun:
         """Do what is missing and return all that is there. A trial that fails costs no other one."""
         result = ExperimentResult(self._experiment, code=self._code)
         with self._store.held():
-            found = {order.digest: self._store.read(order.digest) for order in self._orders}
-            missing = [order for order in self._orders if found[order.digest] is None]
+            outcomes = {order.digest: self._store.read(order.digest) for order in self._orders}
+            missing = [order for order in self._orders if outcomes[order.digest] is None]
             self._progress.begin(len(self._orders) - len(missing), len(missing))
             if missing and not self._is_used_up(result):
-                self._do(missing, found, result)
-        result.outcomes = [outcome for order in self._orders if (outcome := found[order.digest]) is not None]
+                self._do(missing, outcomes, result)
+        result.outcomes = [outcome for order in self._orders if (outcome := outcomes[order.digest]) is not None]
         return result
 
     def forget_trials(self) -> None:

@@ -55,7 +55,9 @@ class TrialOrder:
     @property
     def digest(self) -> str:
         """Digest of all that decides what is measured; a finished trial is known by it."""
-        measures = [[one.name, one.kind, one.source, one.fact, one.is_curve] for one in self.measures]
+        measures = [
+            [measure.name, measure.kind, measure.source, measure.fact, measure.is_curve] for measure in self.measures
+        ]
         return _digest([FORMAT, self.experiment, self.condition, self.world_digest, measures, self.measures_code])
 
     @property

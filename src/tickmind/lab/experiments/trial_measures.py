@@ -111,12 +111,12 @@ class TrialMeasures:
         return self._material
 
 
-def _known_over_time(found: MindMaterial, fact: str) -> list[tuple[int, float]]:
+def _known_over_time(material: MindMaterial, fact: str) -> list[tuple[int, float]]:
     """Return the share of minds that know a fact, over the ticks."""
-    origins, noted = holders(found, fact)
-    learnt = [note.tick_id for who, note in noted.items() if who not in origins] + [0] * len(origins & found.minds)
-    ticks = sorted({found.last_tick_id * place // CURVE_POINTS for place in range(CURVE_POINTS + 1)})
-    return [(tick, sum(one <= tick for one in learnt) / max(len(found.minds), 1)) for tick in ticks]
+    origins, noted = holders(material, fact)
+    learnt = [note.tick_id for who, note in noted.items() if who not in origins] + [0] * len(origins & material.minds)
+    ticks = sorted({material.last_tick_id * place // CURVE_POINTS for place in range(CURVE_POINTS + 1)})
+    return [(tick, sum(one <= tick for one in learnt) / max(len(material.minds), 1)) for tick in ticks]
 
 
 def _only_value(rows: list[tuple[Any, ...]]) -> Any:

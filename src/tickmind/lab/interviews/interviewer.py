@@ -123,7 +123,7 @@ class AskedMind:
         people: dict[str, str] = {}
         knows: Callable[[str], str] = _nothing
         if isinstance(character, SociableCharacter):
-            people, knows = {one.person_id: one.called for one in character.talker.people}, character.answer
+            people, knows = {person.person_id: person.called for person in character.talker.people}, character.answer
         persona = character.persona
         return cls(
             character.entity_id,
@@ -214,10 +214,10 @@ class Interviewer:
         The one that the mind's own code would answer with comes first, since small models prefer what does.
         """
         mind, asked, about = self._mind, set(indexed_words(question)), self._about(question)
-        found = mind.memory.scored(mind.tick_id, question, about=about, most=self._most)
+        recalled = mind.memory.scored(mind.tick_id, question, about=about, most=self._most)
         fit = [
             one.entry
-            for one in found
+            for one in recalled
             if asked & set(indexed_words(one.entry.text)) or set(about) & set(one.entry.about)
         ]
         if (entry := self._remembered(mind.memory, question)) is not None:

@@ -24,11 +24,11 @@ def as_csv(answers: Sequence[InterviewAnswer]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in answers:
-        numbers, links = (" ".join(parts) for parts in _citations(one))
-        thought = one.thought.text if one.thought is not None else ""
-        known = "yes" if one.known else "no"
-        cells = (one.who, str(one.tick_id), one.question, known, one.text, numbers, links, thought)
+    for answer in answers:
+        numbers, links = (" ".join(parts) for parts in _citations(answer))
+        thought = answer.thought.text if answer.thought is not None else ""
+        known = "yes" if answer.known else "no"
+        cells = (answer.who, str(answer.tick_id), answer.question, known, answer.text, numbers, links, thought)
         writer.writerow([_harmless_cell(cell) for cell in cells])
     return out.getvalue()
 
@@ -36,17 +36,21 @@ def as_csv(answers: Sequence[InterviewAnswer]) -> str:
 def as_markdown(answers: Sequence[InterviewAnswer]) -> str:
     """Return a table in Markdown, with a link into the replay for each cited memory."""
     lines = ["| who | question | answer | memories | thought then |", "|---|---|---|---|---|"]
-    for one in answers:
-        cited = ", ".join(f"[{each.number}, tick {each.tick_id}]({each.address})" for each in one.citations)
+    for answer in answers:
+        cited = ", ".join(f"[{each.number}, tick {each.tick_id}]({each.address})" for each in answer.citations)
         thought = (
-            f"{_plain(one.thought.text)} [tick {one.thought.tick_id}]({one.thought.address})" if one.thought else ""
+            f"{_plain(answer.thought.text)} [tick {answer.thought.tick_id}]({answer.thought.address})"
+            if answer.thought
+            else ""
         )
-        lines.append(f"| {_plain(one.who)} | {_plain(one.question)} | {_plain(one.text)} | {cited} | {thought} |")
+        lines.append(
+            f"| {_plain(answer.who)} | {_plain(answer.question)} | {_plain(answer.text)} | {cited} | {thought} |"
+        )
     return "\n".join(lines) + "\n"
 
 
-def _citations(one: InterviewAnswer) -> tuple[list[str], list[str]]:
-    return [str(each.number) for each in one.citations], [each.address for each in one.citations]
+def _citations(answer: InterviewAnswer) -> tuple[list[str], list[str]]:
+    return [str(each.number) for each in answer.citations], [each.address for each in answer.citations]
 
 
 def _harmless_cell(text: str) -> str:

@@ -156,7 +156,7 @@ class Memory:
         weights: Weights = _WEIGHTS,
     ) -> list[MemoryEntry]:
         """Return the entries that fit best, the best first."""
-        return [found.entry for found in self.scored(tick, words, about=about, most=most, weights=weights)]
+        return [recalled.entry for recalled in self.scored(tick, words, about=about, most=most, weights=weights)]
 
     def scored(
         self,

@@ -106,8 +106,8 @@ def read_extract(reply: str, line: str) -> Extract:
         if kind == "fact":
             if MAX_FACTS.allows(len(facts) + 1) and _bears_out(line, content):
                 facts[entry_text(content)] = None
-        elif kind not in goods and (found := _goods(kind, content, line)) is not None:
-            goods[kind] = found
+        elif kind not in goods and (bringing := _goods(kind, content, line)) is not None:
+            goods[kind] = bringing
     return Extract(tuple(facts), goods.get("promise"), goods.get("request"), goods.get("offer"))
 
 
@@ -124,16 +124,16 @@ def _bears_out(line: str, fact: str) -> bool:
 
 def _goods(kind: str, content: str, line: str) -> Bringing | None:
     """Return what a clause says to be promised, asked for or offered, if one sentence of the line does that."""
-    found = _GOODS.match(content)
-    if found is None or _LABEL.match(line) or _REPORTED.search(line):
+    match = _GOODS.match(content)
+    if match is None or _LABEL.match(line) or _REPORTED.search(line):
         return None
-    amount, item, clock = int(found[1]), found[2].lower(), found[3] or ""
+    amount, item, clock = int(match[1]), match[2].lower(), match[3] or ""
     try:
         minute = minute_of(clock.zfill(5)) if clock else -1
     except ValueError:
         return None  # there is no such time
     sentences = [one for one in _SENTENCE.findall(unquoted(line)) if _has_item(one, item)]
-    fit = (one for one in sentences if _says(kind, one) and number_of(one) == amount)
+    fit = (sentence for sentence in sentences if _says(kind, sentence) and number_of(sentence) == amount)
     if not any(minute in minutes_named(one) if minute >= 0 else True for one in fit) or amount < 1:
         return None
     return Bringing(item, amount, minute)

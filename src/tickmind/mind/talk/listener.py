@@ -69,7 +69,7 @@ class Listener(Teller):
         self.talks.hear(tick, speaker_id, text, guest_id=guest_id, circle=circle)
         for who in (*circle, guest_id) if circle else ():
             if who != self._me:
-                self.people.meet(who)  # so that nobody else takes its name
+                self.people.meet(who)  # so that no other person takes its name
         person = self.people.meet(speaker_id, meaning.name)
         is_new, person.heard = not person.heard, True
         if is_new:
@@ -83,7 +83,7 @@ class Listener(Teller):
             if told not in self._own:  # which it may have told itself
                 self._note_told(tick, told, speaker_id, place)
 
-    def take_extract(self, tick: int, line: FreeLine, found: Extract, due_minute: int) -> None:
+    def take_extract(self, tick: int, line: FreeLine, extract: Extract, due_minute: int) -> None:
         """Take in what a model found in a line that was heard, as if the line had said it in plain clauses.
 
         Facts take the place of the line in memory. A promise counts if it is to this character, a request while it is
@@ -91,28 +91,28 @@ class Listener(Teller):
         """
         speaker_id, talk = line.speaker_id, self.talks.current
         called = self.people.called(speaker_id)
-        if found.facts:
+        if extract.facts:
             whole = entry_text(in_third_person(self._statement(line.text, read_line(line.text)), called))
             raw = (one for one in self._memory if one.text == whole and one.told_by == speaker_id and one.times == 1)
             if whole and (entry := next(raw, None)) is not None:
                 self._memory.forget(entry.number)
-        for fact in found.facts:
+        for fact in extract.facts:
             told = entry_text(in_third_person(self._addressed.sub("", fact), called))
             for who in self._listeners(speaker_id):
                 self.people.meet(who).add_topic(told)
             if told not in self._own:
                 self._note_told(line.tick, told, speaker_id, line.place)
-        promise = None if found.promise is None else found.promise.timed(due_minute)
+        promise = None if extract.promise is None else extract.promise.timed(due_minute)
         to_me = (line.of_two and _TO_YOU.search(line.text)) or self._addressed.match(line.text)
         if promise is not None and promise.minute >= 0 and to_me:
             self._promise(tick, speaker_id, self._me, promise)
-        if found.offer is not None:
-            text = f"{called} offered me {found.offer.amount} {found.offer.item}."
-            about = (speaker_id, found.offer.item)
+        if extract.offer is not None:
+            text = f"{called} offered me {extract.offer.amount} {extract.offer.item}."
+            about = (speaker_id, extract.offer.item)
             self._memory.note(tick, text, kind=EntryKind.HEARD, about=about, place=line.place, told_by=speaker_id)
         last = talk.lines[-1] if talk is not None and talk.my_turn and talk.lines else None
-        if found.request is not None and talk is not None and last is not None and last.text == line.text:
-            talk.lines[-1] = last._replace(meaning=with_request(last.meaning, found.request))
+        if extract.request is not None and talk is not None and last is not None and last.text == line.text:
+            talk.lines[-1] = last._replace(meaning=with_request(last.meaning, extract.request))
 
     def _listeners(self, speaker_id: str) -> list[str]:
         """Return who hears a line of a speaker: that one, and in its circle all others."""
@@ -131,11 +131,13 @@ class Listener(Teller):
         return (guest_id, circle) if is_whole else ("", ())
 
     def _id_of(self, name: str, in_sight: Iterable[str] = ()) -> str:
-        """Return who is called by a name; nothing if it is nobody that it knows or sees."""
+        """Return who is called by a name; nothing if it neither knows nor sees such a person."""
         wanted = name.lower()
         if wanted in (self._me.lower(), self._name.lower()):
             return self._me
-        known = (one.person_id for one in self.people if wanted in (one.called.lower(), one.person_id.lower()))
+        known = (
+            person.person_id for person in self.people if wanted in (person.called.lower(), person.person_id.lower())
+        )
         seen = (who for who in in_sight if who.lower() == wanted)
         return next(chain(known, seen), "")
 
@@ -219,10 +221,18 @@ class Listener(Teller):
     def kept(self) -> dict[str, Any]:
         """Return people and promises, for `restore`; a talk under way is not kept."""
         people = [
-            (one.person_id, one.name, one.heard, one.talks, one.liking, one.trust, list(one.topics))
-            for one in self.people
+            (
+                person.person_id,
+                person.name,
+                person.heard,
+                person.talks,
+                person.liking,
+                person.trust,
+                list(person.topics),
+            )
+            for person in self.people
         ]
-        return {"people": people, "promises": [astuple(one) for one in self.promises], "mood": self.mood.kept()}
+        return {"people": people, "promises": [astuple(promise) for promise in self.promises], "mood": self.mood.kept()}
 
     def restore(self, kept: Mapping[str, Any]) -> None:
         """Take over people and promises, if any were kept. Raises what comes of malformed ones."""

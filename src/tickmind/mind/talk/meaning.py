@@ -78,7 +78,7 @@ class Bringing(NamedTuple):
 
 
 class Invitation(NamedTuple):
-    """Somebody is taken into a talk of others, by the names that are spoken."""
+    """A person is taken into a talk of others, by the names that are spoken."""
 
     guest: str
     members: tuple[str, ...]  # all who take part already, in the order of their turns, the speaker among them
@@ -190,10 +190,10 @@ def says_as_much(line: str, told: str) -> bool:
 
 def _free_request(text: str) -> Bringing | None:
     """Return what a sentence such as "Could you bring me some bread?" asks for."""
-    found = _FREE_REQUEST.search(text)
-    if found is None:
+    match = _FREE_REQUEST.search(text)
+    if match is None:
         return None
-    amount, item, when = (part or "" for part in found.groups())
+    amount, item, when = (part or "" for part in match.groups())
     try:
         number = int(amount) if amount.isdigit() else _NUMBERS[amount.casefold()]  # to the pattern, a long s is an s
         return Bringing(item.lower(), number, _minute_in(when.lower()))

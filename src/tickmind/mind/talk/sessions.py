@@ -55,7 +55,7 @@ class Talk:
     left_ids: set[str] = field(default_factory=set)  # who said farewell to a circle
     guests: dict[str, bool] = field(default_factory=dict)  # who asked to take part, and whether it was invited
     missed: int = 0  # lines that were said before this character was invited, as far as it has overheard them
-    quiet_tick: int = 0  # since which nobody has said anything; in a circle also since somebody was passed over
+    quiet_tick: int = 0  # since which no one has said anything; in a circle also since a member was passed over
     largest: int = 2  # number of people who took part at once
 
     def __post_init__(self) -> None:

@@ -150,7 +150,7 @@ class Talker(Listener):
     def reworded(self, remark: Remark, words: str, name: str = "") -> Remark:
         """Return a remark in a model's words, if they are good and say the same; else as it is.
 
-        They may name the person to whom it is said, and nobody else whom the remark does not name.
+        They may name the person to whom it is said, and no other person whom the remark does not name.
         """
         line = self.usable(without_question(words.strip(), remark.core)) if self.may_reword(remark) else ""
         if not line or names_another(line, f"{remark.text} {name}", {*self._others(), *EXAMPLE_NAMES}):
@@ -248,18 +248,18 @@ class Talker(Listener):
         return trusts and not is_open and self._can_bring(wanted.item, wanted.amount)
 
     def _request(self, talk: Talk, scene: TalkScene) -> Bringing | None:
-        """Return what it asks its partner for, once in a talk, while nobody has promised it."""
+        """Return what it asks its partner for, once in a talk, while no one has promised it."""
         wanted = self._wants() if scene.due_minute >= 0 else None
         if wanted is None or any(line.meaning.request and line.speaker_id == self._me for line in talk.lines):
             return None
-        if any(one.to == self._me and one.item == wanted[0] for one in self.promises.open()):
+        if any(promise.to == self._me and promise.item == wanted[0] for promise in self.promises.open()):
             return None
         return Bringing(*wanted, scene.due_minute)
 
     def _choices(self, talk: Talk, scene: TalkScene, slots: dict[str, str]) -> dict[str, str]:
         """Return which parts fit the scene, and fill the slots that they need."""
         present = talk.others(self._me)
-        others = [one.called for one in self.people if one.person_id not in present]
+        others = [person.called for person in self.people if person.person_id not in present]
         slots["person"] = self._chance.choice(others) if others else ""
         slots["wish"] = self._chance.choice(self._wishes) if self._wishes else ""
         slots["teller"] = self.teller_of(slots["news"]) if slots["news"] else ""

@@ -67,7 +67,7 @@ class Teller:
         if _HOW_ARE_YOU.search(question):
             return f"I feel {self.mood.word(tick)}."
         asked = self._asked_words(question, partner_id)
-        about = [one.person_id for one in self.people if words_of(one.called) & asked]
+        about = [person.person_id for person in self.people if words_of(person.called) & asked]
         may_tell = partial(self._may_tell, listeners=(partner_id, *others))
         if (entry := remembered_answer(self._memory, tick, question, asked, about, may_tell)) is not None:
             return entry.text
@@ -110,9 +110,9 @@ class Teller:
         people = [self.people.meet(who) for who in listeners]
 
         def is_new(text: str) -> bool:
-            return not all(one.has_topic(text) for one in people) and not self._is_old(text)
+            return not all(person.has_topic(text) for person in people) and not self._is_old(text)
 
-        if self._secret and is_new(self._secret) and all(one.is_close for one in people):
+        if self._secret and is_new(self._secret) and all(person.is_close for person in people):
             return self._secret
         recent = self._memory.recall(tick, most=_NEWS_ENTRIES)
         fresh = [entry for entry in recent if self._is_news_for(entry, listeners) and is_new(entry.text)]
@@ -129,7 +129,7 @@ class Teller:
 
     def _is_old(self, text: str) -> bool:
         """Return whether so many have it of this character or have told it that the others will hear it from them."""
-        return names_time(text) and sum(one.has_topic(text) for one in self.people) >= SPREAD_BY
+        return names_time(text) and sum(person.has_topic(text) for person in self.people) >= SPREAD_BY
 
     def _is_news_for(self, entry: MemoryEntry, listeners: Collection[str]) -> bool:
         """Return whether it may tell an entry, and the entry is no hearsay of itself or of a listener."""
@@ -151,4 +151,4 @@ class Teller:
         return {self._name, self._me, *self._others()}
 
     def _others(self) -> set[str]:
-        return {name for one in self.people for name in (one.called, one.person_id)}
+        return {name for person in self.people for name in (person.called, person.person_id)}

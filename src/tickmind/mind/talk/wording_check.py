@@ -2,7 +2,7 @@
 
 Small models keep words and lose sense. So a line is good if it has the given words as they are, with a few others
 before or after them; or if it tells the same otherwise: the same people in the same order, most of the other words,
-and each place after a preposition, so that nobody becomes a place. What is told gets no place that it does not have.
+and each place after a preposition, so that no person becomes a place. What is told gets no place that it does not have.
 """
 
 import re

@@ -48,7 +48,7 @@ _OPENINGS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
 _ALL = sorted({one for _, some in _OPENINGS for one in some}, key=len, reverse=True)
 _ADDED = re.compile(rf", (?:{'|'.join(_ALL)})\b")
 _ADDED_BY_ANYBODY = re.compile(rf", (?:{'|'.join(re.sub(r'I', r'[A-Z][a-z]*', one) for one in _ALL)})\b")  # as retold
-_MUSED = re.compile(  # what a speaker added that is nobody else's news
+_MUSED = re.compile(  # what a speaker added that is no news of others
     r", (?:which reminds me of|which makes me think of|which is why I|and I always|and it felt|and all the while I"
     r"|and on the way home I|and I (?:was glad|wonder(?:ed)?|hope|liked?|thought of|ask(?:ed)? myself"
     r"|learned it from my))\b"

@@ -39,7 +39,7 @@ class Wordings:
     def add(self, act: Act, news: str, text: str, name: str = "") -> bool:
         """Keep a line that was meant for a person of that name; empty: for anybody. Return whether it is kept.
 
-        One that names the person twice, or tells of it, is for nobody else; one that it has is nothing new.
+        One that names the person twice, or tells of it, is for no other person; one that it has is nothing new.
         """
         named = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
         if act not in REUSED or _NAME in text or (name and (named.search(news) or len(named.findall(text)) > 1)):

@@ -186,7 +186,9 @@ def pack_results(results: ResultColumns, intents: IntentColumns, actors: int) ->
     targets = [(place, name) for place, name in sorted(results.target_ids.items()) if name]
     if targets:
         batches.append((LogTable.TARGETS, batch(SCHEMAS[LogTable.TARGETS], *_transposed(targets))))
-    effects = [(place, one.name, one.value) for place in sorted(results.effects) for one in results.effects[place]]
+    effects = [
+        (place, effect.name, effect.value) for place in sorted(results.effects) for effect in results.effects[place]
+    ]
     if effects:
         most_events(actors).check(len(effects))
         batches.append((LogTable.EFFECTS, batch(SCHEMAS[LogTable.EFFECTS], *_transposed(effects))))

@@ -15,8 +15,8 @@ from tickmind.record.log.insight_codec import insight_row, read_insight
 from tickmind.record.log.log_schema import SCHEMAS, LogTable
 
 _THOUGHT_TABLES = (LogTable.THOUGHTS, LogTable.LATE_THOUGHTS, LogTable.THOUGHT_KINDS, LogTable.CACHED_TOKENS)
-_THOUGHT = tuple(one.name for one in fields(Thought) if one.name not in ("entity_id", "directives"))
-_STATUS = tuple(one.name for one in fields(AgentStatus))
+_THOUGHT = tuple(field.name for field in fields(Thought) if field.name not in ("entity_id", "directives"))
+_STATUS = tuple(field.name for field in fields(AgentStatus))
 _NO_DETAILS: Mapping[str, Any] = {"turns": "", "dropped_reports": 0, "program": ""}
 
 

@@ -124,33 +124,33 @@ def read_material(
     `watch` gets each tick, so that the ticks are read only once.
     """
     info = reader.info
-    found = MindMaterial(info.setting.calendar, reader.last_tick_id or 0)
-    found.goals = frozenset(goal.name for goal in info.goals)
+    material = MindMaterial(info.setting.calendar, reader.last_tick_id or 0)
+    material.goals = frozenset(goal.name for goal in info.goals)
     periods = {kind.name: kind.doubling_ticks for kind in info.kinds if kind.doubling_ticks}
-    found.doubling = {one.object_id: periods[one.kind] for one in info.objects if one.kind in periods}
+    material.doubling = {thing.object_id: periods[thing.kind] for thing in info.objects if thing.kind in periods}
     places = [zone.name for zone in info.setting.zones]
     for actor in info.actors:
         persona = actor.persona
-        found.names[actor.entity_id] = (persona.name if persona else "") or actor.entity_id
-        found.facts[actor.entity_id] = persona.knows if persona else ()
-        found.usual_errands[actor.entity_id] = len(usual_day(persona, places)) if persona else 0
-    found.presence = presence = Presence(info)
+        material.names[actor.entity_id] = (persona.name if persona else "") or actor.entity_id
+        material.facts[actor.entity_id] = persona.knows if persona else ()
+        material.usual_errands[actor.entity_id] = len(usual_day(persona, places)) if persona else 0
+    material.presence = presence = Presence(info)
     for record in reader.records():
-        found.lines += [SaidLine(record.tick_id, said.actor_id, said.text) for said in record.utterances]
-        found.gifts += [(record.tick_id, gift) for gift in gifts_in(record)]
-        found.reached |= goals_reached(record.rule_events, found.goals)
-        for source in emptied(record.object_deltas, found.doubling):
-            found.used_up.setdefault(source, record.tick_id)
+        material.lines += [SaidLine(record.tick_id, said.actor_id, said.text) for said in record.utterances]
+        material.gifts += [(record.tick_id, gift) for gift in gifts_in(record)]
+        material.reached |= goals_reached(record.rule_events, material.goals)
+        for source in emptied(record.object_deltas, material.doubling):
+            material.used_up.setdefault(source, record.tick_id)
         presence.follow(record)
         watch(record)
-    _read_insights(found, reader.insights())
-    _read_needs(found, reader, {row for row, actor in enumerate(info.actors) if actor.entity_id in found.minds})
+    _read_insights(material, reader.insights())
+    _read_needs(material, reader, {row for row, actor in enumerate(info.actors) if actor.entity_id in material.minds})
     for report in reader.thoughts():
-        found.calls.append(LlmCall.of(report))
-        if (wording := read_wording(report, found.names)) is not None:
-            found.wordings.append(wording)
-    found.parties = read_parties(reader, facts)
-    return found
+        material.calls.append(LlmCall.of(report))
+        if (wording := read_wording(report, material.names)) is not None:
+            material.wordings.append(wording)
+    material.parties = read_parties(reader, facts)
+    return material
 
 
 def goals_reached(events: Iterable[RuleEvent], goals: frozenset[str]) -> set[str]:
@@ -160,45 +160,49 @@ def goals_reached(events: Iterable[RuleEvent], goals: frozenset[str]) -> set[str
 
 def emptied(deltas: Iterable[ObjectDelta], doubling: Container[str]) -> list[str]:
     """Return which of the objects whose stock doubles have nothing left."""
-    return [one.object_id for one in deltas if one.field == "stock" and not one.new_value and one.object_id in doubling]
+    return [
+        delta.object_id
+        for delta in deltas
+        if delta.field == "stock" and not delta.new_value and delta.object_id in doubling
+    ]
 
 
-def _read_insights(found: MindMaterial, insights: "Iterable[Insight]") -> None:
+def _read_insights(material: MindMaterial, insights: "Iterable[Insight]") -> None:
     going: dict[str, TalkSpan] = {}  # actor -> the talk that it is in
     bonds: dict[tuple[str, str], str] = {}  # actor and the name of another -> its bond
     for insight in insights:
         who, tick_id = insight.entity_id, insight.tick_id
-        found.minds.add(who)
-        notes = found.notes.setdefault(who, {})
+        material.minds.add(who)
+        notes = material.notes.setdefault(who, {})
         for note in insight.memories:
             notes.setdefault(note.text, note)
             if note.number:
-                found.numbered.setdefault(who, {})[note.number] = note
+                material.numbered.setdefault(who, {})[note.number] = note
         board = {entry.key: entry.value_json for entry in insight.board}
         if (held := _held(board.get("remembers", ""))) is not None:
-            found.held[who] = held
+            material.held[who] = held
         errands = _value(board["today"]) if "today" in board else None
         if isinstance(errands, list):
-            found.plans[who, found.calendar.at(tick_id).day] = tuple(map(str, errands))
+            material.plans[who, material.calendar.at(tick_id).day] = tuple(map(str, errands))
         for other, bond, has_talked in _bonds(board.get("people", "{}")):
             if bond != bonds.get((who, other), ""):
                 bonds[who, other] = bond
                 if has_talked:  # else it was so from the beginning
-                    found.bonds.append(BondChange(tick_id, who, other, bond))
+                    material.bonds.append(BondChange(tick_id, who, other, bond))
         if isinstance(mood := _value(board.get("mood", "null")), str):
-            found.moods.append((tick_id, who, mood))
+            material.moods.append((tick_id, who, mood))
         span = going.get(who)
         if "talk" in board:
             partner = _partner(board["talk"])
             if span is not None and partner != span.partner_id:
-                found.talks.append(going.pop(who)._replace(last_tick_id=tick_id))
+                material.talks.append(going.pop(who)._replace(last_tick_id=tick_id))
                 span = None
             if partner and span is None:
                 going[who] = TalkSpan(who, partner, tick_id, tick_id)
             if partner and (circle := _circle(board["talk"])):
                 known = going[who]
                 going[who] = known._replace(more=(*known.more, *(one for one in circle if one not in known.others)))
-    found.talks += [span._replace(last_tick_id=found.last_tick_id) for span in going.values()]
+    material.talks += [span._replace(last_tick_id=material.last_tick_id) for span in going.values()]
 
 
 def _bonds(value_json: str) -> Iterable[tuple[str, str, bool]]:
@@ -241,7 +245,7 @@ def _value(value_json: str) -> object:
     return value
 
 
-def _read_needs(found: MindMaterial, reader: "RunReader", rows: set[int]) -> None:
+def _read_needs(material: MindMaterial, reader: "RunReader", rows: set[int]) -> None:
     """Count the ticks of actors with minds, and those in which they were well."""
     chosen = np.array(sorted(rows), dtype=np.int64)
     hunger = np.zeros(len(reader.info.actors), dtype=np.int64)
@@ -250,13 +254,13 @@ def _read_needs(found: MindMaterial, reader: "RunReader", rows: set[int]) -> Non
     last = 0
     for tick_id, needs in reader.needs():
         if known:
-            _count(found, hunger[chosen], energy[chosen], tick_id - last)
+            _count(material, hunger[chosen], energy[chosen], tick_id - last)
         hunger[needs.actor], energy[needs.actor] = needs.hunger, needs.energy
         known, last = True, tick_id
     if known:
-        _count(found, hunger[chosen], energy[chosen], found.last_tick_id - last + 1)
+        _count(material, hunger[chosen], energy[chosen], material.last_tick_id - last + 1)
 
 
-def _count(found: MindMaterial, hunger: "NDArray[np.int64]", energy: "NDArray[np.int64]", ticks: int) -> None:
-    found.actor_ticks += ticks * len(hunger)
-    found.well_ticks += ticks * int(((hunger < HUNGER_BELOW) & (energy >= ENERGY_FROM)).sum())
+def _count(material: MindMaterial, hunger: "NDArray[np.int64]", energy: "NDArray[np.int64]", ticks: int) -> None:
+    material.actor_ticks += ticks * len(hunger)
+    material.well_ticks += ticks * int(((hunger < HUNGER_BELOW) & (energy >= ENERGY_FROM)).sum())

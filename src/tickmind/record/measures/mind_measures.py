@@ -49,20 +49,20 @@ def _shown(value: float | None, is_share: bool) -> str:
     return f"{value:.1%}" if is_share else f"{value:,.3g}" if value < 999.5 else f"{value:,.0f}"
 
 
-def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
+def measure(material: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
     """Return the measures of a run. `facts` were planted: what some persona knows, and others may learn."""
-    names = {name for pair in found.names.items() for name in pair}
-    said = [(line.speaker_id, masked(line.text, names)) for line in found.lines if line.speaker_id in found.minds]
+    names = {name for pair in material.names.items() for name in pair}
+    said = [(line.speaker_id, masked(line.text, names)) for line in material.lines if line.speaker_id in material.minds]
     again, count = repeated(said)
     some = spread([text for _, text in said], SAMPLE)
-    ended, talks = _ended(found)
-    history = promise_history(found)
+    ended, talks = _ended(material)
+    history = promise_history(material)
     kept, broken = history.count(PromiseState.KEPT), history.count(PromiseState.BROKEN)
-    done, planned = _plans(found)
-    pairs, all_pairs = _density(found)
-    recalled, refused = interview(found, history.made)
+    done, planned = _plans(material)
+    pairs, all_pairs = _density(material)
+    recalled, refused = interview(material, history.made)
     made = kept + broken
-    villager_days = len(found.minds) * found.days
+    villager_days = len(material.minds) * material.days
     figures = [
         _share("self-repeat", again, count),
         Measure("distinct-2", distinct_2(some), len(some), is_share=False),
@@ -71,21 +71,21 @@ def measure(found: MindMaterial, facts: Sequence[str] = ()) -> list[Measure]:
         _share("promises kept", kept, made),
         _rate("promises per villager and day", made, villager_days, made),
         _share("plan", done, planned),
-        *([_share("working hours", *found.presence.worked)] if found.presence is not None else []),
-        _share("needs", found.well_ticks, found.actor_ticks),
+        *([_share("working hours", *material.presence.worked)] if material.presence is not None else []),
+        _share("needs", material.well_ticks, material.actor_ticks),
         _share("density", pairs, all_pairs),
         _share("recall", *recalled),
         _share("refused", *refused),
-        *([_share("goals", len(found.reached), len(found.goals))] if found.goals else []),
-        *([_share("commons", *_commons(found))] if found.doubling else []),
-        *_cost(found, villager_days),
+        *([_share("goals", len(material.reached), len(material.goals))] if material.goals else []),
+        *([_share("commons", *_commons(material))] if material.doubling else []),
+        *_cost(material, villager_days),
     ]
     for fact in facts:
-        know, invented = _diffusion(found, fact)
-        figures.append(_share(f"diffusion: {fact}", know, len(found.minds)))
+        know, invented = _diffusion(material, fact)
+        figures.append(_share(f"diffusion: {fact}", know, len(material.minds)))
         figures.append(Measure(f"invented: {fact}", float(invented), know, is_share=False))
-        if fact in found.parties:
-            figures.append(_share(f"party: {fact}", *_party(found, fact)))
+        if fact in material.parties:
+            figures.append(_share(f"party: {fact}", *_party(material, fact)))
     return figures
 
 
@@ -122,9 +122,9 @@ def _rate(name: str, count: int, villager_days: float, of: int) -> Measure:
     return Measure(name, count / villager_days if villager_days else None, of, is_share=False)
 
 
-def _ended(found: MindMaterial) -> tuple[int, int]:
+def _ended(material: MindMaterial) -> tuple[int, int]:
     """Return how many talks were ended by a farewell within their lines, and all; of two, they are not resumed soon."""
-    pairs = {_of_pair(span) for span in found.talks if not span.more}
+    pairs = {_of_pair(span) for span in material.talks if not span.more}
     spans = sorted(pairs, key=lambda span: (span.who, span.partner_id, span.first_tick_id))
     talks: list[TalkSpan] = []
     for span in spans:
@@ -136,7 +136,7 @@ def _ended(found: MindMaterial) -> tuple[int, int]:
             talks.append(span)
     ended = count = 0
     for place, talk in enumerate(talks):
-        said = found.lines_between(talk.first_tick_id - 1, talk.last_tick_id)
+        said = material.lines_between(talk.first_tick_id - 1, talk.last_tick_id)
         lines = [line for line in said if line.speaker_id in (talk.who, talk.partner_id)]
         if {line.speaker_id for line in lines} != {talk.who, talk.partner_id}:
             continue  # it was not answered
@@ -145,19 +145,19 @@ def _ended(found: MindMaterial) -> tuple[int, int]:
         closes = any(read_line(line.text).leaves for line in lines[-2:])
         count += 1
         ended += closes and len(lines) <= MAX_TALK_LINES.maximum and not resumed
-    for circle in _circles(found):
+    for circle in _circles(material):
         members = {member for span in circle for member in (span.who, *span.others)}
         first, last = min(span.first_tick_id for span in circle), max(span.last_tick_id for span in circle)
-        lines = [line for line in found.lines_between(first - 1, last) if line.speaker_id in members]
+        lines = [line for line in material.lines_between(first - 1, last) if line.speaker_id in members]
         count += 1
         ended += any(read_line(line.text).leaves for line in lines[-2:]) and len(lines) <= LINES_EACH * len(members)
     return ended, count
 
 
-def _circles(found: MindMaterial) -> list[list[TalkSpan]]:
+def _circles(material: MindMaterial) -> list[list[TalkSpan]]:
     """Return the talks of more than two, each as all who took part saw it."""
     circles: list[list[TalkSpan]] = []
-    for span in sorted((one for one in found.talks if one.more), key=lambda one: one.first_tick_id):
+    for span in sorted((talk for talk in material.talks if talk.more), key=lambda one: one.first_tick_id):
         same = (one for one in circles if any(span.who in each.others and _overlap(span, each) for each in one))
         if (circle := next(same, None)) is not None:
             circle.append(span)
@@ -175,46 +175,46 @@ def _of_pair(span: TalkSpan) -> TalkSpan:
     return span._replace(who=first, partner_id=second)
 
 
-def _plans(found: MindMaterial) -> tuple[int, int]:
+def _plans(material: MindMaterial) -> tuple[int, int]:
     """Return how many errands of days that are over were done, and how many there were.
 
     Of each mind and day there are at least as many as in the usual day of its persona, so that none gains by planning
     nothing.
     """
     done = count = 0
-    for day in range(found.calendar.at(0).day, found.calendar.at(found.last_tick_id).day):
-        for who in found.minds:
-            states = [errand.rpartition(": ")[2] for errand in found.plans.get((who, day), ())]
+    for day in range(material.calendar.at(0).day, material.calendar.at(material.last_tick_id).day):
+        for who in material.minds:
+            states = [errand.rpartition(": ")[2] for errand in material.plans.get((who, day), ())]
             done += states.count("done")
-            count += max(len(states), found.usual_errands.get(who, 0))
+            count += max(len(states), material.usual_errands.get(who, 0))
     return done, count
 
 
-def _density(found: MindMaterial) -> tuple[int, int]:
+def _density(material: MindMaterial) -> tuple[int, int]:
     """Return how many pairs know something of each other beyond the name, and how many pairs there are."""
-    count = len(found.minds)
-    return len(related(found)), count * (count - 1) // 2
+    count = len(material.minds)
+    return len(related(material)), count * (count - 1) // 2
 
 
-def related(found: MindMaterial) -> list[tuple[str, str]]:
+def related(material: MindMaterial) -> list[tuple[str, str]]:
     """Return the pairs of minds who each remember something of the other beyond its name and where it was once.
 
     What another says of a third is known of the third, and nothing of the one that said it.
     """
     named: dict[str, set[str]] = {}  # name -> who are called so
-    for one in found.minds:
-        named.setdefault(found.names.get(one, one), set()).add(one)
+    for one in material.minds:
+        named.setdefault(material.names.get(one, one), set()).add(one)
     names = sorted(map(re.escape, named), key=len, reverse=True)
     mentions = re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)")
     known = {
         (who, other)
-        for who in found.minds
-        for note in found.remembered(who)
+        for who in material.minds
+        for note in material.remembered(who)
         if note.kind != EntryKind.SAW and not note.text.startswith(_MET)
         for name in mentions.findall(_content(note.text))
         for other in named[name]
     }
-    minds = sorted(found.minds)
+    minds = sorted(material.minds)
     pairs = ((one, other) for place, one in enumerate(minds) for other in minds[place + 1 :])
     return [(one, other) for one, other in pairs if (one, other) in known and (other, one) in known]
 
@@ -225,48 +225,48 @@ def _content(text: str) -> str:
     return "" if read_line(said).greets else said or text
 
 
-def _diffusion(found: MindMaterial, fact: str) -> tuple[int, int]:
+def _diffusion(material: MindMaterial, fact: str) -> tuple[int, int]:
     """Return how many minds hold a fact that came to them from one that knew it, and how many hold it otherwise."""
-    origins, noted = holders(found, fact)
-    forms = _forms(found, fact, origins)
-    kept = {who for who in noted if any(note.text in forms for note in found.remembered(who))}
-    hold = {*kept, *(origins & found.minds)}
+    origins, noted = holders(material, fact)
+    forms = _forms(material, fact, origins)
+    kept = {who for who in noted if any(note.text in forms for note in material.remembered(who))}
+    hold = {*kept, *(origins & material.minds)}
     reached = sum(_reaches(noted, who, origins) for who in hold)
     return reached, len(hold) - reached
 
 
-def _party(found: MindMaterial, fact: str) -> tuple[int, int]:
+def _party(material: MindMaterial, fact: str) -> tuple[int, int]:
     """Return how many came of those who knew in time, each to the first time after it had learnt of it; and these."""
-    origins, noted = holders(found, fact)
-    learnt = {**{who: note.tick_id for who, note in noted.items()}, **dict.fromkeys(origins & found.minds, -1)}
+    origins, noted = holders(material, fact)
+    learnt = {**{who: note.tick_id for who, note in noted.items()}, **dict.fromkeys(origins & material.minds, -1)}
     came = count = 0
     for who, learnt_tick in learnt.items():
-        tick_id = min((one for one in found.parties[fact] if one > learnt_tick), default=None)
+        tick_id = min((one for one in material.parties[fact] if one > learnt_tick), default=None)
         if tick_id is not None:
             count += 1
-            came += who in found.parties[fact][tick_id]
+            came += who in material.parties[fact][tick_id]
     return came, count
 
 
-def holders(found: MindMaterial, fact: str) -> tuple[set[str], dict[str, MemoryNote]]:
+def holders(material: MindMaterial, fact: str) -> tuple[set[str], dict[str, MemoryNote]]:
     """Return those in whom a fact was planted, and the minds that noted it, as they did."""
-    planted = {who for who, known in found.facts.items() if fact in known}
-    return planted, first_notes(found, fact, planted)
+    planted = {who for who, known in material.facts.items() if fact in known}
+    return planted, first_notes(material, fact, planted)
 
 
-def first_notes(found: MindMaterial, fact: str, origins: Iterable[str]) -> dict[str, MemoryNote]:
+def first_notes(material: MindMaterial, fact: str, origins: Iterable[str]) -> dict[str, MemoryNote]:
     """Return each mind's first note of a fact: as it is, or as others say it of those that knew it first."""
-    forms = _forms(found, fact, origins)
+    forms = _forms(material, fact, origins)
     noted: dict[str, MemoryNote] = {}
-    for who, notes in found.notes.items():
+    for who, notes in material.notes.items():
         if known := [notes[form] for form in forms if form in notes]:
             noted[who] = min(known, key=lambda note: (note.tick_id, note.text))
     return noted
 
 
-def _forms(found: MindMaterial, fact: str, origins: Iterable[str]) -> set[str]:
+def _forms(material: MindMaterial, fact: str, origins: Iterable[str]) -> set[str]:
     """Return a fact as minds note it."""
-    names = [found.names.get(who, who) for who in origins]
+    names = [material.names.get(who, who) for who in origins]
     return {entry_text(fact), *(entry_text(in_third_person(fact, name)) for name in names)}
 
 
@@ -281,18 +281,18 @@ def _reaches(noted: Mapping[str, MemoryNote], who: str, origins: set[str]) -> bo
     return True
 
 
-def _commons(found: MindMaterial) -> tuple[int, int]:
+def _commons(material: MindMaterial) -> tuple[int, int]:
     """Return through how many periods sources that double lasted, and how many periods there were."""
-    last = found.last_tick_id
-    lasted = sum(found.used_up.get(source, last) // ticks for source, ticks in found.doubling.items())
-    return lasted, sum(last // ticks for ticks in found.doubling.values())
+    last = material.last_tick_id
+    lasted = sum(material.used_up.get(source, last) // ticks for source, ticks in material.doubling.items())
+    return lasted, sum(last // ticks for ticks in material.doubling.values())
 
 
-def _cost(found: MindMaterial, villager_days: float) -> Iterable[Measure]:
-    calls = found.calls
+def _cost(material: MindMaterial, villager_days: float) -> Iterable[Measure]:
+    calls = material.calls
     answered = [call for call in calls if not call.error_type]
     yield _share("thoughts answered", len(answered), len(calls))
-    yield _share("fidelity", sum(not one.problem for one in found.wordings), len(found.wordings))
+    yield _share("fidelity", sum(not wording.problem for wording in material.wordings), len(material.wordings))
     median_s = statistics.median(call.latency_s for call in answered) if answered else None
     yield Measure("median thought in seconds", median_s, len(answered), is_share=False)
     metered = [call for call in calls if call.prompt_tokens is not None]  # some endpoints count no tokens

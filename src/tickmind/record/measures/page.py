@@ -73,66 +73,67 @@ def _spread(runs: Mapping[str, MindMaterial], fact: str) -> str:
     return charts.line(ticks, series, label="minds that know it, by tick") + "".join(tables)
 
 
-def _map(found: MindMaterial, origins: set[str], noted: Mapping[str, MemoryNote]) -> str:
+def _map(material: MindMaterial, origins: set[str], noted: Mapping[str, MemoryNote]) -> str:
     """Return where all were at some moments while a fact spread, who knew it then, and who had just told whom."""
-    presence = found.presence
+    presence = material.presence
     if presence is None or not presence.hourly:
         return ""
     learnt = {who: note.tick_id for who, note in noted.items() if who not in origins}
     last = max(learnt.values(), default=0)
-    hours = [look for look in presence.hourly if look[0] <= last + found.calendar.day_ticks // 24] or presence.hourly[
-        :1
-    ]
+    hours = [
+        look for look in presence.hourly if look[0] <= last + material.calendar.day_ticks // 24
+    ] or presence.hourly[:1]
     frames, before = [], -1
     for tick_id, tiles in spread(hours, SHOWN_MOMENTS - 1) + hours[-1:]:
-        know = (origins & found.minds) | {who for who, tick in learnt.items() if tick <= tick_id}
+        know = (origins & material.minds) | {who for who, tick in learnt.items() if tick <= tick_id}
         told = [(noted[who].told_by, who) for who, tick in learnt.items() if before < tick <= tick_id]
         dots = [
-            (x + 0.5, y + 0.5, _name(found, who), _KNOWS if who in know else _UNAWARE) for who, (x, y) in tiles.items()
+            (x + 0.5, y + 0.5, _name(material, who), _KNOWS if who in know else _UNAWARE)
+            for who, (x, y) in tiles.items()
         ]
         ends = [(*tiles[one], *tiles[other]) for one, other in told if one in tiles and other in tiles]
         lines = [(x1 + 0.5, y1 + 0.5, x2 + 0.5, y2 + 0.5) for x1, y1, x2, y2 in ends]
-        title = f"{found.calendar.at(tick_id)}: {len(know)} of {len(found.minds)}"
+        title = f"{material.calendar.at(tick_id)}: {len(know)} of {len(material.minds)}"
         if tick_id > before:
             frames.append(charts.MapFrame(title, dots, lines))
         before = tick_id
     return charts.map_frames(presence.size, presence.areas, frames)
 
 
-def _relations(found: MindMaterial) -> str:
-    minds = sorted(found.minds)[:SHOWN_MINDS]
+def _relations(material: MindMaterial) -> str:
+    minds = sorted(material.minds)[:SHOWN_MINDS]
     places = {who: place for place, who in enumerate(minds)}
-    pairs = ((one, other) for one, other in related(found) if one in places and other in places)
+    pairs = ((one, other) for one, other in related(material) if one in places and other in places)
     edges = [(places[one], places[other]) for one, other in pairs]
-    last_bonds = {(bond.who, bond.other_name): bond.bond for bond in found.bonds}
+    last_bonds = {(bond.who, bond.other_name): bond.bond for bond in material.bonds}
     colours = {}
     for one, other in edges:
-        bonds = [last_bonds.get((minds[a], _name(found, minds[b])), "") for a, b in ((one, other), (other, one))]
+        bonds = [last_bonds.get((minds[a], _name(material, minds[b])), "") for a, b in ((one, other), (other, one))]
         if "cold" in bonds or bonds == ["close", "close"]:
             colours[one, other] = _COLD if "cold" in bonds else _CLOSE
     shown = charts.network(
-        [_name(found, who) for who in minds], edges, label="pairs that know something of each other", colours=colours
+        [_name(material, who) for who in minds], edges, label="pairs that know something of each other", colours=colours
     )
     if colours:
         shown += "<p>Thick lines: green between close friends, red where one is cold to the other.</p>"
-    return shown + _more(len(found.minds) - len(minds))
+    return shown + _more(len(material.minds) - len(minds))
 
 
-def _promises(found: MindMaterial) -> str:
-    promises = promise_history(found).made
+def _promises(material: MindMaterial) -> str:
+    promises = promise_history(material).made
     if not promises:
         return charts.nothing("Nobody promised anything.")
-    at = found.calendar.at
+    at = material.calendar.at
     rows = [
         (
-            str(at(one.made_tick)),
-            _name(found, one.by),
-            _name(found, one.to),
-            f"{one.amount} {one.item}",
-            at(one.due_tick).clock,
-            one.state,
+            str(at(promise.made_tick)),
+            _name(material, promise.by),
+            _name(material, promise.to),
+            f"{promise.amount} {promise.item}",
+            at(promise.due_tick).clock,
+            promise.state,
         )
-        for one in promises[:SHOWN_PROMISES]
+        for promise in promises[:SHOWN_PROMISES]
     ]
     left = len(promises) - len(rows)
     return table(("when", "who", "to", "what", "by", "state"), rows, numbers=0) + (
@@ -140,14 +141,16 @@ def _promises(found: MindMaterial) -> str:
     )
 
 
-def _plans(found: MindMaterial) -> str:
+def _plans(material: MindMaterial) -> str:
     """Return what each mind planned and did, on days that are over."""
-    last_day = found.calendar.at(found.last_tick_id).day
+    last_day = material.calendar.at(material.last_tick_id).day
     planned: dict[str, list[str]] = {}
-    for (who, day), errands in found.plans.items():
+    for (who, day), errands in material.plans.items():
         if day < last_day:
             planned.setdefault(who, []).extend(errand.rpartition(": ")[2] for errand in errands)
-    rows = [(_name(found, who), len(states), states.count(ErrandState.DONE)) for who, states in sorted(planned.items())]
+    rows = [
+        (_name(material, who), len(states), states.count(ErrandState.DONE)) for who, states in sorted(planned.items())
+    ]
     return charts.bars(rows[:SHOWN_MINDS], label="errands", names=("planned", "done")) + _more(len(rows) - SHOWN_MINDS)
 
 
@@ -155,5 +158,5 @@ def _more(left: int) -> str:
     return f"<p>and {left} more</p>" if left > 0 else ""
 
 
-def _name(found: MindMaterial, who: str) -> str:
-    return found.names.get(who, who)
+def _name(material: MindMaterial, who: str) -> str:
+    return material.names.get(who, who)

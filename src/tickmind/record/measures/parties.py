@@ -25,20 +25,20 @@ def read_parties(reader: "RunReader", facts: Iterable[str]) -> dict[str, dict[in
     setting, ids = reader.info.setting, [actor.entity_id for actor in reader.info.actors]
     places = {zone.name: zone for zone in setting.zones}
     first, last = reader.first_tick_id or 0, reader.last_tick_id or 0
-    found: dict[str, dict[int, frozenset[str]]] = {}
+    parties: dict[str, dict[int, frozenset[str]]] = {}
     for fact in facts:
         errand = read_appointment(fact, places)
         if errand is None:
             continue
         begin = setting.calendar.next_tick(first, errand.minute)
-        found[fact] = {}
+        parties[fact] = {}
         for tick_id in range(begin, last - PARTY_TICKS + 1, setting.calendar.day_ticks):
             there = np.zeros(len(ids), dtype=bool)
             for near_tick in range(max(first, tick_id - PARTY_TICKS), tick_id + PARTY_TICKS + 1):
                 state = reader.state_at(near_tick)
                 there |= is_near(places[errand.place], state.x, state.y)
-            found[fact][tick_id] = frozenset(ids[row] for row in np.flatnonzero(there))
-    return found
+            parties[fact][tick_id] = frozenset(ids[row] for row in np.flatnonzero(there))
+    return parties
 
 
 def is_near(zone: ZoneInfo, x: "NDArray[np.signedinteger]", y: "NDArray[np.signedinteger]") -> "NDArray[np.bool_]":

@@ -67,11 +67,11 @@ class TalkPartners:
         return spans[place].others if place >= 0 and tick_id <= spans[place].last_tick_id else ()
 
 
-def promise_history(found: MindMaterial) -> PromiseHistory:
+def promise_history(material: MindMaterial) -> PromiseHistory:
     """Follow all promises of a run; each is to the partner of a talk, who has asked for it."""
-    follower = _Follower(found)
-    said: list[tuple[int, SaidLine | Gift]] = [(line.tick_id, line) for line in found.lines]
-    for tick_id, event in sorted((*said, *found.gifts), key=lambda one: one[0]):
+    follower = _Follower(material)
+    said: list[tuple[int, SaidLine | Gift]] = [(line.tick_id, line) for line in material.lines]
+    for tick_id, event in sorted((*said, *material.gifts), key=lambda one: one[0]):
         if isinstance(event, Gift):
             follower.give(tick_id, event)
         else:
@@ -82,10 +82,10 @@ def promise_history(found: MindMaterial) -> PromiseHistory:
 class _Follower:
     """Follows promises and requests, one line or gift after another."""
 
-    def __init__(self, found: MindMaterial) -> None:
-        self._found = found
+    def __init__(self, material: MindMaterial) -> None:
+        self._found = material
         self._history = PromiseHistory()
-        self._partners = TalkPartners(found.talks)
+        self._partners = TalkPartners(material.talks)
         self._ledgers: defaultdict[str, Promises] = defaultdict(Promises)
         self._requests: dict[tuple[str, str], int] = {}  # asker and item -> when it was asked for
         self._asked: dict[str, tuple[str, str]] = {}  # who has not answered yet -> asker and item

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
 
 SERIES: Final = tuple(f"var(--series-{place})" for place in range(1, 7))
-IDLE: Final = "var(--idle)"  # nothing, nobody or the rest
+IDLE: Final = "var(--idle)"  # nothing, no one or the rest
 BAD, THOUGHT = "var(--bad)", "var(--thought)"
 _WIDTH: Final = 1000  # of what is drawn; it is stretched to the width of the page
 _NET_WIDTH, _NET_HEIGHT, _NET_RADIUS = 520, 420, 165
@@ -139,7 +139,7 @@ def network(
         return nothing("Nothing to show.")
     middle, height = _NET_WIDTH / 2, _NET_HEIGHT
     angles = [2 * math.pi * place / len(names) for place in range(len(names))]
-    at = [(middle + _NET_RADIUS * math.sin(one), height / 2 - _NET_RADIUS * math.cos(one)) for one in angles]
+    at = [(middle + _NET_RADIUS * math.sin(angle), height / 2 - _NET_RADIUS * math.cos(angle)) for angle in angles]
     shapes = []
     for one, other in edges:
         (x1, y1), (x2, y2) = at[one], at[other]
@@ -196,7 +196,7 @@ def map_frames(
 
 
 def heat_picture(counts: "Int64", open_cells: "Bool", *, label: str) -> str:
-    """Draw a map on which the squares where actors were more often are redder, and where nobody was it is clear."""
+    """Draw a map on which the squares where actors were more often are redder, and where no actor was it is clear."""
     rows, columns = counts.shape
     most = max(int(counts.max(initial=0)), 1)
     warmth = np.log1p(counts) / np.log1p(most)

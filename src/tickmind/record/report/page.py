@@ -108,8 +108,14 @@ def _people(figures: RunFigures) -> str:
     if not figures.people:
         return ""
     rows = (
-        (figures.name_of(one.actor_id), one.actor_id, str(one.age or "-"), one.work or "-", one.home or "-")
-        for one in figures.people[:SHOWN_PEOPLE]
+        (
+            figures.name_of(person.actor_id),
+            person.actor_id,
+            str(person.age or "-"),
+            person.work or "-",
+            person.home or "-",
+        )
+        for person in figures.people[:SHOWN_PEOPLE]
     )
     return table(("name", "id", "age", "works in", "lives in"), rows, numbers=0) + _more(figures.people, SHOWN_PEOPLE)
 
@@ -118,17 +124,17 @@ def _stays(figures: RunFigures) -> str:
     if not figures.zones:
         return ""
     people = (
-        (figures.name_of(one.actor_id), listed_shares((zone or ELSEWHERE, share) for zone, share in one.shares))
-        for one in figures.stays[:SHOWN_PEOPLE]
+        (figures.name_of(stay.actor_id), listed_shares((zone or ELSEWHERE, share) for zone, share in stay.shares))
+        for stay in figures.stays[:SHOWN_PEOPLE]
     )
     all_ticks = max(figures.actor_ticks, 1)
     zones = (
         (
-            *(one.name, one.purpose or "-", figures.name_of(one.owner) or "-"),
-            listed_shares((figures.name_of(actor_id), share) for actor_id, share in one.regulars) or "-",
-            *(number(one.visitors), percent(one.actor_ticks / all_ticks)),
+            *(zone.name, zone.purpose or "-", figures.name_of(zone.owner) or "-"),
+            listed_shares((figures.name_of(actor_id), share) for actor_id, share in zone.regulars) or "-",
+            *(number(zone.visitors), percent(zone.actor_ticks / all_ticks)),
         )
-        for one in figures.zones[:SHOWN_ZONES]
+        for zone in figures.zones[:SHOWN_ZONES]
     )
     left = figures.actors - figures.presence.never_came - min(len(figures.stays), SHOWN_PEOPLE)
     rest = f'<p class="none">and {number(left)} more</p>' if left > 0 else ""
@@ -155,13 +161,13 @@ def _goals(figures: RunFigures) -> str:
         return ""
     rows = (
         (
-            one.name,
-            one.condition,
-            ("not reached" if one.first_tick_id is None else f"tick {one.first_tick_id}")
-            + (", the end" if one.ended else ""),
-            *map(number, (one.times, one.points)),
+            goal.name,
+            goal.condition,
+            ("not reached" if goal.first_tick_id is None else f"tick {goal.first_tick_id}")
+            + (", the end" if goal.ended else ""),
+            *map(number, (goal.times, goal.points)),
         )
-        for one in figures.goals
+        for goal in figures.goals
     )
     return table(("goal", "condition", "reached", "times", "score"), rows, numbers=2)
 
@@ -171,11 +177,11 @@ def _own_rules(figures: RunFigures) -> str:
         return ""
     rows = (
         (
-            one.name,
-            f"tick {one.first_tick_id}" + (", the end" if one.ended else ""),
-            *map(number, (one.times, one.points)),
+            rule.name,
+            f"tick {rule.first_tick_id}" + (", the end" if rule.ended else ""),
+            *map(number, (rule.times, rule.points)),
         )
-        for one in figures.own_rules
+        for rule in figures.own_rules
     )
     return table(("rule", "first in", "times", "score"), rows, numbers=2)
 
@@ -184,8 +190,8 @@ def _scores(figures: RunFigures) -> str:
     if not figures.scores:
         return ""
     scores = (
-        (figures.name_of(one.actor_id) if one.actor_id else "the world", number(one.points))
-        for one in figures.scores[:SHOWN_ITEMS]
+        (figures.name_of(score.actor_id) if score.actor_id else "the world", number(score.points))
+        for score in figures.scores[:SHOWN_ITEMS]
     )
     return f"{table(('who', 'score'), scores, numbers=1)}{_more(figures.scores, SHOWN_ITEMS)}"
 
@@ -193,17 +199,19 @@ def _scores(figures: RunFigures) -> str:
 def _actors(figures: RunFigures) -> str:
     moments = figures.moments
     series = (
-        Series("awake and controlled", charts.SERIES[0], [one.awake for one in moments]),
-        Series("asleep", charts.SERIES[5], [one.asleep for one in moments]),
-        Series("incapacitated", charts.BAD, [one.incapacitated for one in moments]),
-        Series("uncontrolled", charts.IDLE, [one.uncontrolled for one in moments]),
+        Series("awake and controlled", charts.SERIES[0], [moment.awake for moment in moments]),
+        Series("asleep", charts.SERIES[5], [moment.asleep for moment in moments]),
+        Series("incapacitated", charts.BAD, [moment.incapacitated for moment in moments]),
+        Series("uncontrolled", charts.IDLE, [moment.uncontrolled for moment in moments]),
     )
     line = f'<p class="sub">{escape(str(figures.presence))}</p>' if str(figures.presence) else ""
     for state in series:
         there = [sum(values) for values in zip(*(one.values for one in series), strict=True)]
         if there and all(value >= _NEARLY_ALL * most for value, most in zip(state.values, there, strict=True)):
             return f"{line}<p>Nearly all of them were {escape(state.name)}, from the first tick to the last.</p>"
-    return line + charts.stacked([one.tick_id for one in moments], series, label="How many actors were in which state")
+    return line + charts.stacked(
+        [moment.tick_id for moment in moments], series, label="How many actors were in which state"
+    )
 
 
 def _heat(figures: RunFigures) -> str:
@@ -215,11 +223,13 @@ def _heat(figures: RunFigures) -> str:
 
 
 def _actions(figures: RunFigures) -> str:
-    rows = [(one.action, float(one.tried), float(one.worked)) for one in figures.actions]
+    rows = [(action.action, float(action.tried), float(action.worked)) for action in figures.actions]
     drawn = charts.bars(rows, label="How often each action was tried and worked", names=("tried", "worked"))
     if not figures.failures:
         return drawn
-    failures = ((one.action, one.reason.replace("_", " "), number(one.count)) for one in figures.failures)
+    failures = (
+        (failure.action, failure.reason.replace("_", " "), number(failure.count)) for failure in figures.failures
+    )
     return drawn + "<h3>Failures by reason</h3>" + table(("action", "reason", "count"), failures, numbers=1)
 
 
@@ -229,13 +239,17 @@ def _items(figures: RunFigures) -> str:
         return ""
     names = ("actor", "item", "at first", "at last", "given", "received")
     rows = (
-        (figures.name_of(one.actor_id), one.item, *map(number, (one.at_first, one.at_last, one.given, one.received)))
-        for one in items[:SHOWN_ITEMS]
+        (
+            figures.name_of(item.actor_id),
+            item.item,
+            *map(number, (item.at_first, item.at_last, item.given, item.received)),
+        )
+        for item in items[:SHOWN_ITEMS]
     )
     everything = table(names, rows, numbers=4) + _more(items, SHOWN_ITEMS)
     kinds = list(dict.fromkeys(item.item for item in items))
     sums = (
-        (kind, *(number(sum(getattr(one, what) for one in items if one.item == kind)) for what in _ITEM_SUMS))
+        (kind, *(number(sum(getattr(item, what) for item in items if item.item == kind)) for what in _ITEM_SUMS))
         for kind in kinds[:SHOWN_ITEMS]
     )
     by_kind = table(("item", "at first", "at last", "given"), sums, numbers=3) + _more(kinds, SHOWN_ITEMS)
@@ -289,18 +303,18 @@ def _models(figures: RunFigures) -> str:
     names = ("model", "provider", "calls", "failed", "median s", "p95 s", "tokens in", "tokens out", "cost $")
     rows = (
         (
-            *(one.model or "-", one.provider or "-", number(one.calls), number(one.failed)),
-            *(f"{one.latency_p50_s:.2f}", f"{one.latency_p95_s:.2f}"),
-            *(number(one.prompt_tokens), number(one.completion_tokens), f"{one.cost_usd:.4f}"),
+            *(model.model or "-", model.provider or "-", number(model.calls), number(model.failed)),
+            *(f"{model.latency_p50_s:.2f}", f"{model.latency_p95_s:.2f}"),
+            *(number(model.prompt_tokens), number(model.completion_tokens), f"{model.cost_usd:.4f}"),
         )
-        for one in figures.models
+        for model in figures.models
     )
-    ticks = [one.tick_id for one in figures.calls]
+    ticks = [moment.tick_id for moment in figures.calls]
     counts = (
-        Series("answered", charts.SERIES[0], [float(one.answered) for one in figures.calls]),
-        Series("failed", charts.BAD, [float(one.failed) for one in figures.calls]),
+        Series("answered", charts.SERIES[0], [float(moment.answered) for moment in figures.calls]),
+        Series("failed", charts.BAD, [float(moment.failed) for moment in figures.calls]),
     )
-    latency = (Series("median latency, s", charts.THOUGHT, [one.latency_s for one in figures.calls]),)
+    latency = (Series("median latency, s", charts.THOUGHT, [moment.latency_s for moment in figures.calls]),)
     return (
         table(names, rows, numbers=7)
         + "<h3>Over time</h3>"
@@ -319,10 +333,10 @@ def _outages(figures: RunFigures) -> str:
         ("agent", "Actors without their agent", charts.SERIES[3]),
     ):
         times: dict[str, list[tuple[int, int, str]]] = {}
-        for one in figures.outages:
-            if one.kind == kind:
-                name = figures.name_of(one.name) if kind == "agent" else one.name
-                times.setdefault(name, []).append(_time(one))
+        for outage in figures.outages:
+            if outage.kind == kind:
+                name = figures.name_of(outage.name) if kind == "agent" else outage.name
+                times.setdefault(name, []).append(_time(outage))
         if times:
             rows = list(times.items())[:SHOWN_OUTAGES]
             first, last = figures.first_tick_id, figures.last_tick_id

@@ -91,8 +91,8 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
             names=display_names(actors),
             stays=stays,
             zones=zones,
-            goals=tuple(one for one in rules if not one.own),
-            own_rules=tuple(one for one in rules if one.own),
+            goals=tuple(rule for rule in rules if not rule.own),
+            own_rules=tuple(rule for rule in rules if rule.own),
             scores=scores,
             presence=presence,
         )

@@ -27,20 +27,20 @@ def highlight_list(story: RunStory, replay: str) -> str:
 def sentence_list(sentences: Iterable[ChronicleSentence], calendar: CalendarInfo, replay: str) -> str:
     """Return sentences, each with a link to where the replay shows it."""
     rows = []
-    for one in sentences:
-        at = calendar.at(one.tick_id)
-        link = tick_address(one.tick_id, one.people[0] if one.people else "", replay)
+    for sentence in sentences:
+        at = calendar.at(sentence.tick_id)
+        link = tick_address(sentence.tick_id, sentence.people[0] if sentence.people else "", replay)
         rows.append(
-            f'<li><a class="when" href="{escape(link)}" title="tick {one.tick_id} in the replay">'
-            f"day {at.day}, {at.clock}</a><span>{escape(one.text)}</span></li>"
+            f'<li><a class="when" href="{escape(link)}" title="tick {sentence.tick_id} in the replay">'
+            f"day {at.day}, {at.clock}</a><span>{escape(sentence.text)}</span></li>"
         )
     return f'<ol class="told">{"".join(rows)}</ol>' if rows else charts.nothing("Nothing happened that could be told.")
 
 
 def characters(figures: RunFigures, story: RunStory, replay: str) -> str:
     """Return a part for each character: who it is, what it did, where it was, and its moments."""
-    people = {one.actor_id: one for one in figures.people}
-    stays = {one.actor_id: one.shares for one in figures.stays}
+    people = {person.actor_id: person for person in figures.people}
+    stays = {stay.actor_id: stay.shares for stay in figures.stays}
     held: dict[str, list[ItemFigures]] = {}
     for item in figures.items:
         held.setdefault(item.actor_id, []).append(item)
@@ -63,7 +63,7 @@ def characters(figures: RunFigures, story: RunStory, replay: str) -> str:
 
 
 def _character(
-    one: Portrait,
+    portrait: Portrait,
     person: PersonFigures | None,
     shares: Iterable[tuple[str, float]],
     held: Iterable[ItemFigures],
@@ -73,25 +73,25 @@ def _character(
 ) -> str:
     about = _about(person) if person else ""
     face = (
-        f'<span class="face" style="background:{_colour(one.actor_id, person.colour if person else "")}">'
-        f"{escape(one.name[:1].upper())}</span>"
+        f'<span class="face" style="background:{_colour(portrait.actor_id, person.colour if person else "")}">'
+        f"{escape(portrait.name[:1].upper())}</span>"
     )
-    title = f'<a href="{escape(last)}" title="at the end of the replay">{escape(one.name)}</a>'
+    title = f'<a href="{escape(last)}" title="at the end of the replay">{escape(portrait.name)}</a>'
     parts = [f'<header>{face}<div><h3>{title}</h3><p class="sub">{escape(about)}</p></div></header>']
-    if one.sentences:
-        parts.append(f"<p>{escape(' '.join(one.sentences))}</p>")
+    if portrait.sentences:
+        parts.append(f"<p>{escape(' '.join(portrait.sentences))}</p>")
     places = [((zone or ELSEWHERE).replace("_", " "), share) for zone, share in shares]
     if places:
         bands = [(zone, share, charts.SERIES[at % len(charts.SERIES)]) for at, (zone, share) in enumerate(places)]
         line = listed_shares(places, 3)
-        parts.append(charts.shares(bands[:_BANDS], label=f"Where {one.name} was"))
+        parts.append(charts.shares(bands[:_BANDS], label=f"Where {portrait.name} was"))
         parts.append(f'<p class="sub">{escape(line)}</p>')
     things = sorted((item for item in held if item.at_last), key=lambda item: -item.at_last)
     if things:
         named = [f"{charts.number(item.at_last)} {item.item.replace('_', ' ')}" for item in things]
         parts.append(f'<p class="sub">Holds {escape(listed(named, _HELD))} at the end.</p>')
-    if one.moments:
-        parts.append(sentence_list(one.moments, calendar, replay))
+    if portrait.moments:
+        parts.append(sentence_list(portrait.moments, calendar, replay))
     return f'<article class="one">{"".join(parts)}</article>'
 
 

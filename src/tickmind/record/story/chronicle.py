@@ -160,6 +160,8 @@ def choose(of_day: Sequence[StoryScene], most: int) -> list[StoryScene]:
 def _about(story: RunStory, number: int) -> str:
     calendar = story.calendar
     season = calendar.season_of(number)
-    festivals = (plain(str(one.name)).replace("_", " ") for one in calendar.festivals if one.begins_on(number))
+    festivals = (
+        plain(str(festival.name)).replace("_", " ") for festival in calendar.festivals if festival.begins_on(number)
+    )
     parts = (season.name if season else "", calendar.weather_of(number), *festivals)
     return ", ".join(plain(part) for part in parts if part)

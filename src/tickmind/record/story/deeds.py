@@ -41,8 +41,8 @@ class DeedWatch:
         self._homes = tuple(persona.home if persona else "" for persona in personas)
         self._works = tuple(persona.work if persona else "" for persona in personas)
         self._kinds = {kind.name: kind for kind in info.kinds}
-        self._kind_of = {one.object_id: one.kind for one in info.objects}
-        self._states = {one.object_id: one.state for one in info.objects}
+        self._kind_of = {thing.object_id: thing.kind for thing in info.objects}
+        self._states = {thing.object_id: thing.state for thing in info.objects}
         self.stays = Stays(info)
         self.events: list[StoryEvent] = []
         self.talks: list[tuple[int, str, str]] = []  # tick and two actors, one of which answered the other
@@ -218,7 +218,9 @@ class DeedWatch:
 
 
 def _items(effects: tuple[Effect, ...]) -> list[tuple[str, int]]:
-    return [(one.name.removeprefix(_INVENTORY), one.value) for one in effects if one.name.startswith(_INVENTORY)]
+    return [
+        (effect.name.removeprefix(_INVENTORY), effect.value) for effect in effects if effect.name.startswith(_INVENTORY)
+    ]
 
 
 def _is_undone(actions: "tuple[tuple[ActionInfo, ...], ...]", action: "ActionInfo") -> bool:

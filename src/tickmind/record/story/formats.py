@@ -34,15 +34,15 @@ def as_json(told: Chronicle, replay: str = REPLAY) -> str:
                     **({"prose": part.prose} if part.prose else {}),
                     "sentences": [
                         {
-                            "text": one.text,
-                            "tick_id": one.tick_id,
-                            "last_tick_id": one.last_tick_id,
-                            "clock": one.clock,
-                            "kind": one.kind,
-                            "people": one.people,
-                            "address": address(one, replay),
+                            "text": sentence.text,
+                            "tick_id": sentence.tick_id,
+                            "last_tick_id": sentence.last_tick_id,
+                            "clock": sentence.clock,
+                            "kind": sentence.kind,
+                            "people": sentence.people,
+                            "address": address(sentence, replay),
                         }
-                        for one in part.sentences
+                        for sentence in part.sentences
                     ],
                 }
                 for part in day.parts
@@ -76,7 +76,7 @@ def _lines(told: Chronicle, replay: str) -> Iterator[str]:
         for part in day.parts:
             yield f"\n### {part.title}\n"
             if part.prose:
-                ticks = ", ".join(f"[{one.tick_id}]({address(one, replay)})" for one in part.sentences)
+                ticks = ", ".join(f"[{sentence.tick_id}]({address(sentence, replay)})" for sentence in part.sentences)
                 yield f"{_escaped(part.prose)} (ticks {ticks})"
                 continue
             for one in part.sentences:

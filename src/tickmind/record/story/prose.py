@@ -30,7 +30,7 @@ _NAMED = re.compile(r"(?<![.!?:“\"] )(?<!^)\b[A-Z][\w'-]*")  # inside a senten
 
 def prose_question(part: ChroniclePart) -> str:
     """Return what a model is asked for a part of a day, beside `PROSE_TASK`."""
-    facts = (one.text.replace('"', "”") for one in part.sentences)
+    facts = (sentence.text.replace('"', "”") for sentence in part.sentences)
     return "\n".join([f"{part.title}.", *(f'- "{one_line(fact)}"' for fact in facts)])
 
 
@@ -40,7 +40,7 @@ def checked_prose(reply: str, part: ChroniclePart, names: Iterable[str]) -> str:
     `names` are those of all people of the run: prose names those of the sentences, each of them, and no others.
     """
     prose = one_line(reply)
-    source = " ".join(one.text for one in part.sentences)
+    source = " ".join(sentence.text for sentence in part.sentences)
     most = min(_LONGER * len(source) + _ROOM, MAX_PROSE_CHARS.maximum)
     if not prose or len(prose) > most or _MARKUP.search(_without(prose, source)):
         return ""
@@ -52,7 +52,7 @@ def checked_prose(reply: str, part: ChroniclePart, names: Iterable[str]) -> str:
         return ""
     known = {word.lower() for word in re.findall(r"[\w'-]+", source)}
     if any(word.lower().removesuffix("'s") not in known for word in _NAMED.findall(prose) if word != "I"):
-        return ""  # a name that nobody and nothing has
+        return ""  # a name that no person and no thing has
     content = words_of(source)
     return prose if len(words_of(prose) & content) >= LEAST_SHARE * len(content) else ""
 

@@ -16,10 +16,10 @@ def read_story(reader: "RunReader") -> RunStory:
     """Read what a record has for a chronicle. The ticks are read once, whether the actors have minds or not."""
     info = reader.info
     watch = DeedWatch(info)
-    found = read_material(reader, watch=watch.add)
-    secrets = {one.entity_id: one.persona.secret for one in info.actors if one.persona and one.persona.secret}
+    material = read_material(reader, watch=watch.add)
+    secrets = {actor.entity_id: actor.persona.secret for actor in info.actors if actor.persona and actor.persona.secret}
     known = acquainted({actor.entity_id: actor.persona for actor in info.actors})
-    events = [*watch.finish(), *social_events(found, watch.stays, watch.talks, secrets, known)]
+    events = [*watch.finish(), *social_events(material, watch.stays, watch.talks, secrets, known)]
     named = display_names([(actor.entity_id, actor.persona) for actor in info.actors])
     return RunStory(
         run_id=reader.run_id,
@@ -28,7 +28,7 @@ def read_story(reader: "RunReader") -> RunStory:
         first_tick_id=reader.first_tick_id or 0,
         last_tick_id=-1 if reader.last_tick_id is None else reader.last_tick_id,
         names={actor.entity_id: named.get(actor.entity_id, actor.entity_id) for actor in info.actors},
-        minds=len(found.minds),
-        origins=origins_of(found),
+        minds=len(material.minds),
+        origins=origins_of(material),
         events=sorted(events, key=lambda event: event.tick_id),
     )

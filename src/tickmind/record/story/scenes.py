@@ -52,7 +52,7 @@ class StoryScene(NamedTuple):
     @property
     def people(self) -> tuple[str, ...]:
         """The ids of all that it is about, each once."""
-        return tuple(dict.fromkeys(one for event in self.events for one in event.people))
+        return tuple(dict.fromkeys(person for event in self.events for person in event.people))
 
 
 _WORTH = {  # kind -> what a scene of it is worth telling, from 0 to 100

@@ -168,7 +168,7 @@ class SentenceWriter:
         learners = self._all(events)
         if not origins:
             return f"word spread to {learners}: {fact}"
-        source = listed([self.name(one) for one in origins])
+        source = listed([self.name(origin) for origin in origins])
         return (
             f"word spread from {source} to {learners}, until {count} knew: {fact}",
             f"{learners} heard what at first only {source} knew: {fact}",
@@ -180,7 +180,7 @@ class SentenceWriter:
         fact, count, who = quoted(last.what), number(last.amount), self.name(last.who)
         if len(learnt) < 2:
             return f"{who} was the last of {count} to hear it: {fact}"
-        source = listed([self.name(one) for one in self._story.origins.get(last.what, ())]) or "somewhere"
+        source = listed([self.name(origin) for origin in self._story.origins.get(last.what, ())]) or "somewhere"
         first = self.name(learnt[0].who)
         return f"word spread from {source}, to {first} first and to {who} last, until all {count} knew: {fact}"
 

@@ -28,7 +28,7 @@ LOW_MOODS = ("low", "miserable")
 
 
 def social_events(
-    found: MindMaterial,
+    material: MindMaterial,
     stays: "Stays",
     talks: Iterable[tuple[int, str, str]] = (),
     secrets: Mapping[str, str] | None = None,
@@ -38,14 +38,14 @@ def social_events(
 
     `talks` are of actors without minds, `secrets` of all, by their ids. `known` are pairs who have met before the run.
     """
-    history = promise_history(found)
+    history = promise_history(material)
     events = [
-        *_talks(_talk_starts(found) or talks, known),
-        *_promises(found, history),
-        *_gifts(found, history),
-        *_facts(found, secrets or {}),
-        *_feelings(found),
-        *_plans(found),
+        *_talks(_talk_starts(material) or talks, known),
+        *_promises(material, history),
+        *_gifts(material, history),
+        *_facts(material, secrets or {}),
+        *_feelings(material),
+        *_plans(material),
     ]
     placed = [event if event.place else event._replace(place=stays.at(event.who, event.tick_id)) for event in events]
     return sorted(placed, key=lambda event: event.tick_id)
@@ -57,21 +57,21 @@ def acquainted(personas: Mapping[str, Persona | None]) -> set[frozenset[str]]:
     >>> sorted(acquainted({"ada": Persona("Ada", relations=(("liv", "her pupil"),)), "liv": None}).pop())
     ['ada', 'liv']
     """
-    found = {frozenset((one, other)) for one, persona in personas.items() if persona for other, _ in persona.relations}
+    pairs = {frozenset((who, other)) for who, persona in personas.items() if persona for other, _ in persona.relations}
     homes: defaultdict[str, list[str]] = defaultdict(list)
     for one, persona in personas.items():
         if persona and persona.home:
             homes[persona.home].append(one)
-    return found | {frozenset(pair) for people in homes.values() for pair in combinations(people, 2)}
+    return pairs | {frozenset(pair) for people in homes.values() for pair in combinations(people, 2)}
 
 
-def _talk_starts(found: MindMaterial) -> list[tuple[int, str, str]]:
+def _talk_starts(material: MindMaterial) -> list[tuple[int, str, str]]:
     """Return the talks that were answered: their first tick, and the two."""
     spans: defaultdict[tuple[str, str], list[TalkSpan]] = defaultdict(list)  # two actors -> talks, as either saw it
     said: defaultdict[str, list[int]] = defaultdict(list)  # speaker -> ticks
-    for line in found.lines:
+    for line in material.lines:
         said[line.speaker_id].append(line.tick_id)
-    for span in found.talks:
+    for span in material.talks:
         spans[min(span.who, span.partner_id), max(span.who, span.partner_id)].append(span)
     starts = []
     for (one, other), seen in spans.items():
@@ -81,32 +81,32 @@ def _talk_starts(found: MindMaterial) -> list[tuple[int, str, str]]:
                 talks[-1].append(span)
             else:
                 talks.append([span])
-        starts += [(talk[0].first_tick_id, one, other) for talk in talks if _is_answered(found, talk, said)]
+        starts += [(talk[0].first_tick_id, one, other) for talk in talks if _is_answered(material, talk, said)]
     return sorted(starts)
 
 
-def _is_answered(found: MindMaterial, talk: list[TalkSpan], said: Mapping[str, list[int]]) -> bool:
+def _is_answered(material: MindMaterial, talk: list[TalkSpan], said: Mapping[str, list[int]]) -> bool:
     """Return whether both took part; a partner without a mind did if it said something."""
     if len({span.who for span in talk}) > 1:
         return True
     span = talk[0]
     ticks = said.get(span.partner_id, [])
     place = bisect_left(ticks, span.first_tick_id - 1)
-    return span.partner_id not in found.minds and place < len(ticks) and ticks[place] <= talk[-1].last_tick_id
+    return span.partner_id not in material.minds and place < len(ticks) and ticks[place] <= talk[-1].last_tick_id
 
 
 def _talks(starts: Iterable[tuple[int, str, str]], known: Collection[frozenset[str]]) -> Iterator[StoryEvent]:
     met = set(known)
-    for tick_id, one, other in starts:
-        pair = frozenset((one, other))
-        yield StoryEvent(tick_id, StoryKind.TALKED if pair in met else StoryKind.MET, one, other)
+    for tick_id, who, other in starts:
+        pair = frozenset((who, other))
+        yield StoryEvent(tick_id, StoryKind.TALKED if pair in met else StoryKind.MET, who, other)
         met.add(pair)
 
 
-def _promises(found: MindMaterial, history: PromiseHistory) -> Iterator[StoryEvent]:
-    late_ticks = max(1, found.calendar.day_ticks // LATE_SHARE)
+def _promises(material: MindMaterial, history: PromiseHistory) -> Iterator[StoryEvent]:
+    late_ticks = max(1, material.calendar.day_ticks // LATE_SHARE)
     for tick_id, state, promise in history.news:
-        due = _due_clock(found.calendar, promise.due_tick)
+        due = _due_clock(material.calendar, promise.due_tick)
         people = promise.by, promise.to, promise.item, promise.amount, ""
         if state is PromiseState.KEPT:
             how = "late" if promise.due_tick - tick_id <= late_ticks else ""
@@ -126,7 +126,7 @@ def _due_clock(calendar: CalendarInfo, due_tick: int) -> str:
     return clock_of(next((one for one in rounded if minute - one <= ahead), minute))
 
 
-def _gifts(found: MindMaterial, history: PromiseHistory) -> Iterator[StoryEvent]:
+def _gifts(material: MindMaterial, history: PromiseHistory) -> Iterator[StoryEvent]:
     """Iterate over gifts that no promise was kept by; two at the same time, each way, are a trade."""
     promised = {
         (tick_id, promise.by, promise.to, promise.item)
@@ -134,7 +134,7 @@ def _gifts(found: MindMaterial, history: PromiseHistory) -> Iterator[StoryEvent]
         if state is PromiseState.KEPT
     }
     at: dict[int, list[Gift]] = {}
-    for tick_id, gift in found.gifts:
+    for tick_id, gift in material.gifts:
         if (tick_id, gift.giver_id, gift.receiver_id, gift.item) not in promised:
             at.setdefault(tick_id, []).append(gift)
     for tick_id, gifts in at.items():
@@ -151,44 +151,44 @@ def _gifts(found: MindMaterial, history: PromiseHistory) -> Iterator[StoryEvent]
                 yield StoryEvent(tick_id, StoryKind.GAVE, *people, gift.item, gift.amount)
 
 
-def _facts(found: MindMaterial, secrets: Mapping[str, str]) -> Iterator[StoryEvent]:
+def _facts(material: MindMaterial, secrets: Mapping[str, str]) -> Iterator[StoryEvent]:
     """Iterate over facts of personas that others learnt from a speaker, and over their secrets."""
-    for fact, origins in origins_of(found).items():
-        known = set(origins) & found.minds
-        for note, who in _learners(found, fact, origins):
+    for fact, origins in origins_of(material).items():
+        known = set(origins) & material.minds
+        for note, who in _learners(material, fact, origins):
             yield StoryEvent(note.tick_id, StoryKind.LEARNT, who, note.told_by, fact)
             known.add(who)
-            if known == found.minds and len(known) >= EVERYONE_LEAST:
+            if known == material.minds and len(known) >= EVERYONE_LEAST:
                 yield StoryEvent(note.tick_id, StoryKind.EVERYONE_KNOWS, who, "", fact, len(known))
     for owner, secret in secrets.items():
-        for note, who in _learners(found, secret, (owner,)):
-            what = secret if note.told_by == owner else in_third_person(secret, found.names.get(owner, owner))
+        for note, who in _learners(material, secret, (owner,)):
+            what = secret if note.told_by == owner else in_third_person(secret, material.names.get(owner, owner))
             yield StoryEvent(note.tick_id, StoryKind.CONFIDED, who, note.told_by, what, how=owner)
 
 
-def origins_of(found: MindMaterial) -> dict[str, tuple[str, ...]]:
+def origins_of(material: MindMaterial) -> dict[str, tuple[str, ...]]:
     """Return the facts of personas, each with the ids of those that know it from the beginning."""
     origins: dict[str, tuple[str, ...]] = {}
-    for who, facts in found.facts.items():
+    for who, facts in material.facts.items():
         for fact in facts:
             origins[fact] = (*origins.get(fact, ()), who)
     return origins
 
 
-def _learners(found: MindMaterial, fact: str, origins: Iterable[str]) -> "list[tuple[MemoryNote, str]]":
-    noted = first_notes(found, fact, origins)
+def _learners(material: MindMaterial, fact: str, origins: Iterable[str]) -> "list[tuple[MemoryNote, str]]":
+    noted = first_notes(material, fact, origins)
     heard = [(note, who) for who, note in noted.items() if note.told_by and who not in origins]
     return sorted(heard, key=lambda one: (one[0].tick_id, one[1]))
 
 
-def _feelings(found: MindMaterial) -> Iterator[StoryEvent]:
-    ids = _ids_by_name(found.names)
-    for change in found.bonds:
+def _feelings(material: MindMaterial) -> Iterator[StoryEvent]:
+    ids = _ids_by_name(material.names)
+    for change in material.bonds:
         other = ids(change.other_name)
         if other and change.bond:
             kind = StoryKind.BECAME_CLOSE if change.bond == "close" else StoryKind.FELL_OUT
             yield StoryEvent(change.tick_id, kind, change.who, other)
-    for tick_id, who, mood in found.moods:
+    for tick_id, who, mood in material.moods:
         if mood in LOW_MOODS:
             yield StoryEvent(tick_id, StoryKind.FELT, who, "", mood)
 
@@ -197,15 +197,15 @@ def _ids_by_name(names: Mapping[str, str]) -> "Callable[[str], str]":
     by_name: dict[str, str] = {}
     for who, name in names.items():
         for called in (name.lower(), who.lower()):
-            by_name[called] = "" if by_name.get(called, who) != who else who  # one that two have is nobody's
+            by_name[called] = "" if by_name.get(called, who) != who else who  # one that two have names neither
     return lambda name: by_name.get(name.lower(), "")
 
 
-def _plans(found: MindMaterial) -> Iterator[StoryEvent]:
+def _plans(material: MindMaterial) -> Iterator[StoryEvent]:
     """Iterate over days that are over: plans that were carried out, and errands that failed."""
-    calendar = found.calendar
-    last_day = calendar.at(found.last_tick_id).day
-    for (who, day), errands in sorted(found.plans.items()):
+    calendar = material.calendar
+    last_day = calendar.at(material.last_tick_id).day
+    for (who, day), errands in sorted(material.plans.items()):
         if day >= last_day or not errands:
             continue
         states = [errand.rpartition(": ") for errand in errands]

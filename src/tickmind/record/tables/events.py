@@ -34,7 +34,7 @@ from tickmind.record.parquet.schemas import (
 )
 from tickmind.record.tables.result_intents import ResultIntents
 
-_ACTIONS = pa.array([str(one) for one in ACTION_TYPES], pa.string())
+_ACTIONS = pa.array([str(action_type) for action_type in ACTION_TYPES], pa.string())
 _REASONS = pa.array([str(one) for one in REASONS], pa.string())
 
 

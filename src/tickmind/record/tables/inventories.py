@@ -101,7 +101,7 @@ def changes_of(info: WorldInfo, records: Iterable[TickRecord], first: int, last:
 
 def inventories_table(changes: Sequence[ItemQuantity], run_id: str) -> pa.Table:
     """Make the rows of `inventories`."""
-    columns = [[run_id] * len(changes), *([getattr(one, name) for one in changes] for name in _COLUMNS)]
+    columns = [[run_id] * len(changes), *([getattr(change, name) for change in changes] for name in _COLUMNS)]
     arrays = [pa.array(column, kind) for column, kind in zip(columns, INVENTORIES.schema.types, strict=True)]
     return pa.Table.from_arrays(arrays, schema=INVENTORIES.schema).cast(INVENTORIES.written_schema)
 

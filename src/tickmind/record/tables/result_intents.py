@@ -37,7 +37,9 @@ class ResultIntents:
         self._verbs = _names(info.verbs)
         self._items = _names([*info.item_kinds, *(kind.name for kind in info.kinds)])
         self._item_kinds, self._kinds_of_objects = len(info.item_kinds), len(info.kinds)
-        self._targets = _names([*(one.entity_id for one in info.actors), *(one.object_id for one in info.objects)])
+        self._targets = _names(
+            [*(actor.entity_id for actor in info.actors), *(thing.object_id for thing in info.objects)]
+        )
         self._actors, self._objects = len(info.actors), len(info.objects)
 
     def chunks(self, records: Sequence[TickRecord]) -> list[Chunk]:
@@ -62,7 +64,9 @@ class ResultIntents:
     def _kind(self, action: Column) -> Chunk:
         known = action < len(ACTION_TYPES)
         if not known.all():
-            return _named("kind", action.astype(np.int32), known, _names([str(one) for one in ACTION_TYPES]))
+            return _named(
+                "kind", action.astype(np.int32), known, _names([str(action_type) for action_type in ACTION_TYPES])
+            )
         if action.min() == action.max():
             return same(self._kinds, len(action), int(action[0]), optional=True)
         return coded(self._kinds, action, optional=True)

@@ -187,7 +187,9 @@ class Sealer:
         self._thoughts += reports.thoughts
         self._statuses += reports.statuses
         self._insights += reports.insights
-        self._chars += sum(one.chars for one in reports.thoughts) + sum(one.chars for one in reports.insights)
+        self._chars += sum(thought.chars for thought in reports.thoughts) + sum(
+            insight.chars for insight in reports.insights
+        )
         many = max(len(self._thoughts), len(self._insights)) >= _FLUSH_TOLD or len(self._statuses) >= _FLUSH_STATUSES
         if self._chars >= _FLUSH_CHARS or many:
             self._flush_reports()

@@ -123,7 +123,7 @@ def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
     """Return the tables of a world, by name."""
     codes = np.frombuffer(info.floor_codes, dtype=np.uint8)
     y, x = np.divmod(np.arange(len(codes), dtype=np.int32), np.int32(max(info.width, 1)))
-    floors = pa.array([one.name for one in info.floors], pa.string())
+    floors = pa.array([floor.name for floor in info.floors], pa.string())
     actors, objects = info.actors, info.objects
     columns: dict[str, Sequence[Any]] = {
         MAP: [
@@ -131,22 +131,25 @@ def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
             y,
             codes,
             floors.take(pa.array(codes)),
-            np.array([one.walkable for one in info.floors], dtype=np.bool_)[codes],
-            np.array([one.opaque for one in info.floors], dtype=np.bool_)[codes],
+            np.array([floor.walkable for floor in info.floors], dtype=np.bool_)[codes],
+            np.array([floor.opaque for floor in info.floors], dtype=np.bool_)[codes],
         ],
         ACTORS: [
             np.arange(len(actors), dtype=np.int32),
-            [one.entity_id for one in actors],
-            [one.type for one in actors],
-            [json.dumps(one.tags, ensure_ascii=False) for one in actors],
-            [one.spawn_tick for one in actors],
+            [actor.entity_id for actor in actors],
+            [actor.type for actor in actors],
+            [json.dumps(actor.tags, ensure_ascii=False) for actor in actors],
+            [actor.spawn_tick for actor in actors],
             _inventories_json(info),
-            [_persona_json(one) for one in actors],
+            [_persona_json(actor) for actor in actors],
         ],
         OBJECTS: [
             np.arange(len(objects), dtype=np.int32),
-            *([getattr(one, name) for one in objects] for name in ("object_id", "kind", "x", "y", "state", "stock")),
-            [one.owner or None for one in objects],
+            *(
+                [getattr(thing, name) for thing in objects]
+                for name in ("object_id", "kind", "x", "y", "state", "stock")
+            ),
+            [thing.owner or None for thing in objects],
         ],
     }
     tables = {}

@@ -108,9 +108,9 @@ class MemoryDisk:
                     known[inode] = _Inode(inode.safe, bytearray(inode.seen), inode.clean, list(inode.lost))
             return {name: known[inode] for name, inode in names.items()}
 
-        for path, one in self._folders.items():
-            changes = [same(change) for change in one.changes]
-            disk._folders[path] = _Folder(same(one.safe), same(one.seen), changes, list(one.moves))
+        for path, folder in self._folders.items():
+            changes = [same(change) for change in folder.changes]
+            disk._folders[path] = _Folder(same(folder.safe), same(folder.seen), changes, list(folder.moves))
         return disk
 
     # Faults
@@ -275,7 +275,7 @@ class MemoryDisk:
         """Return the names in a folder, of files and folders."""
         self._alive()
         files = self._folders[path].seen if path in self._folders else {}
-        return sorted({*files, *(one.name for one in self._folders if one.parent == path and one != path)})
+        return sorted({*files, *(folder.name for folder in self._folders if folder.parent == path and folder != path)})
 
     def is_link(self, path: Path) -> bool:  # noqa: ARG002  # there are none
         """Return False: a disk in memory has no links."""

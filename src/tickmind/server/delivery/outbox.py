@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-def _nobody() -> None:
+def _no_reader() -> None:
     """Do nothing."""
 
 
@@ -20,7 +20,7 @@ class Outbox(Generic[T]):
 
     __slots__ = ("_capacity", "_last", "_newest", "_queue", "ended", "replaced", "wake")
 
-    def __init__(self, capacity: int, wake: Callable[[], None] = _nobody) -> None:
+    def __init__(self, capacity: int, wake: Callable[[], None] = _no_reader) -> None:
         self._capacity = capacity
         self._queue: deque[T] = deque()
         self._newest: deque[T] = deque()

@@ -352,8 +352,8 @@ class QueryDispatcher:
         schema = self._manager.reply_schema(first.agent)
         if len(group) > 1:
             message = _message(group)
-            schema = joined_schema([one.entity_id for one in group], schema)
-            priority = max(one.priority for one in group)
+            schema = joined_schema([member.entity_id for member in group], schema)
+            priority = max(member.priority for member in group)
             return Question(
                 first.system_prompt,
                 message,

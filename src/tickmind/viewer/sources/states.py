@@ -51,7 +51,7 @@ class RecordedStates:
 
     def __init__(self, reader: "RunReader", actor_rows: Mapping[str, int]) -> None:
         self._reader = reader
-        self._nobody = AgentStates(actor_rows)
+        self._at_start = AgentStates(actor_rows)
         self._marks: list[int] = []  # ticks, ascending
         self._kept: dict[int, AgentStates] = {}  # tick -> the states after it
 
@@ -62,7 +62,7 @@ class RecordedStates:
         """Return the states after a tick, as a copy for the caller."""
         place = bisect_right(self._marks, tick_id)
         mark = self._marks[place - 1] if place else None
-        states = (self._nobody if mark is None else self._kept[mark]).copy()
+        states = (self._at_start if mark is None else self._kept[mark]).copy()
         if mark != tick_id:
             reports = self._reader.statuses(None if mark is None else mark + 1, tick_id + LATE_TICKS)
             states.take(status for status in reports if status.tick_id <= tick_id)

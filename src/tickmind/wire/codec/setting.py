@@ -194,8 +194,11 @@ def decode_persona(message: pb.Persona) -> Persona:
     return Persona(
         age=number(message.age, "persona.age", 0, MAX_AGE),
         relations=tuple(
-            (name(one.entity_id, "persona.relations"), text(one.relation, "persona.relations", MAX_PERSONA_CHARS))
-            for one in message.relations
+            (
+                name(relation.entity_id, "persona.relations"),
+                text(relation.relation, "persona.relations", MAX_PERSONA_CHARS),
+            )
+            for relation in message.relations
         ),
         agent=_agent_settings(message.agent),
         sprite=text(message.sprite, "persona.sprite", MAX_SPRITE_CHARS),

@@ -201,8 +201,8 @@ def _decode_placed_objects(message: pb.ObservationColumns, bounds: ColumnBounds)
 def encode_details(details: tuple[ResultDetail, ...]) -> list[pb.ActorResultDetail]:
     """Encode what actions were done to and changed."""
     return [
-        pb.ActorResultDetail(actor_row=one.actor, target_id=one.target_id, effects=encode_effects(one.effects))
-        for one in details
+        pb.ActorResultDetail(actor_row=detail.actor, target_id=detail.target_id, effects=encode_effects(detail.effects))
+        for detail in details
     ]
 
 

@@ -129,7 +129,7 @@ def encode_viewer_event(event: ViewerEvent) -> pb.ViewerEvent:
         statuses=[encode_status(status) for status in event.statuses],
         insights=[encode_insight(insight) for insight in event.insights],
         needs=_encode_needs(event.needs),
-        rule_events=[_encode_rule_event(one) for one in event.rule_events],
+        rule_events=[_encode_rule_event(rule_event) for rule_event in event.rule_events],
     )
 
 
@@ -222,7 +222,7 @@ def decode_viewer_event(message: pb.ViewerEvent, bounds: ColumnBounds) -> Viewer
         statuses=tuple(decode_status(status) for status in message.statuses),
         insights=tuple(decode_insight(insight) for insight in message.insights),
         needs=_decode_needs(message, bounds),
-        rule_events=tuple(_decode_rule_event(one) for one in message.rule_events),
+        rule_events=tuple(_decode_rule_event(rule_event) for rule_event in message.rule_events),
     )
 
 

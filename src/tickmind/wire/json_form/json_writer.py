@@ -59,8 +59,8 @@ def _value_writer(field: FieldDescriptor) -> Writer | None:
     return _bytes if field.type == FieldDescriptor.TYPE_BYTES else None
 
 
-def _list(one: Writer, values: Any) -> list[Any]:
-    return [one(value) for value in values]
+def _list(writer: Writer, values: Any) -> list[Any]:
+    return [writer(value) for value in values]
 
 
 def _enum(names: dict[int, str], value: int) -> str | int:

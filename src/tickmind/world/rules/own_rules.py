@@ -133,10 +133,10 @@ class RuleTick:
     def actors_in(self, zone: str) -> tuple[str, ...]:
         """Return the actors in a zone. Raises `OwnRuleError` if there is no such zone."""
         turn = self._turn
-        found = turn.tables.scenario.setting.zone(zone)
-        if found is None:
+        wanted = turn.tables.scenario.setting.zone(zone)
+        if wanted is None:
             raise OwnRuleError(f"there is no zone {zone[:100]!r}")
-        inside = turn.in_areas(found.areas, np.arange(len(turn.state.x)))
+        inside = turn.in_areas(wanted.areas, np.arange(len(turn.state.x)))
         return tuple(turn.tables.actor_ids[row] for row in np.flatnonzero(inside).tolist())
 
     def is_there(self, actor_id: str) -> bool:
@@ -220,7 +220,7 @@ class RuleTick:
         Raises `OwnRuleError` if the object has no such state.
         """
         row, turn = self._object(object_id), self._turn
-        names = [one.name for one in turn.tables.kind_of(row).states]
+        names = [state_info.name for state_info in turn.tables.kind_of(row).states]
         if state not in names:
             raise OwnRuleError(f"{object_id} has no state {state[:100]!r}; it has {', '.join(names)}")
         code = names.index(state)
@@ -383,7 +383,7 @@ def run_own_rules(turn: Turn, rules: Sequence[tuple[str, OwnRule]]) -> None:
 
 def intervene(turn: Turn) -> None:
     """Carry out the interventions of this tick, in the order of the scenario, and record them."""
-    due = [one for one in turn.tables.scenario.interventions if one.tick_id == turn.tick_id]
+    due = [intervention for intervention in turn.tables.scenario.interventions if intervention.tick_id == turn.tick_id]
     if not due:
         return
     tick = RuleTick(turn, INTERVENTION, 0)

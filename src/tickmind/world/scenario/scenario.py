@@ -112,9 +112,9 @@ class Scenario:
     def rules_at(self, tick_id: int) -> Rules:
         """Return the rules of a tick, with what interventions have changed about them by then."""
         rules = self.rules
-        for one in self.interventions:
-            if one.rule and one.tick_id <= tick_id:
-                rules = rules.with_setting(one.rule, one.value)
+        for intervention in self.interventions:
+            if intervention.rule and intervention.tick_id <= tick_id:
+                rules = rules.with_setting(intervention.rule, intervention.value)
         return rules
 
     @property
@@ -193,7 +193,11 @@ class Scenario:
             yield "goal", goal, () if zone is None else zone.areas
         if self.interventions:
             yield "interventions", self.interventions
-            if changed := tuple((one.tick_id, one.rule, one.value) for one in self.interventions if one.rule):
+            if changed := tuple(
+                (intervention.tick_id, intervention.rule, intervention.value)
+                for intervention in self.interventions
+                if intervention.rule
+            ):
                 yield "changed rules", changed
         if self.own_rules:  # they see places and times
             yield "own rules", self.own_rules, self.setting

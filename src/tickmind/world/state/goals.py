@@ -57,4 +57,4 @@ def _rows(info: GoalInfo, scenario: Scenario) -> Sequence[int]:
     """Return the rows of the actors that a goal is about; none if its score is the world's."""
     if not info.names_actors and (info.object_id or info.tick_id):
         return ()
-    return [row for row, one in enumerate(scenario.actors) if info.fits(one.tags, one.type, one.entity_id)]
+    return [row for row, actor in enumerate(scenario.actors) if info.fits(actor.tags, actor.type, actor.entity_id)]

@@ -49,8 +49,8 @@ class Tables:
         self.actor_row = {name: row for row, name in enumerate(self.actor_ids)}
         self.actors_each = max(len(self.actor_ids), 1)  # rows of actors and objects of one copy of the world; of all
         self.objects_each = len(self.object_ids)
-        self.actor_arrives: Int64 = np.array([one.arrives or NEVER for one in scenario.actors], dtype=np.int64)
-        self.actor_leaves: Int64 = np.array([one.leaves or NEVER for one in scenario.actors], dtype=np.int64)
+        self.actor_arrives: Int64 = np.array([actor.arrives or NEVER for actor in scenario.actors], dtype=np.int64)
+        self.actor_leaves: Int64 = np.array([actor.leaves or NEVER for actor in scenario.actors], dtype=np.int64)
         self.object_owner_row: Int32 = np.full(len(self.object_ids), -1, dtype=np.int32)
         for row, owner in self.object_owner.items():
             self.object_owner_row[row] = self.actor_row[owner]

@@ -126,8 +126,8 @@ class Deliberations:
             )
             self._engine.world.attach(eid, agent)
             self._manager.ask_soon(eid)
-        served = [one for one in self._thinking.faculties if self._serves(one)]
-        character.faculties = frozenset(one.name for one in served)
+        served = [faculty for faculty in self._thinking.faculties if self._serves(faculty)]
+        character.faculties = frozenset(faculty.name for faculty in served)
         return [self._enrol_faculty(eid, faculty) for faculty in served]
 
     def _serves(self, faculty: Faculty) -> bool:

@@ -44,8 +44,8 @@ class PastThoughts:
         self.some = any(past.thoughts.values()) or any(past.questions.values())
         """Whether there are thoughts at all; without a model there were none."""
         self._prompts = CharacterPrompts(thinking)
-        served = (one for one in thinking.faculties if past.tiers is None or one.tier in past.tiers)
-        self._served = frozenset(one.name for one in served) if self.some else frozenset()
+        served = (faculty for faculty in thinking.faculties if past.tiers is None or faculty.tier in past.tiers)
+        self._served = frozenset(faculty.name for faculty in served) if self.some else frozenset()
         self._eids: dict[str, int] = {}  # entity id -> entity of the private world
         self._mistakes = Mistakes()
         self._tick_id = 0

@@ -104,9 +104,9 @@ class ExperimentAnalysis:
 
 def analyse(result: ExperimentResult) -> ExperimentAnalysis:
     """Analyse the trials that are there. The first condition is the baseline; seeds of one of two are left out."""
-    found = [_measure(result, spec) for spec in result.experiment.measures]
-    tests = [(place, at) for place, one in enumerate(found) for at in range(len(one.contrasts))]
-    corrected = holm([found[place].contrasts[at].p for place, at in tests])
+    analyses = [_measure(result, spec) for spec in result.experiment.measures]
+    tests = [(place, at) for place, one in enumerate(analyses) for at in range(len(one.contrasts))]
+    corrected = holm([analyses[place].contrasts[at].p for place, at in tests])
     by_place = dict(zip(tests, corrected, strict=True))
     measures = (
         MeasureAnalysis(
@@ -115,7 +115,7 @@ def analyse(result: ExperimentResult) -> ExperimentAnalysis:
             tuple(_corrected(contrast, by_place[place, at]) for at, contrast in enumerate(one.contrasts)),
             one.bands,
         )
-        for place, one in enumerate(found)
+        for place, one in enumerate(analyses)
     )
     return ExperimentAnalysis(result, tuple(measures))
 
@@ -126,7 +126,7 @@ def _corrected(contrast: Contrast, p_holm: float | None) -> Contrast:
 
 def _measure(result: ExperimentResult, spec: MeasureSpec) -> MeasureAnalysis:
     names = [condition.name for condition in result.experiment.conditions]
-    of = {name: [one for one in result.outcomes if one.condition == name] for name in names}
+    of = {name: [outcome for outcome in result.outcomes if outcome.condition == name] for name in names}
     summaries = tuple(_summary(name, of[name], spec.name) for name in names)
     baseline = summaries[0]
     contrasts = tuple(_contrast(summary, baseline, spec.name) for summary in summaries[1:])

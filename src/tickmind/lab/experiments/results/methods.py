@@ -83,8 +83,8 @@ def needed_seeds(analysis: ExperimentAnalysis, effects: dict[str, float]) -> lis
 def power_line(name: str, condition: str, effect: float, seeds: int, tests: int) -> str:
     """Return one line about the number of seeds."""
     level = f"{LEVEL:.0%} / {tests} tests" if tests > 1 else f"{LEVEL:.0%}"
-    found = f"a difference of {effect:g} is found with {POWER:.0%} power (level {level}) by {seeds:,} seeds"
-    return f"{name}, {condition}: {found}."
+    power = f"a difference of {effect:g} is found with {POWER:.0%} power (level {level}) by {seeds:,} seeds"
+    return f"{name}, {condition}: {power}."
 
 
 def analysis_json(analysis: ExperimentAnalysis) -> str:
@@ -98,7 +98,9 @@ def analysis_json(analysis: ExperimentAnalysis) -> str:
         "seeds": list(experiment.seeds),
         "repeats": experiment.repeats,
         "ticks": experiment.ticks,
-        "conditions": [{"name": one.name, "levels": dict(one.levels)} for one in experiment.conditions],
+        "conditions": [
+            {"name": condition.name, "levels": dict(condition.levels)} for condition in experiment.conditions
+        ],
         "trials": {"done": len(analysis.result.outcomes), "of": experiment.trials},
         "problems": analysis.result.problems,
         "errors": [{"trial": trial, "error": error} for trial, error in analysis.errors],

@@ -34,11 +34,11 @@ def _measure(measure: MeasureAnalysis) -> str:
         distributions(measure.summaries, label=f"{measure.name} of each run"),
         table(("condition", "seeds", "mean", "95 %", "deviation"), map(summary_row, measure.summaries), numbers=4),
     ]
-    if any(one.variance is not None and one.variance.replies is not None for one in measure.summaries):
+    if any(summary.variance is not None and summary.variance.replies is not None for summary in measure.summaries):
         rows = [
-            (one.condition, shown(one.variance.seeds), shown(one.variance.replies))
-            for one in measure.summaries
-            if one.variance is not None
+            (summary.condition, shown(summary.variance.seeds), shown(summary.variance.replies))
+            for summary in measure.summaries
+            if summary.variance is not None
         ]
         parts.append(table(("condition", "variance between seeds", "between replies"), rows, numbers=2))
     if measure.contrasts:
@@ -49,20 +49,22 @@ def _measure(measure: MeasureAnalysis) -> str:
     return "".join(parts)
 
 
-def summary_row(one: ConditionSummary) -> tuple[str, ...]:
+def summary_row(summary: ConditionSummary) -> tuple[str, ...]:
     """Return a condition's line of a table."""
-    interval = "-" if one.interval is None else f"{shown(one.interval.low)} to {shown(one.interval.high)}"
-    return one.condition, f"{len(one.by_seed):,}", shown(one.mean), interval, shown(one.deviation)
+    interval = "-" if summary.interval is None else f"{shown(summary.interval.low)} to {shown(summary.interval.high)}"
+    return summary.condition, f"{len(summary.by_seed):,}", shown(summary.mean), interval, shown(summary.deviation)
 
 
-def contrast_row(one: Contrast) -> tuple[str, ...]:
+def contrast_row(contrast: Contrast) -> tuple[str, ...]:
     """Return a comparison's line of a table."""
-    interval = "-" if one.interval is None else f"{shown(one.interval.low)} to {shown(one.interval.high)}"
-    effects = (one.cohens_d, one.paired_d, one.cliffs_delta)
+    interval = (
+        "-" if contrast.interval is None else f"{shown(contrast.interval.low)} to {shown(contrast.interval.high)}"
+    )
+    effects = (contrast.cohens_d, contrast.paired_d, contrast.cliffs_delta)
     return (
-        *(one.condition, f"{one.pairs:,}", shown(one.difference), interval),
+        *(contrast.condition, f"{contrast.pairs:,}", shown(contrast.difference), interval),
         *map(shown, effects),
-        *map(shown_p, (one.p, one.p_holm)),
+        *map(shown_p, (contrast.p, contrast.p_holm)),
     )
 
 

@@ -32,7 +32,7 @@ class _Scale:
 
 def distributions(summaries: Sequence[ConditionSummary], *, label: str) -> str:
     """Draw a dot for each run, and the mean of each condition with its interval."""
-    known = [one for one in summaries if one.by_seed]
+    known = [summary for summary in summaries if summary.by_seed]
     if not known:
         return nothing("No trial has a value.")
     values = [value for one in known for value in one.by_seed.values()]
@@ -54,7 +54,7 @@ def distributions(summaries: Sequence[ConditionSummary], *, label: str) -> str:
 
 def differences(contrasts: Sequence[Contrast], *, label: str) -> str:
     """Draw the mean difference of each condition from the baseline, with its interval, beside 0."""
-    known = [one for one in contrasts if one.interval is not None]
+    known = [contrast for contrast in contrasts if contrast.interval is not None]
     if not known:
         return ""
     ends = [end for one in known if one.interval for end in (one.interval.low, one.interval.high)]
@@ -77,9 +77,9 @@ def bands(curves: Sequence[CurveBand], *, label: str, height: int = 220) -> str:
     """Draw the mean of each condition over time, with its band."""
     if not curves:
         return ""
-    first, last = min(one.ticks[0] for one in curves), max(one.ticks[-1] for one in curves)
+    first, last = min(curve.ticks[0] for curve in curves), max(curve.ticks[-1] for curve in curves)
     across = _Scale(first, last, 0, _BAND_WIDTH, gap=0)
-    low, high = min(0.0, *(min(one.low) for one in curves)), max(0.0, *(max(one.high) for one in curves))
+    low, high = min(0.0, *(min(curve.low) for curve in curves)), max(0.0, *(max(curve.high) for curve in curves))
     up = _Scale(low, high, height, 0, gap=0.04)
     shapes = []
     for place, one in enumerate(curves):

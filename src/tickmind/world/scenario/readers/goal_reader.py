@@ -52,9 +52,9 @@ class GoalReader:
         given.nothing_but(
             "who", "all_in", "each_in", "carry", "object", "state", "tick", "day", "clock", "score", "ends"
         )
-        found = [key for key in _CONDITIONS if key in given.entries]
-        if len(found) != 1:
-            there = " and ".join(found) or "none"
+        keys = [key for key in _CONDITIONS if key in given.entries]
+        if len(keys) != 1:
+            there = " and ".join(keys) or "none"
             place.fail(f"a goal has exactly one condition of {', '.join(_CONDITIONS)}; this one has {there}")
         for key, needed in (("state", "object"), ("clock", "day")):
             if key in given.entries and needed not in given.entries:
@@ -76,7 +76,7 @@ class GoalReader:
             state=self._state(object_id, given.need("state")) if object_id else "",
             tick_id=read_tick(given, self._calendar),
         )
-        if not any(goal.fits(one.tags, one.type, one.entity_id) for one in self._actors):
+        if not any(goal.fits(actor.tags, actor.type, actor.entity_id) for actor in self._actors):
             where = given.get("who")
             if where is not None or not (goal.object_id or goal.tick_id):
                 (where.place if where else place).fail("no actor of this scenario is meant, so it is never reached")

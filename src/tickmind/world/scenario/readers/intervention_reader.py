@@ -37,11 +37,11 @@ class InterventionReader:
         given = many(node)
         if not MAX_INTERVENTIONS.allows(len(given.items)):
             given.place.fail(f"more than {MAX_INTERVENTIONS.maximum} interventions")
-        found: list[Intervention] = []
+        interventions: list[Intervention] = []
         for item in given.items:
             with item.place.source.noting():
-                found.append(self._intervention(table(item)))
-        return tuple(found)
+                interventions.append(self._intervention(table(item)))
+        return tuple(interventions)
 
     def _intervention(self, given: YamlMapping) -> Intervention:
         given.need("tick")
@@ -71,10 +71,11 @@ def interventions_text(interventions: Sequence[Intervention]) -> str:
     return f"[{', '.join(map(_as_text, interventions))}]"
 
 
-def _as_text(one: Intervention) -> str:
-    if one.rule:
-        return f"{{tick: {one.tick_id}, rule: {quoted(one.rule)}, value: {one.value}}}"
-    if one.object_id:
-        return f"{{tick: {one.tick_id}, object: {quoted(one.object_id)}, state: {quoted(one.state)}}}"
-    who, item = quoted(one.actor_id), quoted(one.item)
-    return f"{{tick: {one.tick_id}, actor: {who}, item: {item}, amount: {one.amount}}}"
+def _as_text(intervention: Intervention) -> str:
+    if intervention.rule:
+        return f"{{tick: {intervention.tick_id}, rule: {quoted(intervention.rule)}, value: {intervention.value}}}"
+    if intervention.object_id:
+        object_id, state = quoted(intervention.object_id), quoted(intervention.state)
+        return f"{{tick: {intervention.tick_id}, object: {object_id}, state: {state}}}"
+    who, item = quoted(intervention.actor_id), quoted(intervention.item)
+    return f"{{tick: {intervention.tick_id}, actor: {who}, item: {item}, amount: {intervention.amount}}}"

@@ -86,10 +86,10 @@ def read_rules(node: Node | None) -> Rules:
 def read_floors(given: YamlMapping, needs: WorldNeeds) -> tuple[FloorKind, ...]:
     """The section `floors`, in the order of the file; in a world without needs no floor changes them."""
     _few(given)
-    found = [place.source.part(FloorKind(name), _read_floor, name, node, needs) for name, place, node in given.named()]
-    if not found:
+    floors = [place.source.part(FloorKind(name), _read_floor, name, node, needs) for name, place, node in given.named()]
+    if not floors:
         given.place.fail("expected at least one kind of floor")
-    return tuple(found)
+    return tuple(floors)
 
 
 def _read_floor(name: str, node: Node, needs: WorldNeeds) -> FloorKind:

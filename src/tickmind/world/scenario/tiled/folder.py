@@ -82,8 +82,8 @@ class TiledFolder:
             place.fail(f"has more than {MAX_TILED_NODES.maximum:,} parts")
         self._nodes_left -= nodes
         try:
-            found = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
+            value = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
         except orjson.JSONDecodeError as error:
             place.fail(f"this is no JSON: {error}")
-        assert isinstance(found, dict), "it begins with a brace"
-        return found
+        assert isinstance(value, dict), "it begins with a brace"
+        return value

@@ -49,11 +49,11 @@ class ObjectLayers:
     def sections(self) -> dict[str, Node]:
         """Return the sections `objects`, `ground`, `actors` and `zones`, without those that are empty."""
         place = self._map.place
-        found: dict[str, Node] = {name: Many(place, tuple(items)) for name, items in self._lists.items() if items}
+        nodes: dict[str, Node] = {name: Many(place, tuple(items)) for name, items in self._lists.items() if items}
         if self._zones:
             keys = {name: zone.place for name, zone in self._zones.items()}
-            found["zones"] = YamlMapping(place, dict(self._zones), keys)
-        return found
+            nodes["zones"] = YamlMapping(place, dict(self._zones), keys)
+        return nodes
 
     def _add(self, thing: "TiledObject", place: TiledPosition) -> None:
         number = self._number(thing, place)

@@ -154,12 +154,12 @@ def _layers(raw: Raw, place: TiledPosition, depth: int = 1) -> Iterator[tuple[st
     """Yield all layers from the lowest to the uppermost, with their kinds; those of groups in place of the group."""
     if not MAX_TILED_DEPTH.allows(depth):
         place.fail(f"groups nested more than {MAX_TILED_DEPTH.maximum} deep")
-    found: list[tuple[str, Raw]]
+    layers: list[tuple[str, Raw]]
     if isinstance(raw, Element):
-        found = [(_LAYERS[part.tag], part) for part in raw if part.tag in _LAYERS]
+        layers = [(_LAYERS[part.tag], part) for part in raw if part.tag in _LAYERS]
     else:
-        found = [(str(part.get("type")), part) for part in _parts(raw, "layers", place)]
-    for kind, layer in found:
+        layers = [(str(part.get("type")), part) for part in _parts(raw, "layers", place)]
+    for kind, layer in layers:
         if kind == "group":
             yield from _layers(layer, place, depth + 1)
         elif kind in _LAYERS.values():
@@ -227,7 +227,7 @@ def _tilesets(folder: TiledFolder, path: Path, raw: Raw, place: TiledPosition) -
     entries: Sequence[Raw] = raw.findall("tileset") if isinstance(raw, Element) else _parts(raw, "tilesets", place)
     if not MAX_TILED_SETS.allows(len(entries)):
         place.fail(f"more than {MAX_TILED_SETS.maximum} tilesets")
-    found: dict[int, PlacedTileset] = {}
+    tilesets: dict[int, PlacedTileset] = {}
     for entry in entries:
         first = _number(entry, "firstgid", _MAX_TILES, place)
         file, content = path, entry
@@ -237,11 +237,11 @@ def _tilesets(folder: TiledFolder, path: Path, raw: Raw, place: TiledPosition) -
             file, content = folder.read(str(source), at, beside=path)
             if (content.tag if isinstance(content, Element) else content.get("type")) != "tileset":
                 at.fail("is not a tileset")
-        if first in found:
+        if first in tilesets:
             at.fail(f"two tilesets begin with the tile {first}")
         image = _image(content)
-        found[first] = PlacedTileset(first, _parsed_tileset(content, first, at), at, file, image)
-    return tuple(found[first] for first in sorted(found, reverse=True))
+        tilesets[first] = PlacedTileset(first, _parsed_tileset(content, first, at), at, file, image)
+    return tuple(tilesets[first] for first in sorted(tilesets, reverse=True))
 
 
 def _image(raw: Raw) -> str:
