@@ -112,10 +112,32 @@ class FileForm:
         ]
         return in_order(problems)
 
+    def check(self, document: Document, source: str) -> None:
+        """Raise `ConfigFileError` for a file that does not fit the schema."""
+        if problems := self.problems(document):
+            raise ConfigFileError(source, problems)
+
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
     """Sort problems by their place in the file; those in other files come after it."""
     return sorted(problems, key=lambda it: (it.file, *((it.place.line, it.place.column) if it.place else (0, 0))))
+
+
+class DocumentReader:
+    """What readers of a file's settings share: the settings, and what the schema can't find wrong with them."""
+
+    def __init__(self, source: str, document: Document) -> None:
+        self._source_name = source
+        self._document = document
+        self._said: Mapping[str, Any] = document.value
+        self._problems: list[Problem] = []
+
+    def _wrong(self, path: Path, message: str, *, of_key: bool = False) -> None:
+        self._problems.append(Problem(path, message, self._document.place(path, of_key=of_key)))
+
+    def _raise_if_wrong(self) -> None:
+        if self._problems:
+            raise ConfigFileError(self._source_name, in_order(self._problems))
 
 
 def _explain(error: Any, document: Document, form: FileForm) -> Iterator[Problem]:

@@ -16,10 +16,9 @@ from tickmind.agent.settings import Json
 from tickmind.base import ConfigError
 from tickmind.base.access.tls_files import TlsFiles
 from tickmind.base.files import replace_file
-from tickmind.base.problems import ConfigFileError, FileForm, Problem, in_order, nearest, read_config
+from tickmind.base.problems import ConfigFileError, DocumentReader, FileForm, Problem, nearest, read_config
 from tickmind.base.secret import is_secret_name
 from tickmind.base.yaml_source import Document
-from tickmind.base.yaml_source import Path as SettingPath
 from tickmind.runner.spec import (
     DEFAULT_NAME,
     AgentSpec,
@@ -72,9 +71,7 @@ def mapping_of(document: Document, source: str, folder: Path) -> RunnerMapping:
             message = "the scenario names no agents; add `agents` and `assignments`, or use a mapping file"
             raise ConfigFileError(source, [Problem((), message)])
         document = Document(kept, document.keys, document.values)
-    problems = _form().problems(document)
-    if problems:
-        raise ConfigFileError(source, problems)
+    _form().check(document, source)
     return _Reader(source, document, folder).read()
 
 
@@ -102,16 +99,13 @@ def is_scenario(value: object) -> bool:
     return isinstance(value, Table) and "world" in value
 
 
-class _Reader:
+class _Reader(DocumentReader):
     """Turns a checked document into a mapping, and collects errors that the schema can't find."""
 
     def __init__(self, name: str, document: Document, folder: Path) -> None:
-        self._name = name
-        self._document = document
-        self._said: Table[str, Any] = document.value
+        super().__init__(name, document)
         self._defaults: Table[str, Any] = document.value.get("defaults", {})
         self._folder = folder
-        self._problems: list[Problem] = []
 
     def read(self) -> RunnerMapping:
         agents = {name: self._agent(name, said) for name, said in self._said["agents"].items()}
@@ -130,12 +124,8 @@ class _Reader:
             world_token=self._source(token) if token is not None else None,
             tls=self._tls(),
         )
-        if self._problems:
-            raise ConfigFileError(self._name, in_order(self._problems))
+        self._raise_if_wrong()
         return mapping
-
-    def _wrong(self, path: SettingPath, message: str, *, of_key: bool = False) -> None:
-        self._problems.append(Problem(path, message, self._document.place(path, of_key=of_key)))
 
     def _address(self) -> str:
         address: str = self._said.get("world_addr", DEFAULT_WORLD_ADDR)

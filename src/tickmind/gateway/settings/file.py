@@ -14,10 +14,9 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from urllib.parse import urlsplit
 
 from tickmind.base import Secret, get_logger
-from tickmind.base.problems import ConfigFileError, Problem, in_order, read_config
+from tickmind.base.problems import DocumentReader, read_config
 from tickmind.base.secret_sources import SecretSources, SourceError, has_reference
 from tickmind.base.yaml_source import Document
-from tickmind.base.yaml_source import Path as SettingPath
 from tickmind.gateway.settings.addresses import forbidden_kind
 from tickmind.gateway.settings.base_url import BaseUrl, BaseUrlError, parse_base_url
 from tickmind.gateway.settings.config import (
@@ -62,9 +61,7 @@ def load_config(
     """
     name = _ENVIRONMENT if path is None else str(path)
     document = Document({}) if path is None else read_config(Path(path), hint=_HINT)
-    problems = config_form().problems(document)
-    if problems:
-        raise ConfigFileError(name, problems)
+    config_form().check(document, name)
     look_up = setting_lookup(env, dotenv_path=None if env is None else os.devnull)
     folder = Path() if path is None else Path(path).parent
     return _Reader(name, document, SecretSources(look_up, folder), key_id_secret).read(host, port)
@@ -97,15 +94,12 @@ def section(base: _Section, given: Mapping[str, Any], **ready: Any) -> _Section:
     return replace(base, **values, **ready)
 
 
-class _Reader:
+class _Reader(DocumentReader):
     """Turns a checked document into a config, and collects errors that the schema can't find."""
 
     def __init__(self, name: str, document: Document, sources: SecretSources, key_id_secret: Secret | None) -> None:
-        self._name = name
-        self._document = document
-        self._said: Mapping[str, Any] = document.value
+        super().__init__(name, document)
         self._sources = sources
-        self._problems: list[Problem] = []
         self._key_id_secret = key_id_secret
 
     def read(self, host: str | None, port: int | None) -> GatewayConfig:
@@ -146,12 +140,8 @@ class _Reader:
             key_id_secret=key_secret,
         )
         self._check_pairs(config)
-        if self._problems:
-            raise ConfigFileError(self._name, in_order(self._problems))
+        self._raise_if_wrong()
         return config
-
-    def _wrong(self, path: SettingPath, message: str) -> None:
-        self._problems.append(Problem(path, message, self._document.place(path)))
 
     def _key_secret(self) -> Secret:
         if self._key_id_secret is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tickmind.base import ConfigError, LimitExceededError
-from tickmind.base.problems import ConfigFileError, FileForm, Problem, in_order, nearest, read_config
+from tickmind.base.problems import ConfigFileError, DocumentReader, FileForm, Problem, nearest, read_config
 from tickmind.base.yaml_source import Document, read_yaml
 from tickmind.base.yaml_source import Path as SettingPath
 from tickmind.lab.experiments.experiment import (
@@ -57,21 +57,17 @@ def read_experiment(path: Path, find_scenario: FindScenario = lambda given: give
     `find_scenario` returns the file of a scenario that is not beside the experiment. No program and no measure is run.
     """
     document = read_config(path, hint=_HINT)
-    problems = _form().problems(document)
-    if problems:
-        raise ConfigFileError(str(path), problems)
+    _form().check(document, str(path))
     return _ExperimentReader(path, document, find_scenario).read()
 
 
-class _ExperimentReader:
+class _ExperimentReader(DocumentReader):
     """Turns a document that fits the schema into an experiment, and collects what the schema can't find."""
 
     def __init__(self, file: Path, document: Document, find_scenario: FindScenario) -> None:
+        super().__init__(str(file), document)
         self._file = file
-        self._document = document
-        self._said: Mapping[str, Any] = document.value
         self._find = find_scenario
-        self._problems: list[Problem] = []
 
     def read(self) -> Experiment:
         said = self._said
@@ -111,13 +107,6 @@ class _ExperimentReader:
             budget=TrialBudget(budget.get("tokens"), budget.get("usd")),
             text=self._file.read_text(encoding="utf-8"),
         )
-
-    def _wrong(self, path: SettingPath, message: str, *, of_key: bool = False) -> None:
-        self._problems.append(Problem(path, message, self._document.place(path, of_key=of_key)))
-
-    def _raise_if_wrong(self) -> None:
-        if self._problems:
-            raise ConfigFileError(str(self._file), in_order(self._problems))
 
     def _line(self, path: SettingPath) -> int:
         place = self._document.place(path, of_key=True)
