@@ -138,9 +138,9 @@ class People:
     def restore(self, people: Iterable[Acquaintance]) -> None:
         """Take over what was kept. Raises `TypeError` or `ValueError` for malformed values, and takes nothing then."""
         known = {person.person_id: person for person in people}
-        for one in known.values():
-            texts, degrees = (one.person_id, one.name), (one.liking, one.trust)
-            if not all(type(text) is str for text in texts) or type(one.talks) is not int:
+        for person in known.values():
+            texts, degrees = (person.person_id, person.name), (person.liking, person.trust)
+            if not all(type(text) is str for text in texts) or type(person.talks) is not int:
                 raise TypeError("a person must have an id, a name and a number of talks")
             if not all(-1 <= degree <= 1 for degree in degrees):
                 raise ValueError("liking and trust go from -1 to 1")

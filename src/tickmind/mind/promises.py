@@ -51,7 +51,7 @@ class Promises:
         if self.between(by, to, item) is not None:
             return None
         if not MAX_PROMISES.allows(len(self._all) + 1):
-            settled = next((one for one in self._all if one.state is not PromiseState.OPEN), None)
+            settled = next((promise for promise in self._all if promise.state is not PromiseState.OPEN), None)
             if settled is None:
                 return None
             self._all.remove(settled)
@@ -76,11 +76,14 @@ class Promises:
 
     def between(self, by: str, to: str, item: str = "") -> Promise | None:
         """Return an open promise of one to another, of an item or of any."""
-        return next((one for one in self.open() if (one.by, one.to) == (by, to) and item in ("", one.item)), None)
+        return next(
+            (promise for promise in self.open() if (promise.by, promise.to) == (by, to) and item in ("", promise.item)),
+            None,
+        )
 
     def open(self) -> Iterator[Promise]:
         """Iterate over the open promises, the oldest first."""
-        return (one for one in self._all if one.state is PromiseState.OPEN)
+        return (promise for promise in self._all if promise.state is PromiseState.OPEN)
 
     def give(self, by: str, to: str, item: str, amount: int) -> Promise | None:
         """Note that items were given; return the promise that is kept by it, if one is."""

@@ -81,13 +81,15 @@ class CheckpointFolder:
 
     def nearest(self, tick_id: int) -> StoredCheckpoint | None:
         """Return the newest checkpoint after this tick or an earlier one, or None; it may be damaged."""
-        return next((one for one in reversed(self.stored()) if one.after_tick <= tick_id), None)
+        return next((checkpoint for checkpoint in reversed(self.stored()) if checkpoint.after_tick <= tick_id), None)
 
     def _obsolete(self, after_tick: int, new: Path) -> list[Path]:
         """Return the files that are not kept beside the new one."""
         stored = self.stored()
-        kept = [one for one in stored if 0 <= one.after_tick < after_tick or one.path == new]
-        obsolete = [one.path for one in stored if one not in kept]
+        kept = [
+            checkpoint for checkpoint in stored if 0 <= checkpoint.after_tick < after_tick or checkpoint.path == new
+        ]
+        obsolete = [checkpoint.path for checkpoint in stored if checkpoint not in kept]
         while len(kept) > self._kept + 3:
             between = range(1, len(kept) - 2)
             least = min(between, key=lambda place: kept[place + 1].after_tick - kept[place - 1].after_tick)

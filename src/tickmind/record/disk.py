@@ -288,8 +288,8 @@ def reading(what: str) -> Iterator[None]:
 
 def remove_folder(disk: Disk, path: Path) -> None:
     """Remove a folder and the files in it, if it is there."""
-    for one in disk.list(path):
-        disk.remove(path / one)
+    for name in disk.list(path):
+        disk.remove(path / name)
     if path.name in disk.list(path.parent):
         disk.remove(path)
 

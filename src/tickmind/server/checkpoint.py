@@ -92,15 +92,15 @@ def load_checkpoint(store: CheckpointStore, last_tick_id: int | None = None) -> 
     stored = store.stored()
     if not stored:
         return None
-    latest = max(one.incarnation for one in stored)
-    within = [one for one in stored if last_tick_id is None or one.after_tick <= last_tick_id]
+    latest = max(saved.incarnation for saved in stored)
+    within = [saved for saved in stored if last_tick_id is None or saved.after_tick <= last_tick_id]
     damage: CheckpointError | None = None
-    for one in reversed(within or stored):
+    for saved in reversed(within or stored):
         try:
-            checkpoint = Checkpoint.decode(one.read())
+            checkpoint = Checkpoint.decode(saved.read())
         except CheckpointError as error:
             damage = error
-            _log.warning("a checkpoint is damaged; using the one before it", after_tick=one.after_tick)
+            _log.warning("a checkpoint is damaged; using the one before it", after_tick=saved.after_tick)
             continue
         return replace(checkpoint, incarnation=max(latest, checkpoint.incarnation))
     raise CheckpointError("no checkpoint of the run is sound; recover the run, and begin a new one") from damage

@@ -132,7 +132,7 @@ class RecordedRun:
 
         def read() -> str:
             measures = measure(read_material(self._reader, ()), ())
-            return json.dumps([one._asdict() for one in measures], indent=1)
+            return json.dumps([measure._asdict() for measure in measures], indent=1)
 
         return await self._read(read)
 
@@ -159,8 +159,15 @@ class RecordedRun:
             self._reader.refresh()
             events = list(islice(self._reader.events(first, last, actors={actor} if actor else None), most + 1))
             views = [
-                EventView(tick=one.tick_id, kind=one.kind, who=one.subject_id, x=one.x, y=one.y, what=_plain(one.what))
-                for one in events[:most]
+                EventView(
+                    tick=event.tick_id,
+                    kind=event.kind,
+                    who=event.subject_id,
+                    x=event.x,
+                    y=event.y,
+                    what=_plain(event.what),
+                )
+                for event in events[:most]
             ]
             return Events(events=views, more=len(events) > most)
 

@@ -121,10 +121,10 @@ class DailyCharacter(WorkingCharacter):
         for when, errand in self._appointments:
             if when == day and errand.minute > minute:
                 plan.interrupt(replace(errand), errand.minute + MEET_MINUTES)
-        for one in self.setting.calendar.festivals:
-            begins, ends = one.hours or (NOON_HOUR * 60, DAY_MINUTES)
-            if one.begins_on(day) and one.where in self._places and begins > minute:
-                plan.interrupt(DayErrand(begins, "meet", place=one.where), ends)
+        for festival in self.setting.calendar.festivals:
+            begins, ends = festival.hours or (NOON_HOUR * 60, DAY_MINUTES)
+            if festival.begins_on(day) and festival.where in self._places and begins > minute:
+                plan.interrupt(DayErrand(begins, "meet", place=festival.where), ends)
         return plan
 
     def hear_news(self, text: str) -> None:

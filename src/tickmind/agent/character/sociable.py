@@ -70,7 +70,7 @@ class SociableCharacter(TalkingCharacter):
         owed = (
             promise for promise in self.talker.promises.open() if promise.by == self.entity_id and promise.item == item
         )
-        return self.carries(item) - sum(one.amount - one.given for one in owed)
+        return self.carries(item) - sum(promise.amount - promise.given for promise in owed)
 
     # What outlives a crash
 

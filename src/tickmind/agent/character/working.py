@@ -56,7 +56,7 @@ class WorkingCharacter(SociableCharacter):
         """Sell what it has enough of, else gather what grows at a place, or make what is made there."""
         place = errand.place or self.persona.work
         here = self._things_at(place)
-        kinds = {one.seen.kind for one in here}
+        kinds = {thing.seen.kind for thing in here}
         steps: tuple[Callable[[], Status], ...] = (
             lambda: self._sell_goods(here, kinds, self.enough),
             lambda: self._gather_at(here, kinds),
@@ -120,7 +120,7 @@ class WorkingCharacter(SociableCharacter):
         if self._for_sale and self.to_spare(self._for_sale) <= 0:
             self._for_sale = ""
         if not self._for_sale:
-            grown = (stack.kind for one in here for stack in one.seen.items if not self._is_contents(one))
+            grown = (stack.kind for thing in here for stack in thing.seen.items if not self._is_contents(thing))
             made = (item for item, kind, _, _ in self._recipes if kind in kinds)
             yielded = (item for item, kind, _, _ in self._yields if kind in kinds)
             goods = dict.fromkeys((*grown, *made, *yielded))

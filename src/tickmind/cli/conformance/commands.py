@@ -65,10 +65,10 @@ def report(judgements: "list[Judgement]") -> str:
     from tickmind.agent.contract import CONTRACT_VERSION
 
     lines: list[str] = []
-    for one in judgements:
-        lines.append(f"{_MARKS[one.verdict]}  {one.claim}: {harmless(one.seen)}")
-        if one.advice:
-            lines.append(f"           do: {one.advice}")
+    for judgement in judgements:
+        lines.append(f"{_MARKS[judgement.verdict]}  {judgement.claim}: {harmless(judgement.seen)}")
+        if judgement.advice:
+            lines.append(f"           do: {judgement.advice}")
     passed = sum(judgement.verdict == "pass" for judgement in judgements)
     text = "the agent conforms to" if passed == len(judgements) else "the agent does not conform to"
     lines.append(f"{passed} of {len(judgements)} claims hold: {text} contract {CONTRACT_VERSION}")

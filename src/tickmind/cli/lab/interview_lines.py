@@ -28,9 +28,9 @@ def answer_in_lines(interviewers: "Sequence[Interviewer]", questions: Iterable[s
         question = line.strip()
         if not question:
             continue
-        for one in interviewers:
+        for interviewer in interviewers:
             try:
-                answer = one.ask(question, lambda part: put({"part": part}))
+                answer = interviewer.ask(question, lambda part: put({"part": part}))
             except TickmindError as error:
                 put({"error": redact(str(error))})
             else:

@@ -208,9 +208,12 @@ class ExperimentRun:
     def _forecast(self, done: list[TrialOutcome], left: int, of: int) -> TrialForecast:
         if not done:
             return TrialForecast(0, of, 0.0, 0, 0.0)
-        seconds = sum(one.took_s for one in done) / len(done)
+        seconds = sum(outcome.took_s for outcome in done) / len(done)
         rounds = -(-left // self._executor.workers)
-        tokens, usd = sum(one.tokens for one in done) / len(done), sum(one.usd for one in done) / len(done)
+        tokens, usd = (
+            sum(outcome.tokens for outcome in done) / len(done),
+            sum(outcome.usd for outcome in done) / len(done),
+        )
         return TrialForecast(of - left, of, seconds * rounds, round(tokens * left), usd * left)
 
 

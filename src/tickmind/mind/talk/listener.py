@@ -163,7 +163,7 @@ class Listener(Teller):
             return ""
         if talk.circle is None:
             asked = (line.meaning.request for line in talk.lines if line.speaker_id == self._me)
-            return self._me if any(one is not None and one.item == promise.item for one in asked) else ""
+            return self._me if any(request is not None and request.item == promise.item for request in asked) else ""
         named = self._id_of(beginning[1]) if (beginning := BEGINS_WITH_NAME.match(text)) else ""
         if named:
             return named if named in talk.others(self._me) and named != speaker_id else ""

@@ -60,11 +60,11 @@ class Wordings:
 
     def take(self, act: Act, news: str, name: str) -> str:
         """Return a line for an act, said to a person of that name, and forget it; empty if there is none."""
-        return self._take(next((one for one in self._lines if one[:2] == _key(act, news, "")[:2]), None), name)
+        return self._take(next((line for line in self._lines if line[:2] == _key(act, news, "")[:2]), None), name)
 
     def take_question(self, name: str) -> str:
         """Return the oldest question, said to a person of that name, and forget it; empty if there is none."""
-        return self._take(next((one for one in self._lines if one[0] is Act.ASK), None), name)
+        return self._take(next((line for line in self._lines if line[0] is Act.ASK), None), name)
 
     def _take(self, key: tuple[Act, str, str] | None, name: str) -> str:
         if key is None:

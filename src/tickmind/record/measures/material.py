@@ -201,7 +201,9 @@ def _read_insights(material: MindMaterial, insights: "Iterable[Insight]") -> Non
                 going[who] = TalkSpan(who, partner, tick_id, tick_id)
             if partner and (circle := _circle(board["talk"])):
                 known = going[who]
-                going[who] = known._replace(more=(*known.more, *(one for one in circle if one not in known.others)))
+                going[who] = known._replace(
+                    more=(*known.more, *(member for member in circle if member not in known.others))
+                )
     material.talks += [span._replace(last_tick_id=material.last_tick_id) for span in going.values()]
 
 
@@ -234,7 +236,7 @@ def _circle(value_json: str) -> list[str]:
     """Return the others in a talk of more than two."""
     value = _value(value_json)
     circle = value.get("circle") if isinstance(value, Mapping) else None
-    return [one for one in circle if isinstance(one, str)] if isinstance(circle, list) else []
+    return [member for member in circle if isinstance(member, str)] if isinstance(circle, list) else []
 
 
 def _value(value_json: str) -> object:

@@ -202,8 +202,8 @@ def related(material: MindMaterial) -> list[tuple[str, str]]:
     What another says of a third is known of the third, and nothing of the one that said it.
     """
     named: dict[str, set[str]] = {}  # name -> who are called so
-    for one in material.minds:
-        named.setdefault(material.names.get(one, one), set()).add(one)
+    for who in material.minds:
+        named.setdefault(material.names.get(who, who), set()).add(who)
     names = sorted(map(re.escape, named), key=len, reverse=True)
     mentions = re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)")
     known = {

@@ -263,8 +263,8 @@ def _conversations(figures: RunFigures, replay: str) -> str:
     shown = []
     for talk in talks[:SHOWN_CONVERSATIONS]:
         lines = "".join(
-            f"<li><small>{one.tick_id}</small><b>{escape(figures.name_of(one.actor_id))}</b> {escape(one.text)}</li>"
-            for one in talk.lines[:SHOWN_LINES]
+            f"<li><small>{line.tick_id}</small><b>{escape(figures.name_of(line.actor_id))}</b> {escape(line.text)}</li>"
+            for line in talk.lines[:SHOWN_LINES]
         )
         more = len(talk.lines) - SHOWN_LINES
         lines += f"<li><small>and {number(more)} more</small></li>" if more > 0 else ""

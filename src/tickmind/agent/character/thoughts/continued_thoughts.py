@@ -76,7 +76,9 @@ class ContinuedThoughts:
         for eid, character in self._waiting.items():
             self._on_enrol(eid, self._live.enrol(eid, character))
             spent = [thought for name, thought in self._thoughts if name == character.entity_id]
-            self._live.count_spent(character, [one for one in spent if one.answered_tick <= self._until_tick])
+            self._live.count_spent(
+                character, [thought for thought in spent if thought.answered_tick <= self._until_tick]
+            )
         self._waiting = {}
 
     def pending(self, eid: int) -> bool:

@@ -35,20 +35,22 @@ def distributions(summaries: Sequence[ConditionSummary], *, label: str) -> str:
     known = [summary for summary in summaries if summary.by_seed]
     if not known:
         return nothing("No trial has a value.")
-    values = [value for one in known for value in one.by_seed.values()]
+    values = [value for summary in known for value in summary.by_seed.values()]
     across = _Scale(min(values), max(values))
     shapes = []
-    for place, one in enumerate(known):
+    for place, summary in enumerate(known):
         y, colour = place * _STEP + _ROW_MIDDLE, SERIES[place % len(SERIES)]
-        shapes.append(_name(one.condition, y))
-        for at, (seed, value) in enumerate(list(one.by_seed.items())[:_MOST_DOTS]):
+        shapes.append(_name(summary.condition, y))
+        for at, (seed, value) in enumerate(list(summary.by_seed.items())[:_MOST_DOTS]):
             shift = (at * 7 % 11 - 5) * 1.4  # so that equal values can be told apart
             shapes.append(
                 f'<circle cx="{across(value):.2f}%" cy="{y + shift:.1f}" r="3" fill="{colour}" opacity=".45">'
                 f"<title>seed {seed}: {number(value)}</title></circle>"
             )
-        if one.interval is not None:
-            shapes.append(_interval(across, one.interval.low, one.interval.high, one.interval.mean, y + 12, colour))
+        if summary.interval is not None:
+            shapes.append(
+                _interval(across, summary.interval.low, summary.interval.high, summary.interval.mean, y + 12, colour)
+            )
     return _picture(shapes, across, len(known) * _STEP + 6, label)
 
 
@@ -57,18 +59,18 @@ def differences(contrasts: Sequence[Contrast], *, label: str) -> str:
     known = [contrast for contrast in contrasts if contrast.interval is not None]
     if not known:
         return ""
-    ends = [end for one in known if one.interval for end in (one.interval.low, one.interval.high)]
+    ends = [end for contrast in known if contrast.interval for end in (contrast.interval.low, contrast.interval.high)]
     across = _Scale(min(0.0, *ends), max(0.0, *ends))
     height = len(known) * _STEP + 6
     zero = f"{across(0.0):.2f}%"
     shapes = [f'<line x1="{zero}" y1="0" x2="{zero}" y2="{height}" stroke="var(--muted)" stroke-dasharray="3 3"/>']
-    for place, one in enumerate(known):
-        if one.interval is None:
+    for place, contrast in enumerate(known):
+        if contrast.interval is None:
             continue
         y, colour = place * _STEP + _ROW_MIDDLE, SERIES[(place + 1) % len(SERIES)]
         shapes += [
-            _name(one.condition, y),
-            _interval(across, one.interval.low, one.interval.high, one.interval.mean, y, colour),
+            _name(contrast.condition, y),
+            _interval(across, contrast.interval.low, contrast.interval.high, contrast.interval.mean, y, colour),
         ]
     return _picture(shapes, across, height, label)
 
@@ -82,11 +84,11 @@ def bands(curves: Sequence[CurveBand], *, label: str, height: int = 220) -> str:
     low, high = min(0.0, *(min(curve.low) for curve in curves)), max(0.0, *(max(curve.high) for curve in curves))
     up = _Scale(low, high, height, 0, gap=0.04)
     shapes = []
-    for place, one in enumerate(curves):
+    for place, curve in enumerate(curves):
         colour = SERIES[place % len(SERIES)]
         above, below, middle = (
-            [f"{across(tick):.1f},{up(value):.1f}" for tick, value in zip(one.ticks, values, strict=True)]
-            for values in (one.high, one.low, one.mean)
+            [f"{across(tick):.1f},{up(value):.1f}" for tick, value in zip(curve.ticks, values, strict=True)]
+            for values in (curve.high, curve.low, curve.mean)
         )
         shapes.append(f'<polygon points="{" ".join(above + below[::-1])}" fill="{colour}" opacity=".18"/>')
         shapes.append(
