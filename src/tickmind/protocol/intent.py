@@ -69,8 +69,8 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Pickup:
-    """Take items from the tile that the actor stands on. `item_id` is for unique items, which no world has yet."""
+class _Items:
+    """Items of a kind. `item_id` is for unique items, which no world has yet."""
 
     kind: str
     amount: int = 1
@@ -80,16 +80,22 @@ class Pickup:
         _check_items(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Pickup(_Items):
+    """Take items from the tile that the actor stands on."""
+
+    __slots__ = ()
+
+
+class Use(_Items):
     """Use up items from the inventory, as in eating."""
 
-    kind: str
-    amount: int = 1
-    item_id: str = ""
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        _check_items(self)
+
+class Drop(_Items):
+    """Lay items down on the tile that the actor stands on."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +120,6 @@ class Interact:
     def __post_init__(self) -> None:
         _check_text(self, "target_id", self.target_id)
         _check_text(self, "verb", self.verb)
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """Lay items down on the tile that the actor stands on."""
-
-    kind: str
-    amount: int = 1
-    item_id: str = ""
-
-    def __post_init__(self) -> None:
-        _check_items(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,23 +193,25 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Accept:
+class _OfferReply:
+    """What an actor does about the offer of another."""
+
+    target_id: str
+
+    def __post_init__(self) -> None:
+        _check_text(self, "target_id", self.target_id)
+
+
+class Accept(_OfferReply):
     """Accept the offer of an actor on a tile beside this one."""
 
-    target_id: str
-
-    def __post_init__(self) -> None:
-        _check_text(self, "target_id", self.target_id)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Decline:
+class Decline(_OfferReply):
     """Decline the offer of an actor, or take back the own offer to it."""
 
-    target_id: str
-
-    def __post_init__(self) -> None:
-        _check_text(self, "target_id", self.target_id)
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +242,7 @@ _DIRECTIONS = dict(
 ) | {direction.name.lower(): direction for direction in Direction}
 
 
-def _check_items(intent: "Pickup | Use | Drop | Give") -> None:
+def _check_items(intent: "_Items | Give") -> None:
     _check_amount(intent)
     _check_text(intent, "item_id", intent.item_id)
 
@@ -256,7 +252,7 @@ def _check_goods(intent: "_Exchange | Offer") -> None:
     _check_amount(intent)
 
 
-def _check_amount(intent: "Pickup | Use | Drop | Give | _Exchange | Offer") -> None:
+def _check_amount(intent: "_Items | Give | _Exchange | Offer") -> None:
     _check_text(intent, "kind", intent.kind)
     if type(intent.amount) is not int:  # excludes bool
         raise _wrong(intent, "amount", "a whole number", intent.amount)
