@@ -189,35 +189,28 @@ class AlwaysFail:
 
 
 @dataclass(frozen=True)
-class Timeout:
+class _Timed:
+    child: "Node"
+    ticks: int
+    label: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.ticks < 1:
+            raise TreeError(f"{type(self).__name__} needs at least 1 tick, not {self.ticks}")
+
+
+class Timeout(_Timed):
     """Give the child `ticks` ticks; then halt it if it is still running, and fail.
 
     Raises `TreeError` if `ticks` is less than 1.
     """
 
-    child: "Node"
-    ticks: int
-    label: str = field(default="", kw_only=True)
 
-    def __post_init__(self) -> None:
-        if self.ticks < 1:
-            raise TreeError(f"Timeout needs at least 1 tick, not {self.ticks}")
-
-
-@dataclass(frozen=True)
-class Cooldown:
+class Cooldown(_Timed):
     """After the child has succeeded, fail for `ticks` ticks without running it.
 
     Raises `TreeError` if `ticks` is less than 1.
     """
-
-    child: "Node"
-    ticks: int
-    label: str = field(default="", kw_only=True)
-
-    def __post_init__(self) -> None:
-        if self.ticks < 1:
-            raise TreeError(f"Cooldown needs at least 1 tick, not {self.ticks}")
 
 
 @dataclass(frozen=True)
