@@ -1,6 +1,7 @@
 """Where the runner's agents start again when an actor of theirs is lost, by a cluster that only notes what is asked."""
 
 import asyncio
+import inspect
 import socket
 from concurrent.futures import Future
 from functools import partial
@@ -11,7 +12,7 @@ import pytest
 from tests.sim.loop import simulate
 
 from tickmind.adapters.ray import RayCluster, RayLauncher
-from tickmind.adapters.ray.agent_actor import AgentNews, StartAnswer
+from tickmind.adapters.ray.agent_actor import AgentActor, AgentNews, StartAnswer
 from tickmind.adapters.ray.agent_actors import COMES_BACK_S, SHUNNED_S
 from tickmind.adapters.ray.launcher import SILENT_S
 from tickmind.agent import Launch
@@ -362,3 +363,8 @@ def test_an_agent_may_be_stopped_without_a_connection(on_cluster):
         await ended
 
     on_cluster(history)
+
+
+def test_ray_runs_the_actor_in_the_main_thread_of_its_worker():
+    # With a single coroutine it would run it in another one, and the main thread would wake up 100 times a second.
+    assert not inspect.getmembers(AgentActor, lambda member: inspect.iscoroutinefunction(inspect.unwrap(member)))

@@ -3,6 +3,10 @@
 It starts the agent's process as a runner would on its own machine, and hands what the runner must know to the callers
 of `news`. When Ray starts it anew on another node, its constructor runs again; the runner then starts the agent again.
 Importing this module does not import Ray.
+
+Ray's worker looks for signals a hundred times a second whenever its main thread has no method to run, and no setting
+changes that. So the methods of `AgentActor` run in that thread, one at a time, and `news` waits there, asleep. For that
+the class must have no coroutines: Ray would run them in another thread.
 """
 
 import asyncio
@@ -10,9 +14,11 @@ import os
 import shutil
 import socket
 import tempfile
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import tickmind
 from tickmind.adapters.ray.state_copy import StateFolder, StatePiece
@@ -32,6 +38,7 @@ MAX_UNSENT_BYTES = Limit("size of an agent's output that waits to be sent", 2_00
 _PREFIX = "tickmind-agent-"  # of an actor's folder on its node; the actor's pid follows
 _BEATS_BYTES = 4096  # the last ones say all
 _END_S = 2.0  # for a killed process to be gone
+Answer = TypeVar("Answer")
 _LEFT_OUT = b"--- output was left out here: the runner did not ask for it in time\n"
 
 
@@ -67,7 +74,38 @@ class AgentNews:
 
 
 class AgentActor:
-    """The actor. All methods run in its event loop."""
+    """The actor. An order waits until the call for news before it has its answer: little over a second at most."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._agent = NodeAgent()
+
+    def start(self, order: StartOrder) -> StartAnswer:
+        """Start the agent, with the state that the runner has kept."""
+        return self._run(self._agent.start(order))
+
+    def news(self) -> AgentNews:
+        """Wait for news of the agent and return them."""
+        return self._run(self._agent.news())
+
+    def stop(self, grace_s: float) -> None:
+        """Ask the agent to end; it is killed after the grace period."""
+        self._run(self._agent.stop(grace_s))
+
+    def kill(self) -> None:
+        """Kill the agent."""
+        self._run(self._agent.kill())
+
+    def close(self) -> None:
+        """End the agent and remove its folder from this node."""
+        self._run(self._agent.close())
+
+    def _run(self, method: Coroutine[Any, Any, Answer]) -> Answer:
+        return self._loop.run_until_complete(method)
+
+
+class NodeAgent:
+    """The agent that an actor has started, and what has happened to it. All methods run in the actor's event loop."""
 
     def __init__(self) -> None:
         remove_left_folders(Path(tempfile.gettempdir()))
