@@ -26,6 +26,12 @@ RAY_SETTINGS = {
     "RAY_prestart_worker_first_driver": "0",  # else each node starts a Python for each of its CPUs
     "RAY_enable_worker_prestart": "0",
     "RAY_worker_niceness": "0",  # else 15: beside other tests its workers would hardly run
+    # What a user may set as well, as docs/guides/ray.md says: a cluster without work wakes up less often.
+    "RAY_event_stats": "0",
+    "RAY_task_events_report_interval_ms": "0",
+    "RAY_raylet_report_resources_period_milliseconds": "500",
+    "RAY_raylet_check_gc_period_milliseconds": "1000",
+    "RAY_local_fs_monitor_interval_ms": "1000",
 }
 
 
