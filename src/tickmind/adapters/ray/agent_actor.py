@@ -5,8 +5,9 @@ of `news`. When Ray starts it anew on another node, its constructor runs again; 
 Importing this module does not import Ray.
 
 Ray's worker looks for signals a hundred times a second whenever its main thread has no method to run, and no setting
-changes that. So the methods of `AgentActor` run in that thread, one at a time, and `news` waits there, asleep. For that
-the class must have no coroutines: Ray would run them in another thread.
+changes that. So the methods of `AgentActor` run in that thread, one at a time, and `news` waits there, asleep, while an
+event loop in a thread of its own reads what the agent writes. For that the class must have no coroutines: Ray would run
+them in another thread.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Thread
 from typing import Any, TypeVar
 
 import tickmind
@@ -78,6 +80,7 @@ class AgentActor:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        Thread(target=self._loop.run_forever, name="agent", daemon=True).start()
         self._agent = NodeAgent()
 
     def start(self, order: StartOrder) -> StartAnswer:
@@ -101,7 +104,7 @@ class AgentActor:
         self._run(self._agent.close())
 
     def _run(self, method: Coroutine[Any, Any, Answer]) -> Answer:
-        return self._loop.run_until_complete(method)
+        return asyncio.run_coroutine_threadsafe(method, self._loop).result()
 
 
 class NodeAgent:
