@@ -96,7 +96,7 @@ def command(runs: Path) -> float:
             runs,
             "--socket",
             address,
-            "--tps",
+            "--speed",
             "50",
         ],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
