@@ -57,11 +57,12 @@ class Kernel(Generic[P, R]):
         with _lock:
             if self._entry is None:
                 try:
-                    with _cache_folder():
+                    with _cache_folder(), _without_scipy():
                         self._entry = self._compile(cache=True)
                 except (OSError, RuntimeError) as error:  # no folder to write to, or a full disk
                     _log.warning("kernel not kept on disk; set NUMBA_CACHE_DIR", kernel=self.__name__, error=str(error))
-                    self._entry = self._compile(cache=False)
+                    with _without_scipy():
+                        self._entry = self._compile(cache=False)
             return self._entry
 
     def _compile(self, *, cache: bool) -> Callable[P, R]:
@@ -133,6 +134,32 @@ def _cache_folder() -> Iterator[None]:
         yield
     finally:
         config.CACHE_DIR = before
+
+
+class _WithoutSciPy:
+    """Keeps the parts of SciPy from being imported by one thread."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        """Report that they are missing; other modules are left to other finders."""
+        if name.startswith("scipy.") and threading.get_ident() == self._thread:
+            raise ModuleNotFoundError("no kernel needs SciPy", name=name)
+
+
+@contextmanager
+def _without_scipy() -> Iterator[None]:
+    """Load what numba needs for its first function without SciPy, which no kernel uses and which takes long.
+
+    numba looks whether its linear algebra is there, and does so again when a function needs it.
+    """
+    finder: Any = _WithoutSciPy()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
 
 
 def _cache_root(chosen: str) -> Path:

@@ -109,6 +109,16 @@ def test_other_types_are_refused_instead_of_compiled_in_the_middle_of_a_tick():
     assert len(_resolve.prepare().signatures) == 1  # type: ignore[attr-defined]  # numba's own attribute
 
 
+def test_kernels_load_no_scipy_and_a_users_own_function_finds_it_later(warm):
+    code = (
+        "import sys; assert 'numba.np.arraymath' in sys.modules; assert 'scipy.linalg' not in sys.modules\n"
+        "from numba.np.linalg import ensure_blas; ensure_blas(); assert 'scipy.linalg' in sys.modules"
+    )
+    process = warm.start(["-c", code], stderr=subprocess.PIPE)
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+
+
 def test_whether_the_kernels_are_on_disk_is_known_before_they_are_loaded(monkeypatch, tmp_path):
     monkeypatch.setattr(compiled, "_kernels", [])  # as if there were nothing to compile
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
