@@ -14,9 +14,10 @@ PACKAGES = sorted(
     if "__all__" in file.read_text() and file.parent.name != "cli"  # whose reference is --help
 )
 # Without ruff, which would be started for each of a thousand signatures to break its lines, and without an index of all
-# words for the search.
+# words for the search. The garbage collector would look through all trees of all modules again and again.
 MKDOCS = """
-import sys
+import gc, sys
+gc.disable()
 sys.modules["ruff"] = None
 from material.plugins.search.plugin import SearchIndex
 from mkdocs.__main__ import cli
