@@ -10,7 +10,7 @@ from pathlib import Path
 
 import tickmind
 from tickmind.base import ConfigError
-from tickmind.base.yaml_source import read_yaml
+from tickmind.lab.experiments.documents import read_document
 from tickmind.lab.experiments.experiment import Experiment, MeasureKind
 from tickmind.lab.experiments.trial import LoadRules
 from tickmind.runner.launch.programs import is_python, python_runs
@@ -70,7 +70,7 @@ def _programs(experiment: Experiment) -> Iterable[Path]:
     """Return the files of all Python programs of the mappings, but tickmind's own."""
     folder = experiment.agents.resolve().parent
     for text in {condition.agents_text for condition in experiment.conditions}:
-        for spec in mapping_of(read_yaml(text), str(experiment.agents), folder).agents.values():
+        for spec in mapping_of(read_document(text), str(experiment.agents), folder).agents.values():
             option, what = python_runs(spec.cmd[1:]) if is_python(spec.cmd[0]) else ("", "")
             if option == "-m" and not what.startswith("tickmind."):
                 path = _module_file(what, spec.cwd)
@@ -81,7 +81,7 @@ def _programs(experiment: Experiment) -> Iterable[Path]:
 
 def _rule_files(experiment: Experiment, load_rules: LoadRules) -> Iterator[Path]:
     """Iterate over the files of the rules that scenarios name; raises `ConfigError` for one that can't be used."""
-    named = (read_yaml(condition.scenario_text).value.get("own_rules") or () for condition in experiment.conditions)
+    named = (read_document(condition.scenario_text).value.get("own_rules") or () for condition in experiment.conditions)
     for rule in load_rules(list(dict.fromkeys(str(name) for names in named for name in names))).values():
         module = sys.modules.get(rule.__module__)  # of an object, that of its class
         file = None if module is None else inspect.getsourcefile(module)

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from tickmind.base import ConfigError, LimitExceededError
 from tickmind.base.problems import ConfigFileError, DocumentReader, FileForm, Problem, nearest, read_config
-from tickmind.base.yaml_source import Document, read_yaml
+from tickmind.base.yaml_source import Document
 from tickmind.base.yaml_source import Path as SettingPath
+from tickmind.lab.experiments.documents import read_document
 from tickmind.lab.experiments.experiment import (
     MAX_CONDITIONS,
     MAX_TRIALS,
@@ -203,7 +204,7 @@ class _ExperimentReader(DocumentReader):
                     patched_agents = patched_text(patched_agents, of_agents, str(agents))
                 kept = parse_to_keep(patched, str(scenario), folder=scenario.parent).text
                 agents_kept = patched_agents or kept
-                mapping_of(read_yaml(agents_kept), str(agents), agents.resolve().parent)
+                mapping_of(read_document(agents_kept), str(agents), agents.resolve().parent)
             except ConfigFileError as error:
                 first = error.problems[0] if error.problems else Problem((), str(error))
                 self._wrong(where, f"with these values the scenario is wrong: {first.text('')}".strip(), of_key=True)

@@ -18,7 +18,7 @@ from tickmind.agent.reporting.masking import masked_intent, masked_thought
 from tickmind.agent.running import ProcessContext, load_host
 from tickmind.base import ConfigError, Limit
 from tickmind.base.files import replace_file
-from tickmind.base.yaml_source import read_yaml
+from tickmind.lab.experiments.documents import read_document
 from tickmind.lab.experiments.ledger import SpendingLedger
 from tickmind.lab.experiments.trial import TrialOrder
 from tickmind.llm.tokens import estimate_tokens
@@ -100,7 +100,7 @@ def live_trial(order: TrialOrder, store: RunStore, ledger: SpendingLedger | None
 
 
 def _hosted(order: TrialOrder, scenario: Scenario, world: TileWorld) -> list[_HostedGroup]:
-    mapping = mapping_of(read_yaml(order.agents_text), order.agents_source, Path(order.agents_folder))
+    mapping = mapping_of(read_document(order.agents_text), order.agents_source, Path(order.agents_folder))
     roster = GroupRoster(mapping)
     roster.add(world.info.actors)
     if not roster.groups:
