@@ -9,5 +9,5 @@ _KEPT = 4  # conditions are tried in turn, and a text of 18 kB takes a tenth of 
 
 @lru_cache(maxsize=_KEPT)
 def read_document(text: str) -> Document:
-    """Read one YAML document, which nobody may change; raises what `read_yaml` raises."""
+    """Read one YAML document; callers must not change it. Raises what `read_yaml` raises."""
     return read_yaml(text)
