@@ -211,7 +211,7 @@ class Runner:
             while True:
                 done, _ = await asyncio.wait({following}, timeout=_GATHER_S if fresh else None)
                 if not done:
-                    self._make(self._roster.add(fresh))
+                    self._make(self._roster.add(fresh if self._roster.known else await self._present(client, fresh)))
                     fresh = []
                     continue
                 event = following.result()
@@ -226,6 +226,14 @@ class Runner:
                     self._wake.set()
         finally:
             following.cancel()
+
+    async def _present(self, client: WorldClient, fresh: list[EntityInfo]) -> list[EntityInfo]:
+        """Return all characters of the world, so that they share processes however slowly the stream brings them."""
+        try:
+            return list(await client.entities())
+        except WireError as error:
+            _log.debug("listing the world's characters failed", error=str(error))
+            return fresh
 
     async def _poll(self, client: WorldClient) -> None:
         """List all characters from time to time, in case that an event was missed."""

@@ -122,6 +122,19 @@ async def test_one_process_hosts_many(tools, env, tmp_path):
 
 
 @pytest.mark.asyncio
+async def test_characters_share_processes_though_the_stream_brings_the_first_one_alone(
+    tools, env, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tickmind.runner.runner._GATHER_S", 0.0)
+    async with (
+        tools.serving(6) as server,
+        tools.running(mapping(server, sh("host", LIVES, per_process=3)), tmp_path, environment=env) as runner,
+    ):
+        await tools.until(everybody(runner, LifeState.RUNNING, 6))
+        assert runner.statistics().processes == 2
+
+
+@pytest.mark.asyncio
 async def test_who_is_killed_is_started_again_and_the_others_are_not(tools, env, tmp_path):
     async with (
         tools.serving(3) as server,
