@@ -106,7 +106,8 @@ class Drill:
         unit = stage.runner.unit_of(entity_id)
         assert unit is not None, "it has a row"
         everybody, first = unit.group.entity_ids, self.witness.tick_id
-        who = f"the agent of {entity_id} and {len(everybody) - 1} more"
+        others = len(everybody) - 1
+        who = f"the agent of {entity_id}" + (f" and {others} more" if others else "")
         self._say(f"Drill: in tick {first + 1:,} {who} is killed.")
         began_s = self._clock.monotonic()
         killed = self._kill(unit.pid)

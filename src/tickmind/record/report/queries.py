@@ -371,7 +371,7 @@ class RunQueries:
             *(int(ActorStatus.UNCONTROLLED), AWAY, first, AWAY, int(MAX_OUTAGES.maximum)),
         )
         outages = [
-            Outage("model", model or "a model without a name", a, b, f"{calls} calls failed: {kind}")
+            Outage("model", model or "without a name", a, b, f"{calls} calls failed: {kind}")
             for model, a, b, calls, kind in models
         ]
         outages += [Outage("agent", actor, a, b) for actor, a, b in agents]
