@@ -65,7 +65,7 @@ def _untried(evidence: Evidence) -> _Seen:
 def _takes_control(evidence: Evidence) -> _Seen:
     if evidence.took_control:
         return _Seen(True, "it acquired the lease of its character")
-    last = f"; its last line: {evidence.last_output}" if evidence.last_output else ""
+    last = f"; it printed: {evidence.last_output}" if evidence.last_output else ""
     if evidence.early_end:
         return _Seen(False, f"{evidence.early_end}, before it was in control{last}")
     return _Seen(False, f"it was not in control {evidence.plan.start_s:g} s after its start{last}")

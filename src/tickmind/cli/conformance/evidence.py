@@ -35,7 +35,7 @@ class Evidence:
     plan: TrialPlan = field(default_factory=TrialPlan)
     took_control: bool = False
     early_end: str = ""  # how it ended before it was asked to
-    last_output: str = ""  # its last line
+    last_output: str = ""  # its last error, or else its last line
     controlled_ticks: int = 0
     answered_ticks: int = 0
     refused: Counter[Reason] = field(default_factory=Counter)  # apart from those on purpose

@@ -1,6 +1,7 @@
 """The agent of a trial: started as a runner starts it, with all that it prints kept in memory."""
 
 import asyncio
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,15 @@ from tickmind.runner.logs import PacedReader
 MAX_OUTPUT_BYTES = Limit("size of the output of an agent that is kept", 4_000_000, "bytes")
 CONTROLLER_ID = "conformance:trial"
 _LAST_CHARS = 200
+_LAST_LINES = 30  # that are searched for an error: Node ends a traceback with some lines about itself
+_ERROR = re.compile(r"[\w.]*(?:Error|Exception)\b[^:]{0,80}: ")
+
+
+def telling_line(output: str) -> str:
+    """Return the last error among the last lines; the last line if there is none."""
+    lines = [line.strip() for line in output.split("\n") if line.strip()][-_LAST_LINES:]
+    errors = [line for line in lines if _ERROR.match(line)]
+    return (errors or lines or [""])[-1][:_LAST_CHARS]
 
 
 class TrialAgent:
@@ -52,9 +62,8 @@ class TrialAgent:
 
     @property
     def last_line(self) -> str:
-        """The last line that it printed."""
-        lines = self.output.split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")[:_LAST_CHARS]
+        """The last error among the last lines that it printed; without one the last line."""
+        return telling_line(self.output)
 
     def start(self, warden: Warden, environment: Mapping[str, str], *, world_addr: str, world_ws_url: str) -> None:
         """Start it; raises `OSError` or `WardenError` if that fails."""

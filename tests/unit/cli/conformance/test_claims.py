@@ -73,13 +73,13 @@ def test_an_agent_that_never_took_control_is_tried_no_further():
     evidence = Evidence(ended_in_time=True, exit_code=0, ending="it exited with 0", last_output="no such module")
     judgements = {one.claim: one for one in judge(evidence)}
     assert failed(evidence) == ["takes control"]
-    assert judgements["takes control"].seen.endswith("its last line: no such module")
+    assert judgements["takes control"].seen.endswith("it printed: no such module")
     assert judgements["keeps its lease"].verdict is ClaimVerdict.UNTRIED
 
 
 def test_what_an_agent_printed_does_nothing_to_the_terminal():
     evidence = Evidence(ended_in_time=True, early_end="it exited with 1", last_output="\x1b]0;title\x07gone")
-    assert "its last line: \ufffd]0;title\ufffdgone\n" in report(judge(evidence))
+    assert "it printed: \ufffd]0;title\ufffdgone\n" in report(judge(evidence))
 
 
 def test_a_lease_that_was_waited_for_passes_with_a_hint():
