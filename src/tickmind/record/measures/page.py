@@ -19,6 +19,10 @@ SHOWN_PROMISES: Final = 60
 SHOWN_MINDS: Final = 60
 SHOWN_MOMENTS: Final = 6  # on maps
 POINTS: Final = 200  # of a curve
+_MEANING: Final = (
+    "“of” is the number of cases that a value rests on. The guide “Measures of minds” defines each measure, and says "
+    "what it does not show."
+)
 _KNOWS, _UNAWARE, _CLOSE, _COLD = charts.SERIES[1], charts.IDLE, charts.SERIES[0], charts.BAD
 
 
@@ -37,6 +41,7 @@ def measures_page(
         "<h1>Measures of minds</h1>",
         f'<p class="sub">{escape(", ".join(run_ids))}</p>',
         table(("measure", "value", *spread, "of"), rows, numbers=2 + len(spread)),
+        f'<p class="sub">{_MEANING}</p>',
         *(section(f"Who knows: {fact}", _spread(shown, fact)) for fact in facts),
     ]
     if len(shown) < len(run_ids):

@@ -15,7 +15,7 @@ body{max-width:980px;margin:0 auto;padding:28px 20px 80px}
 a{color:var(--accent);text-underline-offset:2px}:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 h1{font-size:28px;line-height:1.2;margin:0 0 4px;letter-spacing:-.01em;overflow-wrap:anywhere}
 h2{font-size:20px;margin:46px 0 12px}h3{font-size:15px;margin:22px 0 6px}
-p{margin:0 0 10px}p.sub,.none{color:var(--muted)}p.sub{font-size:14px;overflow-wrap:anywhere}
+p{margin:0 0 10px}p.sub,.none{color:var(--muted)}p.sub{font-size:14px;overflow-wrap:anywhere}p.after{margin-top:12px}
 code,pre{font-family:var(--mono);font-size:13px}code{background:var(--raised);border-radius:5px;padding:1px 5px}
 pre{background:var(--panel);border:1px solid var(--line);border-radius:var(--radius);padding:12px;overflow:auto}
 pre code{background:none;padding:0}

@@ -77,8 +77,8 @@ def _highlights(figures: RunFigures, story: RunStory, replay: str) -> str:
     """Return what is worth seeing, and how to see it."""
     lead = " ".join(chronicle(story, per_day=0).ending)
     how = (
-        f'<p class="sub">The links open the replay at that tick, while <code>tickmind replay {escape(figures.run_id)}'
-        "</code> shows the run.</p>"
+        '<p class="sub after">The links open the replay at that tick, while <code>tickmind replay '
+        f"{escape(figures.run_id)}</code> shows the run.</p>"
     )
     return (f'<p class="lead">{escape(lead)}</p>' if lead else "") + highlight_list(story, replay) + how
 

@@ -181,6 +181,7 @@ def test_a_page_shows_all_measures_what_failed_and_how_to_repeat_it(finished):
     assert "ZeroDivisionError" in page
     assert "sight=near: {" not in page
     assert "near: {rules.sight_radius: 1}" in page
+    assert f"--seeds {len(experiment.seeds)} --ticks {experiment.ticks}</code>" in page
     assert "http" not in page.replace(str(experiment.scenario), "").replace("http-equiv", "")
     assert "<script" not in page
 

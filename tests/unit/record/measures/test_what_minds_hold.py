@@ -215,6 +215,7 @@ def test_a_page_shows_on_a_map_who_knew_a_fact_when_and_from_whom():
     found = lived("ada", "bram", notes=[("bram", replace(TOLD, tick_id=17))])
     found.presence = present()
     shown = measures_page(["run"], {"run": found}, measure(found, [FACT]), [FACT])
+    assert "The guide “Measures of minds” defines each measure" in shown
     maps = shown.split('<figure class="moment">')[1:]
     assert len(maps) > 1
     assert "1 of 2" in maps[0]

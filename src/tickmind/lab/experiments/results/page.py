@@ -95,7 +95,8 @@ def _to_repeat(analysis: ExperimentAnalysis) -> str:
         ("repeats of each seed", str(experiment.repeats)),
         ("scenario", experiment.scenario.name),
     ]
-    command = f"tickmind experiment {experiment.file.name}"
+    # A pilot has fewer seeds and other ticks than its file says.
+    command = f"tickmind experiment {experiment.file.name} --seeds {len(experiment.seeds)} --ticks {experiment.ticks}"
     return (
         table(("what", "which"), facts, numbers=0)
         + f"<p>Run <code>{escape(command)}</code> with this file:</p><pre>{escape(experiment.text)}</pre>"
