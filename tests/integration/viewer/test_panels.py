@@ -83,6 +83,18 @@ async def test_characters_are_found_and_chosen_with_the_arrow_keys(morning, brow
         await at_tick(page, 2)  # the arrows were for the list alone
 
 
+async def test_the_name_of_the_chosen_one_lies_above_all_other_names(morning, browsing):
+    async with browsing() as browser:
+        page = await browser.show(f"{morning.url}#tick=2&actor=entity:1")
+        await at_tick(page, 2)
+        await page.evaluate("tickmindViewer.map.camera.go(12, 8, 40, true)")
+        await expect(page.locator(".label.strong")).to_have_text("entity:1")
+        await expect(page.locator(".label:not(.strong)").first).to_be_attached()
+        ranks = "(query) => [...document.querySelectorAll(query)].map((one) => Number(one.style.zIndex))"
+        strong, others = await page.evaluate(f"[({ranks})('.label.strong'), ({ranks})('.label:not(.strong)')]")
+        assert strong[0] > max(others)
+
+
 async def test_the_help_has_the_keyboard_for_itself_and_gives_the_focus_back(morning, browsing):
     async with browsing() as browser:
         page = await browser.show(f"{morning.url}#tick=3")

@@ -305,7 +305,10 @@ export class MapView {
     const selected = this.host.selected();
     const { scene } = this.host.film;
     const found = new Map<number, Label>();
-    const label = (row: number, strong: boolean) => found.set(row, { row, strong, played: (scene.statusOf(row) & Status.PLAYED) > 0 });
+    const label = (row: number, strong: boolean) => {
+      found.delete(row); // so that strong ones are last, and lie above the others
+      found.set(row, { row, strong, played: (scene.statusOf(row) & Status.PLAYED) > 0 });
+    };
     if (this.camera.scale >= NAMES_FROM) {
       const [left, top] = this.camera.toTile(0, 0);
       const [right, bottom] = this.camera.toTile(this.camera.width, this.camera.height);

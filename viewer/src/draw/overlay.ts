@@ -39,6 +39,7 @@ const MARGIN = 4;
 const BUBBLES_FROM = 1000; // the lowest z-index of a bubble; names lie below it
 const LABEL_PIXELS = 7; // of a letter in a name, about
 const ZONE_PIXELS = 6.6;
+const PERSON_LETTERS = 9; // " · person", which the style adds
 const LABEL_WIDEST = 150; // as the style has it
 const LABEL_HEIGHT = 18;
 const HEAD_HALF = 0.3; // tiles
@@ -254,7 +255,8 @@ export class Overlay {
         this.labels.set(row, element);
       }
       const [x, y] = camera.toScreen(place[0] + 0.5, place[1] + 0.98);
-      const half = Math.min(LABEL_WIDEST, LABEL_PIXELS * [...this.names[row]].length + 12) / 2;
+      const letters = [...this.names[row]].length + (played ? PERSON_LETTERS : 0);
+      const half = Math.min(LABEL_WIDEST, LABEL_PIXELS * letters + 12) / 2;
       const box = { left: x - half, right: x + half, top: y, bottom: y + LABEL_HEIGHT };
       element.hidden = !strong && taken.some((other) => overlaps(box, other));
       if (!element.hidden) taken.push(box);
