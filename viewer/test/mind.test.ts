@@ -61,6 +61,7 @@ describe("a mind", () => {
 
   it("says where a memory comes from", () => {
     expect(mindAt(REPORT, 5)?.memories[0]?.source).toBe("told by ada, 3 times");
+    expect(mindAt(REPORT, 5, (id) => (id === "ada" ? "Ada" : id))?.memories[0]?.source).toBe("told by Ada, 3 times");
     expect(mindAt(REPORT, 20)?.memories.map((memory) => memory.source)).toEqual(["", ""]);
     expect(sourceOf("", 1, [3, 5])).toBe("follows from 2 memories");
   });

@@ -86,7 +86,7 @@ export interface Mind {
 }
 
 /** Puts insights together up to a tick; null if there are none. */
-export function mindAt(report: MindReport, tick: number): Mind | null {
+export function mindAt(report: MindReport, tick: number, nameOf: (id: string) => string = (id) => id): Mind | null {
   let tree: [number, string][] = [];
   let ran: number[] = [];
   let board = new Map<string, { json: string; tick: number }>();
@@ -114,7 +114,7 @@ export function mindAt(report: MindReport, tick: number): Mind | null {
     ran = insight.ran ?? ran;
     for (const [noted, text, about, , kind = "", toldBy = "", times = 1, , evidence = []] of insight.memories) {
       memories.delete(text);
-      memories.set(text, { tick: noted, text, about, kind, source: sourceOf(toldBy, times, evidence) });
+      memories.set(text, { tick: noted, text, about, kind, source: sourceOf(toldBy && nameOf(toldBy), times, evidence) });
     }
   }
   if (newest < 0) return null;

@@ -35,8 +35,10 @@ function readDeed(app: App, frame: Frame, row: number, tick: number): Deed | nul
   let all = details.get(frame);
   if (!all) details.set(frame, (all = new Map(frame.json<Detail[]>(Tag.DETAILS, []).map((one) => [one[0], one]))));
   const detail = all.get(row);
-  const [text, effects] = sentence(app.world, result, detail?.[1], detail?.[2] ?? []);
-  return { tick, text, effects, bad: result.reason > 0 };
+  const [deed, effects] = sentence(app.world, result, detail?.[1], detail?.[2] ?? []);
+  const spoke = app.world.info.actions[result.action] === "Say" && !result.reason;
+  const said = spoke && app.speechAt(tick).find((one) => one.row === row);
+  return { tick, text: said ? `says “${said.text}”` : deed, effects, bad: result.reason > 0 };
 }
 
 /** Return the newest deeds of a character, the newest first, looking back some ticks. */

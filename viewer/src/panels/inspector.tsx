@@ -189,7 +189,7 @@ function Thoughts({ app, thoughts }: { app: App; thoughts: Thought[] | null }) {
 }
 
 /** Who it is, as its world says. */
-function PersonView({ person }: { person: Person }) {
+function PersonView({ app, person }: { app: App; person: Person }) {
   const facts: [string, string | undefined][] = [
     ["Name", person.name],
     ["Age", person.age?.toString()],
@@ -202,7 +202,7 @@ function PersonView({ person }: { person: Person }) {
     ["Secret", person.secret],
     ["Home", person.home && plain(person.home)],
     ["Work", person.work && plain(person.work)],
-    ["People", person.relations?.map(([who, what]) => `${who}: ${what}`).join("; ")],
+    ["People", person.relations?.map(([who, what]) => `${app.nameOf(who)}: ${what}`).join("; ")],
     ["Days", person.habits?.join("; ")],
     ["Team", person.team],
     ["Sign", person.sprite],
@@ -242,7 +242,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
   usePast(app, tick);
   const thoughts = useThoughts(app, row, tick);
   const report = useMind(app, row, tick);
-  const mind = mindAt(report, tick);
+  const mind = mindAt(report, tick, (id) => app.nameOf(id));
   const directives = mind ? [] : directivesOf(thoughts ?? []);
   const now = deedAt(app, row, tick);
   const note = app.film.states.of(row, tick);
@@ -304,7 +304,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
       {directives.length > 0 && <Board app={app} entries={directives} />}
       {app.source.wholeMind && world.info.mode === "replay" && <WholeMindView key={row} app={app} row={row} tick={tick} />}
       <InterviewView app={app} row={row} tick={tick} />
-      {person && <PersonView person={person} />}
+      {person && <PersonView app={app} person={person} />}
       {!away && <Seen app={app} row={row} />}
       <section>
         <h3>Before that</h3>

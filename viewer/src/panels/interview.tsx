@@ -29,7 +29,7 @@ function Answer({ app, answer }: { app: App; answer: InterviewAnswer }) {
           {answer.citations.map((one) => (
             <li key={one.number}>
               <When app={app} tick={Math.max(1, one.tick_id)} /> <Said text={one.text} />
-              {one.told_by && <span class="quiet"> (told by {one.told_by})</span>}
+              {one.told_by && <span class="quiet"> (told by {app.nameOf(one.told_by)})</span>}
             </li>
           ))}
         </ul>

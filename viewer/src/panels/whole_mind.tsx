@@ -68,7 +68,7 @@ function Whole({ app, mind }: { app: App; mind: WholeMind }) {
           {[...mind.memories].reverse().map((memory, at) => (
             <li key={at}>
               {memory.tick > 0 && <When app={app} tick={memory.tick} />} <Said text={memory.text} />
-              <Source memory={memory} />
+              <Source app={app} memory={memory} />
             </li>
           ))}
         </ul>
@@ -77,8 +77,8 @@ function Whole({ app, mind }: { app: App; mind: WholeMind }) {
   );
 }
 
-function Source({ memory }: { memory: WholeMind["memories"][number] }) {
-  const source = sourceOf(memory.told_by, memory.times, memory.evidence);
+function Source({ app, memory }: { app: App; memory: WholeMind["memories"][number] }) {
+  const source = sourceOf(memory.told_by && app.nameOf(memory.told_by), memory.times, memory.evidence);
   return source ? <span class="quiet"> ({source})</span> : null;
 }
 
