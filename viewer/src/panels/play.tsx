@@ -251,7 +251,7 @@ function Around({ app, game, moment }: { app: App; game: Game; moment: Moment })
 function EchoLine({ game }: { game: Game }) {
   const { echo, phase, problem } = game;
   const words: Record<string, string> = { chosen: "…", sent: "…", done: " ✓", failed: "" };
-  let text = "Move with the arrow keys, or tap the map";
+  let text = "Move with the arrows, or tap the map";
   let state = "idle";
   if (phase === "joining") [text, state] = ["Taking the character", "chosen"];
   else if (phase === "reconnecting") [text, state] = [problem, "failed"];
