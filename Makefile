@@ -141,6 +141,10 @@ fmt: $(READY) ## Format the code and mend what ruff can
 docs: $(READY) ## Build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site && echo "build/site/index.html"
 
+.PHONY: pictures
+pictures: setup page ## Retake pictures of the documents from seeded runs (needs Chromium); ONLY=island for one
+	@$(BIN)/python -m release.pictures $(ONLY)
+
 # The page of the viewer. Where Node is missing it is not built, and the tests that need it are skipped. The page and the
 # client are made by this make and not by two more, which would both fill viewer/node_modules at the same time.
 NPM := $(shell command -v npm)
