@@ -95,6 +95,17 @@ async def test_the_name_of_the_chosen_one_lies_above_all_other_names(morning, br
         assert strong[0] > max(others)
 
 
+async def test_the_inspector_has_the_words_that_a_character_says_in_whole(morning, browsing):
+    async with browsing() as browser:
+        page = await browser.show(f"{morning.url}#tick=9")
+        await at_tick(page, 9)
+        row = await page.evaluate("tickmindViewer.app.speechAt(9).find((one) => one.text === 'one of a kind').row")
+        await page.evaluate(f"tickmindViewer.app.select({row})")
+        now = page.locator(".inspector .now")
+        await expect(now).to_contain_text("says “one of a kind”")
+        await expect(now).to_have_css("white-space", "normal")  # long words wrap
+
+
 async def test_the_help_has_the_keyboard_for_itself_and_gives_the_focus_back(morning, browsing):
     async with browsing() as browser:
         page = await browser.show(f"{morning.url}#tick=3")

@@ -52,12 +52,20 @@ function begun(app: App, kind: string, who = ""): Change {
   return change;
 }
 
-function Choice({ label, value, options, choose }: { label: string; value: string; options: string[]; choose: (value: string) => void }) {
+interface ChoiceOf {
+  label: string;
+  value: string;
+  options: string[];
+  choose: (value: string) => void;
+  nameOf?: (option: string) => string;
+}
+
+function Choice({ label, value, options, choose, nameOf = (option) => option }: ChoiceOf) {
   return (
     <select aria-label={label} value={value} onChange={(event) => choose(event.currentTarget.value)}>
       {options.map((one) => (
         <option key={one} value={one}>
-          {one}
+          {nameOf(one)}
         </option>
       ))}
     </select>
@@ -70,7 +78,7 @@ function ChangeRow({ app, change, set, remove }: { app: App; change: Change; set
   const ids = kind.who === "actor" ? app.world.actorIds : changeable(app);
   return (
     <li class="change">
-      {kind.who !== "none" && <Choice label="Who or what" value={change.who} options={ids} choose={(who) => set(begun(app, change.kind, who))} />}
+      {kind.who !== "none" && <Choice label="Who or what" value={change.who} options={ids} choose={(who) => set(begun(app, change.kind, who))} nameOf={(id) => app.nameOf(id)} />}
       <select aria-label="What is changed" value={change.kind} onChange={(event) => set(begun(app, event.currentTarget.value, change.who))}>
         {Object.entries(KINDS).map(([name, { title, who }]) => (
           <option key={name} value={name} disabled={who === "thing" && !changeable(app).length}>
