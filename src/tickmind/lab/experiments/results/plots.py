@@ -13,6 +13,7 @@ _ROW_MIDDLE: Final = 32
 _MOST_DOTS: Final = 400
 _LONGEST_NAME: Final = 48
 _GRID_STEPS: Final = (1, 2, 2.5, 5, 10)
+_DASHES: Final = ("", "8 8", "3 6")  # so that a line is seen below one that is equal
 _BAND_WIDTH: Final = 1000  # of what is drawn; it is stretched to the width of the page
 
 
@@ -83,19 +84,20 @@ def bands(curves: Sequence[CurveBand], *, label: str, height: int = 220) -> str:
     across = _Scale(first, last, 0, _BAND_WIDTH, gap=0)
     low, high = min(0.0, *(min(curve.low) for curve in curves)), max(0.0, *(max(curve.high) for curve in curves))
     up = _Scale(low, high, height, 0, gap=0.04)
-    shapes = []
+    areas, lines = [], []
     for place, curve in enumerate(curves):
         colour = SERIES[place % len(SERIES)]
+        dashes = f' stroke-dasharray="{_DASHES[place]}"' if place < len(_DASHES) and _DASHES[place] else ""
         above, below, middle = (
             [f"{across(tick):.1f},{up(value):.1f}" for tick, value in zip(curve.ticks, values, strict=True)]
             for values in (curve.high, curve.low, curve.mean)
         )
-        shapes.append(f'<polygon points="{" ".join(above + below[::-1])}" fill="{colour}" opacity=".18"/>')
-        shapes.append(
-            f'<polyline points="{" ".join(middle)}" fill="none" stroke="{colour}" stroke-width="2" '
+        areas.append(f'<polygon points="{" ".join(above + below[::-1])}" fill="{colour}" opacity=".18"/>')
+        lines.append(
+            f'<polyline points="{" ".join(middle)}" fill="none" stroke="{colour}" stroke-width="2"{dashes} '
             'vector-effect="non-scaling-stroke"/>'
         )
-    drawn = chart((first, last), high, "".join(shapes), label=label, height=height, least=low)
+    drawn = chart((first, last), high, "".join(areas + lines), label=label, height=height, least=low)
     return drawn + legend([Series(one.condition, SERIES[place % len(SERIES)], ()) for place, one in enumerate(curves)])
 
 
