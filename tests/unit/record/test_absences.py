@@ -1,5 +1,7 @@
 """Actors that come into the world and leave it: on record, in the figures of a run, and in its events."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.unit.world.test_arrivals import GUEST, HOST, INN
@@ -10,6 +12,7 @@ from tickmind.record.meta import read_meta
 from tickmind.record.replay.past_world import PastWorld
 from tickmind.record.report import page, read_figures
 from tickmind.record.report.comparison import compare_runs
+from tickmind.record.report.figures import AverageNeeds
 from tickmind.record.testing import differences
 from tickmind.world import TileWorld, parse_scenario
 
@@ -131,6 +134,17 @@ def test_the_report_counts_those_that_are_there(finished):
     assert str(figures.presence) in page(figures)
     (talk,) = figures.conversations
     assert talk.speakers == ("guest", "host")
+
+
+def test_where_one_state_is_usual_only_the_others_are_drawn(finished):
+    _, _, figures = finished
+    night = tuple(AverageNeeds(tick, 10 - asleep, asleep, 0, 0) for tick, asleep in enumerate([0, 0, 5, 1, 0]))
+    drawn = page(replace(figures, moments=night))
+    assert "How many actors were not awake and controlled" in drawn
+    assert "How many actors were in which state" not in drawn
+    half = tuple(AverageNeeds(tick, 5, 5, 0, 0) for tick in range(5))
+    assert "How many actors were in which state" in page(replace(figures, moments=half))
+    assert "How many actors" not in page(replace(figures, moments=()))
 
 
 def test_no_agent_is_missed_by_an_actor_that_is_away_or_has_just_come(finished):

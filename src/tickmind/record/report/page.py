@@ -22,6 +22,7 @@ SHOWN_PEOPLE: Final = 60
 SHOWN_ZONES: Final = 60
 _ITEM_SUMS: Final = ("at_first", "at_last", "given")
 _NEARLY_ALL: Final = 0.98  # of the actors in one state, in every part of the run: then a chart would be one slab
+_MOSTLY: Final = 0.8  # of the actors in one state over the whole run: then only the others are drawn
 
 
 def page(
@@ -209,9 +210,13 @@ def _actors(figures: RunFigures) -> str:
         there = [sum(values) for values in zip(*(one.values for one in series), strict=True)]
         if there and all(value >= _NEARLY_ALL * most for value, most in zip(state.values, there, strict=True)):
             return f"{line}<p>Nearly all of them were {escape(state.name)}, from the first tick to the last.</p>"
-    return line + charts.stacked(
-        [moment.tick_id for moment in moments], series, label="How many actors were in which state"
-    )
+    ticks = [moment.tick_id for moment in moments]
+    usual = max(series, key=lambda state: sum(state.values))
+    if not ticks or sum(usual.values) < _MOSTLY * sum(sum(state.values) for state in series):
+        return line + charts.stacked(ticks, series, label="How many actors were in which state")
+    others = [state for state in series if state is not usual and any(state.values)]
+    rest = f"<p>Most of them were {escape(usual.name)} most of the time; the lines are those that were not.</p>"
+    return line + rest + charts.line(ticks, others, label=f"How many actors were not {usual.name}")
 
 
 def _heat(figures: RunFigures) -> str:
