@@ -5,11 +5,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tickmind.base import Limit
-
 DAY_MINUTES = 1440
 MAX_AGE = 1_000_000
-MAX_CACHED_TILES = Limit("number of tiles whose zone is kept", 10_000)
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 Hours: TypeAlias = tuple[int, int]
 """Two minutes of the day; the second is not in it, and may be on the next day."""
@@ -299,21 +296,10 @@ class WorldSetting:
 
     zones: tuple[ZoneInfo, ...] = ()
     calendar: CalendarInfo = field(default_factory=CalendarInfo)
-    # Tile -> its zone, for tiles that were asked for.
-    _zone_cache: dict[tuple[int, int], ZoneInfo | None] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     def zone_at(self, x: int, y: int) -> ZoneInfo | None:
         """Return the smallest zone that holds a tile; None outside of all."""
-        try:
-            return self._zone_cache[x, y]
-        except KeyError:
-            if not MAX_CACHED_TILES.allows(len(self._zone_cache) + 1):
-                self._zone_cache.clear()
-            holding = (zone for zone in self.zones if zone.holds(x, y))
-            zone = self._zone_cache[x, y] = min(holding, key=lambda zone: zone.size, default=None)
-            return zone
+        return min((zone for zone in self.zones if zone.holds(x, y)), key=lambda zone: zone.size, default=None)
 
     def zone(self, name: str) -> ZoneInfo | None:
         """Return the zone of a name."""

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tickmind.base import Limit
 from tickmind.protocol import CalendarInfo, Persona, WorldSetting, WorldTime, ZoneInfo
 from tickmind.world import ScenarioError, TileWorld, parse_scenario
 
@@ -88,17 +87,6 @@ def test_places_are_found_by_tile_the_smallest_first():
     assert setting.zone_at(11, 7) is None
     assert setting.zone("square") == ZoneInfo("square", ((2, 2, 9, 5),), "", "where people meet")
     assert setting.zone("mill") is None
-
-
-def test_a_zone_is_the_same_each_time_and_few_tiles_are_kept(monkeypatch):
-    monkeypatch.setattr("tickmind.protocol.setting.MAX_CACHED_TILES", Limit("number of tiles", 8))
-    setting = parse_scenario(VILLAGE).setting
-    tiles = [(x, y) for y in range(8) for x in range(12)]
-    first = [setting.zone_at(*tile) for tile in tiles]
-    assert [setting.zone_at(*tile) for tile in tiles] == first
-    assert len(setting._zone_cache) <= 8
-    assert setting == parse_scenario(VILLAGE).setting  # what is kept is no part of a setting
-    assert repr(setting) == repr(parse_scenario(VILLAGE).setting)
 
 
 def test_ticks_make_days():

@@ -141,7 +141,7 @@ class TalkingCharacter(Character):
         talks = self.talker.talks
         if talks.current is not None:
             partners = talks.current.others(self.entity_id)
-            together = any(self.surroundings.sees_awake(who, self.at, TALK_STEPS) for who in partners)
+            together = any(person.entity_id in partners for person in self.awake_within(TALK_STEPS))
             talks.pass_time(self.tick, together=together, busy=self.is_busy())
         self.talker.settle(self.tick)
         if self._rehearses is None or (self.looks_about() and not self._rehearses):

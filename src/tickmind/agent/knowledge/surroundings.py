@@ -271,13 +271,6 @@ class Surroundings:
         object_id = self._obstacles.get((x, y))
         return None if object_id is None else self.things.get(object_id)
 
-    def sees_awake(self, person_id: str, at: Tile, steps: int) -> bool:
-        """Return whether a person is in sight, awake and within so many steps."""
-        return any(
-            person.entity_id == person_id and distance(person.at, at) <= steps and not person.asleep
-            for person in self.in_sight
-        )
-
     def near(self, at: Tile, steps: int) -> tuple[Person, ...]:
         """Return others in sight within so many steps, the nearest first."""
         x, y = at  # computed here: it is asked several times a tick, of all who are in sight
