@@ -44,7 +44,7 @@ async def test_places_people_and_the_time_are_those_of_the_scenario_and_stay_tex
         await expect(panel.locator(".person")).to_contain_text(
             "<img src=x onerror=window.hacked=1> came over the hills"
         )
-        await expect(panel.locator(".person")).to_contain_text("bram: her husband")
+        await expect(panel.locator(".person")).to_contain_text("Bram: her husband")
         await keep(page, "setting")
         await page.get_by_role("button", name="Places").click()
         await expect(names.first).to_be_hidden()
