@@ -182,8 +182,8 @@ class EntryIndex:
             return parts
         marks = np.zeros(len(self._word_numbers), dtype=np.uint16)  # which of the known words each is, from 1 on
         marks[known] = np.arange(1, len(known) + 1)
-        marked = marks[np.frombuffer(self._words, dtype=np.uint16)]
-        found = np.flatnonzero(marked)
+        marked = marks.take(np.frombuffer(self._words, dtype=np.uint16), mode="clip")  # all numbers are in range
+        found = np.flatnonzero(marked != 0)
         places, which = np.searchsorted(self._lengths[:count].cumsum(), found, side="right"), marked[found]
         places_of = {number: places[which == mark] for mark, number in enumerate(known, 1)}
         shared = [places_of.get(number, _NOWHERE) for number in asked]

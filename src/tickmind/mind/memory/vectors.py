@@ -14,6 +14,8 @@ _PACKED_COLUMNS = 128  # from which on two bits are enough: errors of so many nu
 _NUMBERS_EACH = 4  # numbers in a byte, the first one in the lowest bits
 _LEAST_ROOM, _MORE_ROOM = 16, 8  # rows; a table grows by an eighth of its rows
 _EXACT_COLUMNS = 1000  # with more, sums of products need more than the 24 bits of a float32
+# Byte -> the codes of its four numbers.
+_CODES: "NDArray[np.float32]" = (np.arange(256)[:, np.newaxis] >> 2 * np.arange(_NUMBERS_EACH) & 3).astype(np.float32)
 
 
 class VectorTable:
@@ -117,13 +119,11 @@ def _products(numbers: "NDArray[Any]", asked: "NDArray[Any]") -> "NDArray[np.flo
     if numbers.dtype == np.int8:
         whole: NDArray[np.float64] = np.vecdot(numbers.astype(asked.dtype), asked).astype(np.float64)
         return whole
-    parts = np.zeros((numbers.shape[1], _NUMBERS_EACH), dtype=asked.dtype)
-    parts.reshape(-1)[: len(asked)] = asked
-    codes = np.empty((len(numbers), _NUMBERS_EACH, numbers.shape[1]), dtype=asked.dtype)
-    for place in range(_NUMBERS_EACH):
-        codes[:, place] = (numbers >> np.uint8(2 * place)) & np.uint8(3)
-    products: NDArray[np.float64] = np.vecdot(codes.reshape(len(numbers), -1), parts.T.ravel()).astype(np.float64)
-    return 2.0 * products - 3.0 * float(parts.sum(dtype=np.float64))  # a number is two times its code, less 3
+    whole_row = np.zeros(numbers.shape[1] * _NUMBERS_EACH, dtype=asked.dtype)
+    whole_row[: len(asked)] = asked
+    codes = _CODES.take(numbers, axis=0, mode="clip").reshape(len(numbers), -1)  # a byte is always in range
+    products: NDArray[np.float64] = np.vecdot(codes.astype(asked.dtype, copy=False), whole_row).astype(np.float64)
+    return 2.0 * products - 3.0 * float(whole_row.sum(dtype=np.float64))  # a number is two times its code, less 3
 
 
 def _whole(rows: "NDArray[Any]") -> "NDArray[np.float64]":
