@@ -130,7 +130,7 @@ class AgentActors:
             resources=dict(place.resources),
             max_restarts=-1,
             max_task_retries=0,
-            enable_task_events=False,  # the runner knows better what its agents do
+            enable_task_events=False,  # the runner reports what its agents do
             scheduling_strategy="SPREAD",
             label_selector=self._elsewhere(wanted, nodes),
         ).remote()
