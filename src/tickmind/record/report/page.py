@@ -215,7 +215,7 @@ def _actors(figures: RunFigures) -> str:
     if not ticks or sum(usual.values) < _MOSTLY * sum(sum(state.values) for state in series):
         return line + charts.stacked(ticks, series, label="How many actors were in which state")
     others = [state for state in series if state is not usual and any(state.values)]
-    rest = f"<p>Most of them were {escape(usual.name)} most of the time; the lines are those that were not.</p>"
+    rest = f"<p>Most of them were {escape(usual.name)} most of the time; the lines count those that were not.</p>"
     return line + rest + charts.line(ticks, others, label=f"How many actors were not {usual.name}")
 
 
