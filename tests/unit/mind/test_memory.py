@@ -146,6 +146,22 @@ def test_shared_words_count_as_in_bm25_also_after_more_was_noted(notes, more, qu
     )
 
 
+@settings(max_examples=60)
+@given(st.lists(NOTES, min_size=1, max_size=40), TEXTS, st.integers(1, 8), st.sampled_from([0.5, 0.05, 3.0, 0.0, -0.5]))
+def test_the_best_few_are_those_of_a_comparison_of_all(notes, question, most, weight):
+    memory = lived(notes, embed=letters)
+    tick, by = max(entry.tick for entry in memory), Weights(meaning=weight)
+    compared = memory.scored(tick, question, about=["ada"], most=len(memory), weights=by)
+    assert memory.scored(tick, question, about=["ada"], most=most, weights=by) == compared[:most]
+
+
+def test_entries_with_the_same_words_in_another_order_are_equals_and_the_newest_goes_first():
+    memory = lived([(0, text, EntryKind.SAW, (), "", ()) for text in ("wolf mill hugo", "hugo mill wolf", "ada", "a")])
+    found = memory.scored(0, "mill hugo wolf bread", most=2, weights=Weights(1, 0, 0, 0, 0))
+    assert [one.entry.text for one in found] == ["hugo mill wolf", "wolf mill hugo"]
+    assert found[0].words == found[1].words
+
+
 @settings(max_examples=10)
 @given(st.integers(0, 2**32), st.integers(2, 2000))
 def test_memory_keeps_its_budget_its_pins_and_its_sources(seed, day_ticks):

@@ -24,8 +24,14 @@ if TYPE_CHECKING:
 _K1, _B = 1.2, 0.75  # of BM25
 _MORE_ROOM = 64  # entries
 _number_of = attrgetter("number")
+_WHOLLY_LIKE = 1.001  # the largest likeness, and room for its rounding
 _NO_WORD = -1  # the number of a word that no entry has
-_NOWHERE: "NDArray[np.int64]" = np.zeros(0, dtype=np.int64)  # places of such a word
+_EXACT = 2.0**32  # of a rarity
+
+
+def _exact(number: float) -> float:
+    """Return a number with so few bits that sums of such numbers are exact, thus the same in any order."""
+    return round(number * _EXACT) / _EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +167,9 @@ class EntryIndex:
         for subject in about:
             if subject in self._about:
                 subjects[np.frombuffer(self._about[subject], dtype=np.uint16)] = by.subjects
-        meaning = self._likeness(question, by.meaning)
-        scores = recency + importance + words + subjects + meaning
+        scores = recency + importance + words + subjects
+        meaning = self._likeness(question, by.meaning, scores, most)
+        scores = scores + meaning
         least = np.partition(scores, count - most)[count - most] if most < count else -1.0
         found = np.flatnonzero(scores >= least).tolist()
         found.sort(key=lambda place: (scores[place], entries[place].tick, entries[place].number), reverse=True)
@@ -175,26 +182,36 @@ class EntryIndex:
         A word counts once in an entry: entries are short. One that no entry has is the rarest.
         """
         count = len(self._entries)
-        parts = np.zeros(count)
         asked = [self._word_numbers.get(word, _NO_WORD) for word in indexed_words(question)]
         known = [number for number in asked if number != _NO_WORD]
         if not known:
-            return parts
+            return np.zeros(count)
         marks = np.zeros(len(self._word_numbers), dtype=np.uint16)  # which of the known words each is, from 1 on
         marks[known] = np.arange(1, len(known) + 1)
         marked = marks.take(np.frombuffer(self._words, dtype=np.uint16), mode="clip")  # all numbers are in range
-        found = np.flatnonzero(marked != 0)
+        found = np.flatnonzero(marked)
         places, which = np.searchsorted(self._lengths[:count].cumsum(), found, side="right"), marked[found]
-        places_of = {number: places[which == mark] for mark, number in enumerate(known, 1)}
-        shared = [places_of.get(number, _NOWHERE) for number in asked]
-        rarity = [math.log1p((count - len(each) + 0.5) / (len(each) + 0.5)) for each in shared]
-        whole = sum(rarity)
-        for each, rare in zip(shared, rarity, strict=True):
-            parts[each] += rare
+        shared = np.bincount(which, minlength=len(known) + 1).tolist()  # by mark, and 0 for words that no entry has
+        rarity = [_exact(math.log1p((count - each + 0.5) / (each + 0.5))) for each in shared]
+        whole = sum(rarity) + rarity[0] * (len(asked) - len(known) - 1)
+        parts = np.bincount(places, weights=np.array(rarity)[which], minlength=count)
         mean = len(self._words) / count
-        return weight / whole * parts / (1 + _K1 * (1 - _B + _B / mean * self._lengths[:count])) * (1 + _K1)
+        scale = weight / whole * (1 + _K1)
+        return scale * parts / (1 + _K1 * (1 - _B) + _K1 * _B / mean * self._lengths[:count])
 
-    def _likeness(self, question: str, weight: float) -> "NDArray[np.float64]":
+    def _likeness(
+        self, question: str, weight: float, others: "NDArray[np.float64]", most: int
+    ) -> "NDArray[np.float64]":
+        """Return the likeness of the entries that it may bring among the best; 0 for the rest.
+
+        An entry that is below the best by the other parts, even if it were wholly like the question, is not compared.
+        """
+        meaning = np.zeros(len(others))
         if self._vectors is None or not question.strip():
-            return np.zeros(len(self._entries))
-        return weight * self._vectors.likeness(question)
+            return meaning
+        places: NDArray[np.intp] | slice = slice(None)
+        if most < len(others) and weight > 0:
+            least = np.partition(others, len(others) - most)[len(others) - most]
+            places = np.flatnonzero(others >= least - weight * _WHOLLY_LIKE)
+        meaning[places] = weight * self._vectors.likeness(self._vectors.asked(question), places)
+        return meaning

@@ -1,5 +1,6 @@
 """`VectorTable`: what the entries of a memory mean, as rows of small whole numbers."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 
 Embed: TypeAlias = Callable[[Sequence[str]], "NDArray[np.float32]"]  # texts -> a row for each; only directions count
 _LARGEST = 127  # of a number in eight bits
+_SMALLEST = np.finfo(np.float32).tiny  # by which zeros can be divided
 _PACKED_COLUMNS = 128  # from which on two bits are enough: errors of so many numbers nearly cancel out
 _NUMBERS_EACH = 4  # numbers in a byte, the first one in the lowest bits
 _LEAST_ROOM, _MORE_ROOM = 16, 8  # rows; a table grows by an eighth of its rows
@@ -68,16 +70,19 @@ class VectorTable:
         made._numbers, made._lengths = self._numbers[list(places)], self._lengths[list(places)]
         return made
 
-    def likeness(self, text: str) -> "NDArray[np.float64]":
-        """Return how like each row is to what a text means, from 0 to 1: the cosine, and 0 for opposites."""
-        if not self._count:
+    def asked(self, text: str) -> "NDArray[Any]":
+        """Return what a text means, as a row to compare with those of the table."""
+        row: NDArray[Any] = _whole(self._embedded([text]))[0]
+        return row
+
+    def likeness(self, asked: "NDArray[Any]", places: "NDArray[np.intp] | slice") -> "NDArray[np.float64]":
+        """Return how like the rows at some places are to another: the cosine, and 0 for opposites."""
+        numbers, lengths = self._numbers[: self._count][places], self._lengths[: self._count][places]
+        if not len(numbers):
             return np.zeros(0)
-        (row,) = _whole(self._embedded([text]))
-        length = max(1.0, float(np.sqrt(np.vecdot(row, row))))
-        asked = row.astype(np.float32 if row.size <= _EXACT_COLUMNS else np.float64)
-        cosines: NDArray[np.float64] = _products(self._numbers[: self._count], asked)
-        cosines /= self._lengths[: self._count] * length
-        return np.maximum(0.0, cosines)
+        cosines = _products(numbers, asked)
+        cosines /= lengths * max(1.0, math.sqrt(np.vecdot(asked, asked)))
+        return np.maximum(cosines, 0.0, out=cosines)
 
     def _embedded(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         rows = self._embed(texts)
@@ -117,17 +122,19 @@ def _packed(rows: "NDArray[Any]") -> "NDArray[np.void]":
 def _products(numbers: "NDArray[Any]", asked: "NDArray[Any]") -> "NDArray[np.float64]":
     """Return the product of each packed row with another, which is not packed."""
     if numbers.dtype == np.int8:
-        whole: NDArray[np.float64] = np.vecdot(numbers.astype(asked.dtype), asked).astype(np.float64)
-        return whole
-    whole_row = np.zeros(numbers.shape[1] * _NUMBERS_EACH, dtype=asked.dtype)
-    whole_row[: len(asked)] = asked
+        products: NDArray[np.float64] = np.vecdot(numbers.astype(asked.dtype), asked).astype(np.float64)
+        return products
     codes = _CODES.take(numbers, axis=0, mode="clip").reshape(len(numbers), -1)  # a byte is always in range
-    products: NDArray[np.float64] = np.vecdot(codes.astype(asked.dtype, copy=False), whole_row).astype(np.float64)
-    return 2.0 * products - 3.0 * float(whole_row.sum(dtype=np.float64))  # a number is two times its code, less 3
+    products = np.vecdot(codes[:, : len(asked)], asked).astype(np.float64)
+    products *= 2.0  # a number is two times its code, less 3
+    products -= 3.0 * float(asked.sum(dtype=np.float64))
+    return products
 
 
-def _whole(rows: "NDArray[Any]") -> "NDArray[np.float64]":
+def _whole(rows: "NDArray[Any]") -> "NDArray[Any]":
     """Return rows of whole numbers, scaled so that the largest of each is that of eight bits."""
     most = np.abs(rows).max(axis=1, keepdims=True)
-    whole: NDArray[np.float64] = np.rint(rows / np.where(most > 0, most, 1) * _LARGEST).astype(np.float64)
-    return whole
+    whole: NDArray[Any] = rows / np.maximum(most, _SMALLEST)
+    whole *= _LARGEST
+    np.rint(whole, out=whole)
+    return whole.astype(np.float32 if rows.shape[1] <= _EXACT_COLUMNS else np.float64, copy=False)
