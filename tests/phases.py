@@ -1,7 +1,7 @@
 """The phases of the whole suite: `python -m tests.phases` runs them, all from one collection (see tests/workers.py).
 
 - `ordinary`: tests that do not depend on real time. All cores, one try.
-- `realtime`: tests marked `realtime`, whose claim is about real time or a real browser. Four at a time, as most of
+- `realtime`: tests marked `realtime`, whose claim is about real time or a real browser. Six at a time, as most of
   them wait most of the time.
 - `alone`: tests marked `realtime(alone=True)`, whose claim is about milliseconds. One at a time.
 
@@ -81,7 +81,7 @@ class PhasePlugin:
         if any("warm" in getattr(item, "fixturenames", ()) for item in session.items):
             session.config.stash[WARM] = WarmPython()
         workers = Workers(session)
-        for phase, count in (("ordinary", self._workers), ("realtime", 4), ("alone", 1)):
+        for phase, count in (("ordinary", self._workers), ("realtime", 6), ("alone", 1)):
             items = [item for item in session.items if phase_of(item) == phase]
             if items:
                 say(f"\n== {phase} tests")
@@ -179,7 +179,7 @@ def main() -> int:
     """Run the suite from the command line; further arguments go to pytest."""
     parser = argparse.ArgumentParser(description="Run all phases of the test suite.")
     # Many tests wait for processes that they started, so more workers than cores.
-    parser.add_argument("--workers", type=int, default=(os.cpu_count() or 2) + 2)
+    parser.add_argument("--workers", type=int, default=(os.cpu_count() or 2) + 4)
     parser.add_argument("--began", type=float, default=time.time(), help="when the set-up began, in seconds since 1970")
     parser.add_argument("--before", help="command to run before the tests; its failure ends the run")
     parser.add_argument("--beside", help="command to run beside all else; its failure fails the run")

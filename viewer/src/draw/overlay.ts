@@ -36,7 +36,7 @@ const ZONE_FROM = 48; // pixels of the width of a zone with a name
 const MOST_BUBBLES = 20;
 const BUBBLE_PIXELS = 150_000; // of the map for each bubble, so that there is a map to see
 const MARGIN = 4;
-const BUBBLES_FROM = 1000; // the lowest z-index of a bubble; names lie below it
+const BUBBLES_TO = 2000; // the highest z-index of a bubble, far above those of names
 const LABEL_PIXELS = 7; // of a letter in a name, about
 const ZONE_PIXELS = 6.6;
 const PERSON_LETTERS = 9; // " · person", which the style adds
@@ -193,7 +193,8 @@ export class Overlay {
       const { style } = bubble.element;
       style.transform = `translate(${Math.round(box.left)}px, ${Math.round(box.top)}px)`;
       style.opacity = String(fade);
-      style.zIndex = String(BUBBLES_FROM + taken.length); // not the order in which they were first shown
+      // Not the order in which they were first shown; and the stalk of a higher one passes behind those below.
+      style.zIndex = String(BUBBLES_TO - taken.length);
       style.setProperty("--tail", `${Math.round(Math.min(Math.max(point[0] - box.left, 12), bubble.width - 12))}px`);
       style.setProperty("--stalk", `${Math.max(0, Math.round(tip - box.bottom))}px`);
     }

@@ -45,7 +45,14 @@ function Sentence({ app, sentence }: { app: App; sentence: StorySentence }) {
 
 export function StoryView({ app }: { app: App }) {
   const [answer, readAgain] = useStory(app);
-  if (answer.state === "reading") return <p class="empty">Reading the run.</p>;
+  if (answer.state === "reading") {
+    return (
+      <div class="empty" role="status">
+        <progress />
+        <p>Reading the run, {count(app.last.value)} ticks of it.</p>
+      </div>
+    );
+  }
   if (answer.state === "failed") {
     return (
       <div class="empty">

@@ -129,9 +129,10 @@ export function Timeline({ app }: { app: App }) {
         <div class="clock">
           <strong>{count(tick)}</strong>
           <span class="quiet"> / {count(last)}</span>
-          <br />
-          {now[0]}
-          {now[1] && <div class="days" title={now[1]}>{now[1]}</div>}
+          <div class="when" title={now.join(", ")}>
+            {now[0]}
+            {now[1] && <span class="days"> · {now[1]}</span>}
+          </div>
         </div>
         <BranchButton app={app} />
         {span.live && (
