@@ -18,12 +18,13 @@ from tickmind.cli.runs.change_options import change_sentence
 from tickmind.cli.runs.commands import as_tree
 from tickmind.cli.world.scenarios import TILE_ART
 from tickmind.record import RunStore
+from tickmind.record.documents.places import display_names
 from tickmind.viewer.errors import RunLabError
 from tickmind.viewer.frames.tile_art import read_tile_art
 from tickmind.viewer.sources.replay import ReplaySource
 
 if TYPE_CHECKING:
-    from tickmind.record import RunChange, RunSummary
+    from tickmind.record import RunSummary
     from tickmind.viewer.run_lab import BranchOrder
     from tickmind.viewer.sources.source import FrameSource
 
@@ -80,27 +81,30 @@ class FolderLab:
         return [{**one, "related": roots[one["run_id"]] == roots.get(run_id)} for one in shown]
 
     def _shown(self, run: "RunSummary") -> dict[str, Any]:
-        branched_at, changes = self._origin(run) if run.parent else (None, ())
+        branched_at, changes = self._origin(run) if run.parent else (None, [])
         return {
             "run_id": run.run_id,
             "parent": run.parent,
             "branched_at": branched_at,
-            "changes": [redact(change_sentence(change)) for change in changes],
+            "changes": changes,
             "state": str(run.state),
             "ticks": run.ticks,
             "world": run.world,
             "problem": redact(run.problem),
         }
 
-    def _origin(self, run: "RunSummary") -> "tuple[int | None, tuple[RunChange, ...]]":
+    def _origin(self, run: "RunSummary") -> tuple[int | None, list[str]]:
+        """Return the tick after which a run was branched, and sentences of what was changed there."""
         try:
             with self._store.open(run.run_id) as reader:
-                parent = reader.meta.parent
+                parent, info = reader.meta.parent, reader.info
         except TickmindError:  # it is being written or removed; its summary says so
-            return None, ()
+            return None, []
         if parent is None:
-            return None, ()
-        return parent.tick_id, tuple(change for change in parent.changes if change.tick_id == parent.tick_id)
+            return None, []
+        names = display_names([(actor.entity_id, actor.persona) for actor in info.actors])
+        changes = [change for change in parent.changes if change.tick_id == parent.tick_id]
+        return parent.tick_id, [redact(change_sentence(change, names)) for change in changes]
 
     async def divergence(self, run_id: str, other_id: str) -> dict[str, Any]:
         """Return where two runs differ; kept as long as neither grows."""

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tickmind.record import RunChange
 
 
@@ -28,14 +30,14 @@ def change_text(change: "RunChange") -> str:
     return f"after tick {change.tick_id:,}: {' '.join(change_option(change))}"
 
 
-def change_sentence(change: "RunChange") -> str:
-    """Return a change with its tick in words, without options.
+def change_sentence(change: "RunChange", names: "Mapping[str, str]") -> str:
+    """Return a change with its tick in words, without options; `names` are those of actors by their ids.
 
     >>> from tickmind.record import RunChange
-    >>> change_sentence(RunChange(12, "item", who="ada", what="rye_bread", value="3"))
-    'after tick 12: ada has 3 rye bread'
+    >>> change_sentence(RunChange(12, "item", who="ada", what="rye_bread", value="3"), {"ada": "Ada"})
+    'after tick 12: Ada has 3 rye bread'
     """
-    who, what, value = change.who, change.what.replace("_", " "), change.value
+    who, what, value = names.get(change.who, change.who), change.what.replace("_", " "), change.value
     match change.kind:
         case "say":
             said = f"{who} says “{value}”"
