@@ -129,7 +129,7 @@ export function Timeline({ app }: { app: App }) {
         <div class="clock">
           <strong>{count(tick)}</strong>
           <span class="quiet"> / {count(last)}</span>
-          <div class="when" title={now.join(", ")}>
+          <div class="hour" title={now.join(", ")}>
             {now[0]}
             {now[1] && <span class="days"> · {now[1]}</span>}
           </div>
