@@ -71,10 +71,16 @@ SHOWN = """async () => {
 
 
 async def becomes_true(page: Page, expression: str) -> None:
-    """Wait for something in the page, in a way that its policy on scripts allows."""
+    """Wait for something in the page, in a way that its policy on scripts allows; the page itself looks again."""
     async with asyncio.timeout(WAIT_MS / 1000):
-        while not await page.evaluate(f"Boolean({expression})"):
-            await page.evaluate("new Promise(requestAnimationFrame)")
+        await page.evaluate(
+            f"""new Promise((done, fail) => {{
+              const look = () => {{
+                try {{ ({expression}) ? done() : setTimeout(look, 50); }} catch (error) {{ fail(error); }}
+              }};
+              look();
+            }})"""
+        )
 
 
 async def picture(page: Page, path: Path, *, full_page: bool = False) -> None:
