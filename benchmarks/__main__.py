@@ -72,7 +72,7 @@ def write_page() -> None:
     ledger = {**read_ledger(KEPT), **read_ledger(TARGET)}
     write_ledger(KEPT, {part: ledger[part] for part in PARTS if part in ledger})
     PAGE.write_text(page_of(ledger, PARTS))
-    print(f"{PAGE} tells of {', '.join(part for part in PARTS if part in ledger)}")
+    print(f"{PAGE} has {', '.join(part for part in PARTS if part in ledger)}")
 
 
 if __name__ == "__main__":
